@@ -1,0 +1,108 @@
+"""Find the command, let it parse its arguments, turn its errors into one line and an exit status.
+
+Exit status: 0 all right, 1 failure (or: the traces differ), 2 the command line was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from types import ModuleType
+
+from scalatrace.cli.registry import COMMANDS, Command, find
+from scalatrace.errors import ScalatraceError
+
+FAILURE, USAGE = 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `scalatrace` with `argv` (default: the process's) and return the exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if words else USAGE
+    if words[0] in ("-V", "--version"):
+        print(f"scalatrace {_version()}")
+        return 0
+    command = find(words[0])
+    if command is None:
+        return _complain(_unknown(words[0]), USAGE)
+    return _guarded(command, words[1:])
+
+
+def overview() -> str:
+    """Return the text of `scalatrace --help`."""
+    width = max(len(c.name) for c in COMMANDS)
+    lines = [f"  {c.name:<{width}}  {c.summary}" for c in COMMANDS]
+    return "\n".join(
+        [
+            "usage: scalatrace <command> [options]",
+            "",
+            "Record MPI programs into one small, exact trace, look at it, and replay it.",
+            "",
+            *lines,
+            "",
+            "scalatrace <command> --help explains a command. Exit status: 0 ok, 1 failure, 2 wrong usage.",
+            "",
+            "example:",
+            "  mpiexec -n 16 scalatrace record -o app.st -- python app.py && scalatrace show app.st",
+        ]
+    )
+
+
+def parser_of(command: Command) -> tuple[ModuleType, argparse.ArgumentParser]:
+    """Import the command's module and return it with the parser of its arguments."""
+    module = importlib.import_module(f"scalatrace.cli.{command.module}")
+    parser = argparse.ArgumentParser(
+        prog=f"scalatrace {command.name}",
+        description=module.__doc__,
+        epilog=f"example:\n  {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.arguments(parser)
+    return module, parser
+
+
+def _guarded(command: Command, words: list[str]) -> int:
+    try:
+        module, parser = parser_of(command)
+        status = int(module.run(parser.parse_args(words)))
+        sys.stdout.flush()
+        return status
+    except ScalatraceError as error:
+        return _complain(str(error), getattr(error, "exit_status", FAILURE))
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has gone: nothing more to say, also not at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILURE
+    except OSError as error:
+        return _complain(_os_message(error), FAILURE)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+
+
+def _os_message(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _unknown(word: str) -> str:
+    close = get_close_matches(word, [c.name for c in COMMANDS], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "; see scalatrace --help"
+    return f"no command {word!r}{hint}"
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"scalatrace: {message}", file=sys.stderr)
+    return status
+
+
+def _version() -> str:
+    from scalatrace import __version__
+
+    return __version__
