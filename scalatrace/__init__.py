@@ -1,0 +1,42 @@
+"""scalatrace: records MPI programs into one small, exact, structure-preserving trace.
+
+In a notebook:
+
+    trace = scalatrace.load("a.st")
+    for call in trace.walk(3):
+        print(call.op, call.get("dest"), call.site)
+    trace.matrix("bytes")
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.trace.trace import Trace
+
+__all__ = ["ScalatraceError", "Trace", "__version__", "load", "save", "tracing"]
+
+__version__ = "0.1.0"
+
+
+def load(path: str | PathLike[str]) -> Trace:
+    """Read a trace file. Raises FormatError, a ScalatraceError, when it is not one."""
+    from scalatrace.trace.reader import load
+
+    return load(path)
+
+
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> None:
+    """Write a trace file, aside and then renamed. Raises ScalatraceError."""
+    from scalatrace.trace.writer import save
+
+    save(trace, path, compress)
+
+
+def tracing(*args: Any, **options: Any) -> Any:
+    """Switch recording on or off in the running program; see `scalatrace.record.tracing`."""
+    from scalatrace.record import tracing
+
+    return tracing(*args, **options)

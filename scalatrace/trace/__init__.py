@@ -1,0 +1,1 @@
+"""The trace as data: nodes, values, ranklists; walking, reading, writing, comparing."""

@@ -1,0 +1,108 @@
+"""How often nodes run and who takes part, from the compressed form: time depends on nodes, not on events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as AnySequence
+from typing import TYPE_CHECKING
+
+from scalatrace.errors import FormatError
+from scalatrace.trace import elastic
+from scalatrace.trace.elastic import Columns, Elastic
+from scalatrace.trace.nodes import Event, Node, named_ranks
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.trace import Trace
+
+__all__ = ["executions", "executions_of", "nevents", "participants", "runs"]
+
+Classes = list[tuple[RankList, int]]
+"""Disjoint sets of ranks and how often each runs a node."""
+
+
+def runs(repeat: Elastic, rank: int, met: int) -> int:
+    """How often the content runs in all when a rank meets the node `met` times.
+
+    Raises:
+        FormatError: the repeat has fewer values than that, or is negative.
+    """
+    vec = elastic.at(repeat, rank)
+    return 0 if vec is None else _total(vec, met)
+
+
+def _total(vec: Vec, met: int) -> int:
+    try:
+        return vec.total(met)
+    except ValueError as error:
+        raise FormatError(f"the repeat of a node is too short: {error}") from None
+
+
+def executions_of(trace: Trace, rank: int) -> Iterator[tuple[Event, int]]:
+    """Each event node and how often a rank runs it, in order; nodes it never runs are left out."""
+    return _below(trace.nodes, rank, 1)
+
+
+def _below(nodes: AnySequence[Node], rank: int, met: int) -> Iterator[tuple[Event, int]]:
+    for node in nodes:
+        n = runs(node.repeat, rank, met)
+        if n and isinstance(node, Event):
+            yield node, n
+        elif n:
+            yield from _below(node.nodes, rank, n)  # type: ignore[union-attr]
+
+
+def executions(trace: Trace) -> Iterator[tuple[Event, Classes]]:
+    """Each event node, and the sets of ranks that run it equally often."""
+    return _spread(trace.nodes, [(trace.ranks, 1)])
+
+
+def _spread(nodes: AnySequence[Node], met: Classes) -> Iterator[tuple[Event, Classes]]:
+    for node in nodes:
+        classes = _after(node.repeat, met)
+        if isinstance(node, Event):
+            yield node, classes
+        elif classes:
+            yield from _spread(node.nodes, classes)
+
+
+def _after(repeat: Elastic, met: Classes) -> Classes:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for ranks, times in met:
+        for some, n in _classes(repeat, ranks, times):
+            if n:
+                found.setdefault(n, []).extend(some.runs)
+    return [(RankList.from_runs(intervals), n) for n, intervals in found.items()]
+
+
+def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankList, int]]:
+    if isinstance(repeat, Vec):
+        yield ranks, _total(repeat, met)
+    elif isinstance(repeat, Columns):
+        for rank in ranks & repeat.ranks:
+            yield RankList.from_runs([(rank, rank + 1)]), (repeat.value(rank) or 0) * met
+    else:
+        for group, vec in repeat.groups:
+            if some := ranks & group:
+                yield some, _total(vec, met)
+
+
+def nevents(trace: Trace) -> int:
+    """Number of calls of all ranks together."""
+    return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+
+
+def participants(trace: Trace) -> dict[int, RankList]:
+    """id(node) -> the ranks that take part in it."""
+    table: dict[int, RankList] = {}
+    _mark(trace.nodes, trace.ranks, table)
+    return table
+
+
+def _mark(nodes: AnySequence[Node], ranks: RankList, table: dict[int, RankList]) -> None:
+    for node in nodes:
+        named = named_ranks(node.repeat)
+        table[id(node)] = here = ranks if named is None else ranks & named
+        if not isinstance(node, Event):
+            _mark(node.nodes, here, table)

@@ -1,0 +1,97 @@
+"""The container of a trace file (docs/format.md): magic, version, flags, sizes, checksum, payload."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from os import PathLike, fspath
+from typing import NamedTuple
+
+from scalatrace.errors import FormatError
+
+__all__ = ["FORMAT_VERSION", "MAGIC", "Container", "pack_container", "read_container"]
+
+MAGIC = b"\x89STRC\r\n\x1a"
+FORMAT_VERSION = 1
+DEFLATED = 1
+PART = 2
+HEADER = struct.Struct("<8sHHQQI")
+CHECKED = slice(8, 28)
+"""Header bytes that the checksum covers; what stands before them is the magic, after them the checksum."""
+
+MAX_INFLATION = 1040
+"""No deflate stream grows by more than this, so a larger claim is a lie and nothing is allocated for it."""
+
+MAX_PAYLOAD = 1 << 31
+
+
+class Container(NamedTuple):
+    """A payload and what the header said about it.
+
+    Attributes:
+        payload: msgpack bytes, inflated.
+        part: the file is one rank's or one subtree's part, for `scalatrace merge` only.
+        deflated: the payload was stored deflated, so its offsets are not the file's.
+    """
+
+    payload: bytes
+    part: bool
+    deflated: bool
+
+
+def pack_container(payload: bytes, compress: bool = True, part: bool = False) -> bytes:
+    """The bytes of a file that holds this payload; deflated only where that helps."""
+    deflated = zlib.compress(payload, 9) if compress else payload
+    stored = deflated if len(deflated) < len(payload) else payload
+    flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0)
+    header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
+    checksum = zlib.crc32(stored, zlib.crc32(header[CHECKED]))
+    return header[:-4] + struct.pack("<I", checksum) + stored
+
+
+def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:
+    """Take a file's bytes apart.
+
+    Raises:
+        FormatError: not a trace, of another version, cut, or damaged.
+    """
+    path = fspath(path)
+    if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
+        raise FormatError("not a scalatrace trace", path, 0)
+    if len(data) < HEADER.size:
+        raise FormatError("the file ends within its header", path, len(data))
+    _, version, flags, stored_size, size, checksum = HEADER.unpack_from(data)
+    stored = data[HEADER.size :]
+    _check_header(version, flags, stored_size, len(stored), path)
+    if zlib.crc32(stored, zlib.crc32(data[CHECKED])) != checksum:
+        raise FormatError("the checksum does not fit the contents; the file is damaged", path, CHECKED.stop)
+    deflated = bool(flags & DEFLATED)
+    payload = _inflate(stored, size, path) if deflated else stored
+    if len(payload) != size:
+        raise FormatError(f"the payload has {len(payload)} bytes, not {size}", path, HEADER.size)
+    return Container(payload, bool(flags & PART), deflated)
+
+
+def _check_header(version: int, flags: int, stored_size: int, found: int, path: str) -> None:
+    if version != FORMAT_VERSION:
+        raise FormatError(f"format version {version}; this reader knows version {FORMAT_VERSION}", path, 8)
+    if flags & ~(DEFLATED | PART):
+        raise FormatError(f"unknown flags {flags:#x}", path, 10)
+    if stored_size != found:
+        reason = "the file is cut short" if found < stored_size else "there are bytes after the payload"
+        raise FormatError(
+            f"{reason}: {found} bytes of {stored_size}", path, HEADER.size + min(found, stored_size)
+        )
+
+
+def _inflate(stored: bytes, size: int, path: str) -> bytes:
+    if size > min(MAX_PAYLOAD, MAX_INFLATION * (len(stored) + 1)):
+        raise FormatError(f"{len(stored)} bytes cannot inflate to {size}", path, 20)
+    stream = zlib.decompressobj()
+    try:
+        payload = stream.decompress(stored, size + 1)
+    except zlib.error as error:
+        raise FormatError(f"the payload does not inflate: {error}", path, HEADER.size) from None
+    if not stream.eof or stream.unused_data:
+        raise FormatError("the deflated payload does not end where it should", path, HEADER.size)
+    return payload

@@ -1,0 +1,166 @@
+"""What a trace's events refer to: operations, statistics, communicators, datatypes, arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice
+
+from scalatrace.trace.values import Vec
+
+__all__ = ["Communicator", "Datatype", "Family", "IntArray", "Kind", "Layout", "Op", "Stat"]
+
+
+class Kind(IntEnum):
+    """What a parameter is, hence what its stored integer means."""
+
+    INT = 0
+    PEER = 1  # rank in the event's communicator, or a special value
+    COMM = 2  # index into Trace.comms
+    TYPE = 3  # index into Trace.types
+    STRING = 4  # index into Trace.strings
+    ARRAY = 5  # index into Trace.arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An operation's name, without `MPI_`, and its parameters in the order of an event's values."""
+
+    name: str
+    params: tuple[tuple[str, Kind], ...]
+
+    def position(self, kind: Kind) -> int | None:
+        """Where the first parameter of a kind stands."""
+        return next((i for i, (_, k) in enumerate(self.params) if k is kind), None)
+
+    def index(self, name: str) -> int | None:
+        """Where the parameter of a name stands."""
+        return next((i for i, (n, _) in enumerate(self.params) if n == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """A statistic: a stored integer times `resolution` is the value."""
+
+    name: str
+    resolution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Datatype:
+    """A datatype: description (a predefined name or a constructor expression), size and extent in bytes."""
+
+    description: str
+    size: int
+    extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntArray:
+    """An array parameter: the first `length` values of `vec`."""
+
+    length: int
+    vec: Vec
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The array itself."""
+        return self.vec.first(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Communicator:
+    """The communicator of a family that one rank is in.
+
+    Attributes:
+        family: index into Trace.comms.
+        kind: "world", "self", "null", "dup", "split", "cart", ...
+        members: world ranks in communicator order; the local group of an intercommunicator.
+        rank: the walking rank's own rank in it; -1 in MPI_COMM_NULL.
+        remote: world ranks of the remote group; None when this is no intercommunicator.
+    """
+
+    family: int
+    kind: str
+    members: tuple[int, ...]
+    rank: int
+    remote: tuple[int, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """Size of the (local) group."""
+        return len(self.members)
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        """World ranks that a peer parameter counts: the remote group of an intercommunicator."""
+        return self.members if self.remote is None else self.remote
+
+    def world(self, peer: int) -> int:
+        """World rank of a peer. Raises IndexError when there is no such peer."""
+        if peer < 0:
+            raise IndexError(peer)
+        return self.peers[peer]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All communicators that one collective call made, e.g. every row of a Comm_split.
+
+    Attributes:
+        kind: how they were made.
+        parent: index of the family they were made from; -1 for none.
+        sizes: sizes of the instances, ordered by their first member's world rank.
+        members: world ranks of the first instance in communicator order, then of the second, ...
+        remote_sizes, remote_members: the same of the remote groups of intercommunicators, else None.
+    """
+
+    kind: str
+    parent: int
+    sizes: Vec
+    members: Vec
+    remote_sizes: Vec | None = None
+    remote_members: Vec | None = None
+
+
+class Layout:
+    """The instances of a family, expanded: which one a rank is in, and where."""
+
+    __slots__ = ("_where", "groups", "remote")
+
+    def __init__(self, family: Family, nprocs: int) -> None:
+        """Raises ValueError when sizes and members do not fit together or a rank is in two instances."""
+        self.groups = _cut(family.sizes, family.members, nprocs)
+        self.remote: list[tuple[int, ...]] | None = None
+        if family.remote_sizes is not None and family.remote_members is not None:
+            self.remote = _cut(family.remote_sizes, family.remote_members, nprocs)
+            if len(self.remote) != len(self.groups):
+                raise ValueError("a family has not as many remote groups as groups")
+        self._where = {
+            rank: (i, position) for i, group in enumerate(self.groups) for position, rank in enumerate(group)
+        }
+        if len(self._where) != sum(map(len, self.groups)):
+            raise ValueError("a rank is in two communicators of one family")
+
+    def of(self, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...] | None] | None:
+        """Members, own position and remote members of a rank's communicator; None when it is in none."""
+        if (found := self._where.get(rank)) is None:
+            return None
+        instance, position = found
+        return self.groups[instance], position, self.remote[instance] if self.remote is not None else None
+
+
+def _cut(sizes: Vec, members: Vec, nprocs: int) -> list[tuple[int, ...]]:
+    """Split the members into instances; a lone int is a single member."""
+    ranks = (members.constant,) if members.constant is not None else members.first(members.length or 0)
+    if any(not 0 <= rank < nprocs for rank in ranks):
+        raise ValueError("a communicator has a member that is not a rank of the run")
+    groups, rest, each = [], iter(ranks), iter(sizes)
+    left = len(ranks)
+    while left:
+        size = next(each, 0)
+        if not 0 < size <= left:
+            raise ValueError("the sizes of a family do not add up to its members")
+        groups.append(tuple(islice(rest, size)))
+        left -= size
+    return groups

@@ -1,0 +1,256 @@
+"""Value vectors (dissertation §5.2.1): what one parameter was, execution after execution, compressed.
+
+    Vec(5)                       5, 5, 5, ...        (no length of its own: read as far as the node runs)
+    Vec(((0, 1, 5),))            5, 6, 7, ...        (count 0: without end)
+    Vec((3, (0, 0, 1, 2)))       3, 1, 2, 1, 2, ...
+    Vec(((2, 10, 1, 4),))        1, 4, 11, 14
+
+Terms are the file's own: an int, or a tuple (count, stride, term, ...). All lengths and sums are closed
+forms, so no count in a file, however large, costs time or memory before somebody iterates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, count, islice, repeat
+from typing import Any
+
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "PROC_NULL",
+    "ROOT",
+    "SPECIAL",
+    "SPECIAL_MAX",
+    "UNDEFINED",
+    "Vec",
+    "special_name",
+]
+
+PROC_NULL = -1000000001
+ANY_SOURCE = -1000000002
+ROOT = -1000000003
+UNDEFINED = -1000000004
+ANY_TAG = -1000000005
+SPECIAL_MAX = -1000000000
+"""Every value below this one stands for an MPI constant."""
+
+SPECIAL = {
+    "PROC_NULL": PROC_NULL,
+    "ANY_SOURCE": ANY_SOURCE,
+    "ROOT": ROOT,
+    "UNDEFINED": UNDEFINED,
+    "ANY_TAG": ANY_TAG,
+}
+_NAMES = {value: name for name, value in SPECIAL.items()}
+
+MAX_DEPTH = 32
+INT64 = range(-(1 << 63), 1 << 63)
+
+Term = Any  # int | tuple[int, int, Term, ...]; mypy has no variadic recursive tuples
+
+
+def special_name(value: int) -> str | None:
+    """`ANY_SOURCE` for -1000000002, and so on; None for an ordinary value."""
+    return _NAMES.get(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Vec:
+    """A value vector: `terms` is an int (always this value) or a tuple of terms."""
+
+    terms: int | tuple[Term, ...]
+
+    @classmethod
+    def decode(cls, raw: Any) -> Vec:
+        """From the file's form.
+
+        Raises:
+            ValueError: not a vec.
+        """
+        if type(raw) is tuple:
+            for i, term in enumerate(raw, 1):
+                _check(term, endless=i == len(raw), depth=0)
+        else:
+            _check_int(raw)
+        return cls(raw)
+
+    @property
+    def constant(self) -> int | None:
+        """The one value this vec has; None when it has more."""
+        return self.terms if isinstance(self.terms, int) else None
+
+    @property
+    def length(self) -> int | None:
+        """Number of values; None without end."""
+        if isinstance(self.terms, int) or _endless(self.terms):
+            return None
+        return sum(_length(term) for term in self.terms)
+
+    def __iter__(self) -> Iterator[int]:
+        if isinstance(self.terms, int):
+            return repeat(self.terms)
+        return _each(self.terms)
+
+    def first(self, n: int) -> tuple[int, ...]:
+        """The first n values.
+
+        Raises:
+            ValueError: there are fewer.
+        """
+        values = tuple(islice(self, n))
+        if len(values) < n:
+            raise ValueError(f"a vec ends after {len(values)} of {n} values")
+        return values
+
+    def __getitem__(self, i: int) -> int:
+        if isinstance(self.terms, int):
+            return self.terms
+        if i < 0:
+            raise IndexError(i)
+        return _item(self.terms, i)
+
+    def total(self, n: int) -> int:
+        """Sum of the first n values, in time that depends on the terms only.
+
+        Raises:
+            ValueError: there are fewer than n values.
+        """
+        if isinstance(self.terms, int):
+            return self.terms * n
+        return _prefix(self.terms, n)
+
+    def smallest(self) -> int | None:
+        """The least value; None when it falls without end (or there is none at all)."""
+        if isinstance(self.terms, int):
+            return self.terms
+        lows = [_low(term) for term in self.terms]
+        return None if None in lows else min((low for low in lows if low is not None), default=None)
+
+    def __str__(self) -> str:
+        if isinstance(self.terms, int):
+            return special_name(self.terms) or str(self.terms)
+        return "[" + " ".join(_text(term) for term in self.terms) + "]"
+
+
+def _check_int(value: Any) -> None:
+    if type(value) is not int or value not in INT64:
+        raise ValueError("a value is neither a 64-bit integer nor an array")
+
+
+def _check(term: Any, endless: bool, depth: int) -> None:
+    if type(term) is not tuple:
+        _check_int(term)
+        return
+    if depth >= MAX_DEPTH:
+        raise ValueError("a vec is nested too deeply")
+    if len(term) < 3:
+        raise ValueError("a repeated term is not [count, stride, term, ...]")
+    _check_int(term[0])
+    _check_int(term[1])
+    if term[0] < (0 if endless else 1):
+        raise ValueError(f"a repeat count of {term[0]} where there must be an end")
+    for inner in term[2:]:
+        _check(inner, False, depth + 1)
+
+
+def _endless(terms: tuple[Term, ...]) -> bool:
+    return bool(terms) and type(terms[-1]) is tuple and terms[-1][0] == 0
+
+
+def _each(terms: tuple[Term, ...]) -> Iterator[int]:
+    if all(type(term) is int for term in terms):
+        return iter(terms)
+    return chain.from_iterable(map(_values, terms))
+
+
+def _values(term: Term) -> Any:
+    """The values of one term, by C iterators where there are some: this is the walk's inner loop."""
+    if type(term) is int:
+        return (term,)
+    n, stride, *inner = term
+    if len(inner) == 1 and type(inner[0]) is int:
+        if stride:
+            return range(inner[0], inner[0] + stride * n, stride) if n else count(inner[0], stride)
+        return repeat(inner[0], n) if n else repeat(inner[0])
+    return _loop(range(n) if n else count(), stride, tuple(inner))
+
+
+def _loop(turns: Any, stride: int, inner: tuple[Term, ...]) -> Iterator[int]:
+    if stride == 0:
+        for _ in turns:
+            yield from _each(inner)
+    else:
+        for turn in turns:
+            shift = turn * stride
+            yield from [value + shift for value in _each(inner)]
+
+
+def _length(term: Term) -> int:
+    return 1 if type(term) is int else int(term[0]) * sum(_length(t) for t in term[2:])
+
+
+def _prefix(terms: tuple[Term, ...], n: int) -> int:
+    """Sum of the first n values of terms (n at most their length, else ValueError)."""
+    total = 0
+    for term in terms:
+        if n <= 0:
+            break
+        if type(term) is int:
+            total, n = total + term, n - 1
+        else:
+            part, used = _loop_prefix(term, n)
+            total, n = total + part, n - used
+    if n > 0:
+        raise ValueError(f"a vec ends {n} values too early")
+    return total
+
+
+def _loop_prefix(term: Term, n: int) -> tuple[int, int]:
+    """Sum of up to n values of a loop, and how many there were."""
+    turns, stride, *inner = term
+    content = tuple(inner)
+    length = sum(_length(t) for t in content)
+    n = min(n, turns * length) if turns else n
+    whole, rest = divmod(n, length)
+    total: int = (
+        whole * _prefix(content, length) + stride * length * (whole * (whole - 1) // 2) if whole else 0
+    )
+    if rest:
+        total += _prefix(content, rest) + whole * stride * rest
+    return total, n
+
+
+def _item(terms: tuple[Term, ...], i: int) -> int:
+    for term in terms:
+        if type(term) is int:
+            if i == 0:
+                return int(term)
+            i -= 1
+            continue
+        turns, stride, *inner = term
+        length = sum(_length(t) for t in inner)
+        if turns == 0 or i < turns * length:
+            turn, rest = divmod(i, length)
+            return int(_item(tuple(inner), rest) + turn * stride)
+        i -= turns * length
+    raise IndexError("a vec ends before that")
+
+
+def _low(term: Term) -> int | None:
+    if type(term) is int:
+        return int(term)
+    turns, stride, *inner = term
+    if stride < 0 and turns == 0:
+        return None
+    low = min(value for value in map(_low, inner) if value is not None)
+    return int(low + min(0, stride * (turns - 1)))
+
+
+def _text(term: Term) -> str:
+    if type(term) is int:
+        return special_name(term) or str(term)
+    turns, stride, *inner = term
+    by = f" by {stride}" if stride else ""
+    return f"{turns or '..'}*({' '.join(map(_text, inner))}{by})"

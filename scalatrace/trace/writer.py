@@ -1,0 +1,94 @@
+"""Writing a trace file from Python: tools that make traces (text form, extrapolation, tests) end here."""
+
+from __future__ import annotations
+
+import os
+from os import PathLike, fspath
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.trace import elastic
+from scalatrace.trace.format import pack_container
+from scalatrace.trace.nodes import Event, Node, Param, Peer
+from scalatrace.trace.tables import Family, Op
+from scalatrace.trace.trace import Trace
+
+__all__ = ["pack_payload", "save", "write_aside"]
+
+
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> None:
+    """Write a trace file, aside and then renamed, so that no reader ever sees half of it.
+
+    Raises:
+        ScalatraceError: the file cannot be written, or a value does not fit the format.
+    """
+    write_aside(path, pack_container(pack_payload(trace), compress))
+
+
+def write_aside(path: str | PathLike[str], data: bytes) -> None:
+    """Write a file under a temporary name beside `path`, then rename it. Raises ScalatraceError."""
+    path = fspath(path)
+    aside = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+        os.replace(aside, path)
+    except OSError as error:
+        if os.path.exists(aside):
+            os.unlink(aside)
+        raise ScalatraceError(f"{path}: cannot write: {error.strerror}") from None
+
+
+def pack_payload(trace: Trace) -> bytes:
+    """The msgpack payload of a trace. Raises ScalatraceError when a value is no 64-bit integer."""
+    try:
+        return bytes(msgpack.packb(_payload(trace), unicode_errors="surrogateescape"))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ScalatraceError(f"the trace cannot be stored: {error}") from None
+
+
+def _payload(trace: Trace) -> dict[str, Any]:
+    return {
+        "nprocs": trace.nprocs,
+        "ranks": trace.ranks.terms,
+        "meta": trace.meta,
+        "ops": [_op(op) for op in trace.ops],
+        "stats": [(stat.name, stat.resolution) for stat in trace.stats],
+        "frames": trace.frames,
+        "signatures": trace.signatures,
+        "comms": [_family(family) for family in trace.comms],
+        "types": [(t.description, t.size, t.extent) for t in trace.types],
+        "strings": trace.strings,
+        "arrays": [(array.length, array.vec.terms) for array in trace.arrays],
+        "preds": trace.preds,
+        "counts": trace.counts,
+        "load": [None if vec is None else vec.terms for vec in trace.load],
+        "nodes": [_node(node) for node in trace.nodes],
+    }
+
+
+def _op(op: Op) -> tuple[str, list[Any]]:
+    return op.name, [part for name, kind in op.params for part in (name, int(kind))]
+
+
+def _family(family: Family) -> tuple[Any, ...]:
+    local = (family.kind, family.parent, family.sizes.terms, family.members.terms)
+    if family.remote_sizes is None or family.remote_members is None:
+        return local
+    return (*local, family.remote_sizes.terms, family.remote_members.terms)
+
+
+def _node(node: Node) -> tuple[Any, ...]:
+    repeat = elastic.encode(node.repeat)
+    if not isinstance(node, Event):
+        return repeat, tuple(_node(child) for child in node.nodes)
+    stats = tuple((s.pred, *(h and h.encode() for h in s.histograms)) for s in node.stats)
+    return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
+
+
+def _param(param: Param) -> Any:
+    if isinstance(param, Peer):
+        return int(param.encoding), elastic.encode(param.value)
+    return elastic.encode(param)
