@@ -23,7 +23,7 @@ from scalatrace.trace.values import SPECIAL_MAX, Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["Call", "walk"]
+__all__ = ["Call", "calls", "walk"]
 
 WORLD = 0
 
@@ -40,6 +40,11 @@ class Place:
         self.own_pred = trace.pred_index.get((node.op, node.signature), -1)
         self.rows = _rows(self)
         self.histograms: dict[int, tuple[Histogram | None, ...]] | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether all calls of the rank have the same values."""
+        return isinstance(self.rows, repeat)
 
     def resolve(self, position: int, value: int) -> Any:
         """What a stored integer stands for."""
@@ -199,6 +204,12 @@ def walk(trace: Trace, rank: int) -> Iterator[Call]:
         elif times > 0:
             stack.append((steps, at, left))
             steps, at, left = step.steps, 0, times
+
+
+def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:
+    """One node's calls by a rank, as if nothing stood around it: no predecessor, and no end of its own."""
+    place = Place(trace, event, rank)
+    return (Call(place, values, -1) for values in place.rows)
 
 
 def _rows(place: Place) -> Iterator[tuple[int, ...]]:

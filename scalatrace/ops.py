@@ -1,0 +1,253 @@
+"""The one table of what MPI operations mean where a trace's schema alone does not say.
+
+Names are without `MPI_`, parameters are called as in the standard. One row serves all variants of an
+operation: nonblocking (`Ibcast`, `File_iwrite`, `Rput`), persistent (`Bcast_init`), large-count (`Bcast_c`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import Any, Protocol
+
+__all__ = ["CallLike", "Category", "Flow", "Operation", "operation", "received_bytes", "sent_bytes"]
+
+ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
+
+
+class Category(StrEnum):
+    """What an operation is for."""
+
+    SEND = "send"
+    RECV = "recv"
+    SENDRECV = "sendrecv"
+    PROBE = "probe"
+    PERSISTENT = "persistent"  # makes a request that Start starts
+    START = "start"
+    COMPLETION = "completion"
+    COLLECTIVE = "collective"
+    NEIGHBOUR = "neighbour collective"
+    COMMUNICATOR = "communicator"
+    DATATYPE = "datatype"
+    WINDOW = "window"  # making, freeing, synchronising
+    ONE_SIDED = "one-sided"
+    FILE = "file"  # opening, closing, views, pointers
+    IO = "io"
+    ENVIRONMENT = "environment"
+    OTHER = "other"
+
+
+class CallLike(Protocol):
+    """What is needed of a call: parameters by name, and its communicator."""
+
+    def __getitem__(self, name: str) -> Any: ...
+    def __contains__(self, name: object) -> bool: ...
+    @property
+    def comm(self) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Bytes that a call hands over or takes.
+
+    Attributes:
+        count: parameter with the number of elements, or with an array of them; "" is one element.
+        datatype: parameter with their datatype.
+        peer: parameter with the other rank; "" when there is not just one.
+        where: "all", or "root" or "others" when only they have a buffer.
+        times: "once", "each" (one such piece for every rank of the communicator), "self" (only the own
+            element of the array) or the name of a parameter to multiply with.
+    """
+
+    count: str
+    datatype: str
+    peer: str = ""
+    where: str = "all"
+    times: str = "once"
+
+    def nbytes(self, call: CallLike) -> int:
+        """Bytes of one call; a negative count (a wildcard, nothing known) is 0."""
+        if self.datatype not in call or (self.count and self.count not in call):
+            return 0
+        if self.where != "all" and self.where != _role(call):
+            return 0
+        return max(self._elements(call), 0) * _size(call[self.datatype])
+
+    def _elements(self, call: CallLike) -> int:
+        count = call[self.count] if self.count else 1
+        if isinstance(count, tuple):
+            return int(count[call.comm.rank] if self.times == "self" else sum(count))
+        if self.times == "each":
+            return int(count) * len(call.comm.peers)
+        return int(count) * int(call[self.times]) if self.times in call else int(count)
+
+
+def _size(datatype: Any) -> int:
+    return getattr(datatype, "size", 0)  # a special value instead of a datatype carries nothing
+
+
+def _role(call: CallLike) -> str:
+    root = call["root"]
+    comm = call.comm
+    if comm.remote is not None:
+        return "root" if root == ROOT else "others" if root >= 0 else "neither"
+    return "root" if root == comm.rank else "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row: category, what a call sends and receives, and whether it returns before it is done.
+
+    Attributes:
+        flow_later: the flows belong to the Start of the request that the call makes.
+    """
+
+    name: str
+    category: Category
+    sends: Flow | None = None
+    recvs: Flow | None = None
+    nonblocking: bool = False
+    flow_later: bool = False
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The parameters that name another rank."""
+        return tuple(flow.peer for flow in (self.sends, self.recvs) if flow and flow.peer)
+
+
+def sent_bytes(name: str, call: CallLike) -> int:
+    """Bytes a call hands over to MPI: what it sends, contributes, puts or writes."""
+    row = operation(name)
+    return row.sends.nbytes(call) if row.sends and not row.flow_later else 0
+
+
+def received_bytes(name: str, call: CallLike) -> int:
+    """Bytes a call makes room for: what it receives at most, gets or reads."""
+    row = operation(name)
+    return row.recvs.nbytes(call) if row.recvs and not row.flow_later else 0
+
+
+def _p2p() -> Iterator[Operation]:
+    out, into = Flow("count", "datatype", "dest"), Flow("count", "datatype", "source")
+    for name in ("Send", "Bsend", "Ssend", "Rsend"):
+        yield Operation(name, Category.SEND, out)
+    for name in ("Recv", "Mrecv"):
+        yield Operation(name, Category.RECV, None, into)
+    yield Operation("Psend", Category.SEND, replace(out, times="partitions"))
+    yield Operation("Precv", Category.RECV, None, replace(into, times="partitions"))
+    sending, receiving = Flow("sendcount", "sendtype", "dest"), Flow("recvcount", "recvtype", "source")
+    yield Operation("Sendrecv", Category.SENDRECV, sending, receiving)
+    yield Operation("Sendrecv_replace", Category.SENDRECV, out, into)
+
+
+def _collectives() -> Iterator[Operation]:
+    one, out, into = Flow("count", "datatype"), Flow("sendcount", "sendtype"), Flow("recvcount", "recvtype")
+    outs, intos = Flow("sendcounts", "sendtype"), Flow("recvcounts", "recvtype")
+    rows: dict[str, tuple[Flow | None, Flow | None]] = {
+        "Barrier": (None, None),
+        "Bcast": (replace(one, where="root"), replace(one, where="others")),
+        "Gather": (out, replace(into, where="root", times="each")),
+        "Gatherv": (out, replace(intos, where="root")),
+        "Scatter": (replace(out, where="root", times="each"), into),
+        "Scatterv": (replace(outs, where="root"), into),
+        "Allgather": (out, replace(into, times="each")),
+        "Allgatherv": (out, intos),
+        "Alltoall": (replace(out, times="each"), replace(into, times="each")),
+        "Alltoallv": (outs, intos),
+        "Alltoallw": (None, None),  # a type for each peer: no one flow
+        "Reduce": (one, replace(one, where="root")),
+        "Allreduce": (one, one),
+        "Reduce_scatter": (Flow("recvcounts", "datatype"), Flow("recvcounts", "datatype", times="self")),
+        "Reduce_scatter_block": (Flow("recvcount", "datatype", times="each"), Flow("recvcount", "datatype")),
+        "Scan": (one, one),
+        "Exscan": (one, one),
+    }
+    for name, (sends, recvs) in rows.items():
+        yield Operation(name, Category.COLLECTIVE, sends, recvs)
+    # The number of neighbours is the topology's, not the call's: the flows are those to one neighbour.
+    neighbours = {"allgather": (out, into), "allgatherv": (out, intos), "alltoall": (out, into)}
+    for name, (sends, recvs) in {**neighbours, "alltoallv": (outs, intos), "alltoallw": (None, None)}.items():
+        yield Operation(f"Neighbor_{name}", Category.NEIGHBOUR, sends, recvs)
+
+
+def _one_sided() -> Iterator[Operation]:
+    origin = Flow("origin_count", "origin_datatype", "target_rank")
+    result, single = (
+        replace(origin, count="result_count", datatype="result_datatype"),
+        replace(origin, count=""),
+    )
+    single = replace(single, datatype="datatype")
+    yield Operation("Put", Category.ONE_SIDED, origin)
+    yield Operation("Get", Category.ONE_SIDED, None, origin)
+    yield Operation("Accumulate", Category.ONE_SIDED, origin)
+    yield Operation("Get_accumulate", Category.ONE_SIDED, origin, result)
+    yield Operation("Fetch_and_op", Category.ONE_SIDED, single, single)
+    yield Operation("Compare_and_swap", Category.ONE_SIDED, single, single)
+
+
+def _io() -> Iterator[Operation]:
+    data = Flow("count", "datatype")
+    for where in ("", "_at", "_shared", "_ordered", "_all", "_at_all"):
+        yield Operation(f"File_write{where}", Category.IO, data)
+        yield Operation(f"File_read{where}", Category.IO, None, data)
+
+
+_TABLE = {row.name: row for rows in (_p2p, _collectives, _one_sided, _io) for row in rows()}
+
+_PLAIN = {
+    Category.PROBE: "Probe Iprobe Mprobe Improbe",
+    Category.START: "Start Startall Pready Pready_range Pready_list",
+    Category.COMPLETION: "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel"
+    " Parrived Request_get_status",
+    Category.ENVIRONMENT: "Init Init_thread Finalize Abort Pcontrol",
+}
+_PREFIXES = {
+    "Comm_": Category.COMMUNICATOR,
+    "Cart_": Category.COMMUNICATOR,
+    "Graph_": Category.COMMUNICATOR,
+    "Dist_graph_": Category.COMMUNICATOR,
+    "Intercomm_": Category.COMMUNICATOR,
+    "Topo_": Category.COMMUNICATOR,
+    "Group_": Category.COMMUNICATOR,
+    "Type_": Category.DATATYPE,
+    "Win_": Category.WINDOW,
+    "File_": Category.FILE,
+    "Session_": Category.ENVIRONMENT,
+}
+_CATEGORY = {name: category for category, names in _PLAIN.items() for name in names.split()}
+
+
+@cache
+def operation(name: str) -> Operation:
+    """The row of an operation or of one of its variants; an unknown name is Category.OTHER without flows."""
+    base = name.removesuffix("_c")
+    if base in _CATEGORY:
+        return Operation(
+            name, _CATEGORY[base], recvs=_PROBED if base in _PLAIN[Category.PROBE].split() else None
+        )
+    for candidate, nonblocking, later in _readings(base):
+        if row := _TABLE.get(candidate):
+            category = Category.PERSISTENT if later and "Neighbor" not in base and row.peers else row.category
+            return replace(row, name=name, category=category, nonblocking=nonblocking, flow_later=later)
+    prefixed = (category for prefix, category in _PREFIXES.items() if base.startswith(prefix))
+    return Operation(name, next(prefixed, Category.OTHER))
+
+
+_PROBED = Flow("count", "datatype", "source")  # a probe has a peer but no datatype, hence no bytes
+
+
+def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
+    """What the name may be a variant of: (base name, nonblocking, persistent)."""
+    yield name, False, False
+    if name.endswith("_init"):
+        yield name.removesuffix("_init"), True, True
+    if name[:1] == "I" and name[1:2].islower():
+        yield name[1:].capitalize() if "_" not in name else name[1].upper() + name[2:], True, False
+    if name[:1] == "R" and name[1:2].islower():
+        yield name[1].upper() + name[2:], True, False
+    if name.startswith("File_i"):
+        yield "File_" + name.removeprefix("File_i"), True, False
+    if name.endswith("_begin"):
+        yield name.removesuffix("_begin"), True, False
