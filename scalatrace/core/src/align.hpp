@@ -1,0 +1,53 @@
+/* align.hpp - the weighted longest common subsequence of two bodies (§5.2.2, §5.2.4).
+ *
+ * Events match by operation and stack signature; sequences match when their bodies align. A stretch of one body that looks like one
+ * iteration of a sequence in the other matches it too (a pseudo-loop of the dissertation's rule 2). */
+#ifndef ST_ALIGN_HPP
+#define ST_ALIGN_HPP
+
+#include "node.hpp"
+
+#include <map>
+
+namespace st {
+
+using Body = std::vector<Node *>;
+
+/* na nodes from a on stand for nb nodes from b on: 1~1 a match, k~1 or 1~k a pseudo-loop, 1~0 only left, 0~1 only right. */
+struct Step {
+    uint32_t a, na, b, nb;
+};
+
+struct Alignment {
+    std::vector<Step> steps; // in an order that keeps both bodies' orders
+    int64_t score = 0;
+    uint32_t matched = 0;    // events in both
+    uint32_t unmatched = 0;  // events in one only, not counting those that are skipped now and then anyway
+    bool worth() const { return score > 0 && matched > 0 && 3 * matched >= unmatched; }
+};
+
+struct AlignRules {
+    int64_t match = 30;       // about the bytes an event costs, histograms included
+    int64_t miss = 8;         // a repeat that is no longer constant
+    int64_t known_miss = 1;   // a repeat that is not constant anyway
+    bool same_ends = true;    // sequences of different shape need equal first and last events (rule of §5.2.2)
+};
+
+class Aligner {
+  public:
+    explicit Aligner(AlignRules rules) : rules_(rules) {}
+    Alignment align(const Body &a, const Body &b);
+    /* Events matched when a and b are taken for the same node; 0 when they cannot be. */
+    int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
+
+  private:
+    struct Score {
+        int64_t score;
+        uint32_t matched, unmatched;
+    };
+    AlignRules rules_;
+    std::map<std::pair<const Node *, const Node *>, Score> known_;
+};
+
+} // namespace st
+#endif

@@ -1,0 +1,244 @@
+/* capi.cpp - st_core.h over the C++ classes; no exception leaves here. */
+#include "core.hpp"
+#include "msgpack.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+using namespace st;
+
+namespace {
+
+int fail(st_core *core, int code, const char *text) noexcept {
+    try {
+        core->error = text;
+    } catch (const std::bad_alloc &) {
+    }
+    return code;
+}
+
+/* Run `body`, turning exceptions into error codes. */
+template <class F> int guarded(st_core *core, F body) noexcept {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return fail(core, ST_E_MEMORY, "out of memory");
+    } catch (const FormatError &e) {
+        return fail(core, ST_E_FORMAT, e.what());
+    } catch (const std::exception &e) {
+        return fail(core, ST_E_USAGE, e.what());
+    }
+}
+
+Vec make_vec(const int64_t *values, size_t n) {
+    Vec v;
+    for (size_t i = 0; i < n; ++i) v.append(values[i]);
+    return v;
+}
+
+} // namespace
+
+st_core *st_core_new(int rank, int nprocs) {
+    try {
+        return new st_core(rank, nprocs);
+    } catch (const std::exception &) {
+        return nullptr;
+    }
+}
+
+void st_core_free(st_core *core) { delete core; }
+
+const char *st_core_error(const st_core *core) { return core->error.c_str(); }
+
+int st_define_op(st_core *core, const char *name, int nparams, const char *const *names, const int *kinds) {
+    return guarded(core, [&] {
+        if (nparams < 0 || nparams > ST_MAX_VALUES) return fail(core, ST_E_USAGE, "too many parameters");
+        for (int i = 0; i < nparams; ++i)
+            if (kinds[i] < ST_INT || kinds[i] > ST_ARRAY) return fail(core, ST_E_USAGE, "unknown parameter kind");
+        return core->define_op(name, nparams, names, kinds);
+    });
+}
+
+int st_define_stat(st_core *core, const char *name, double resolution) {
+    return guarded(core, [&] {
+        for (size_t i = 0; i < core->stats.size(); ++i)
+            if (core->stats[i].first == name) return static_cast<int>(i);
+        if (core->stats.size() == ST_MAX_STATS || !(resolution > 0)) return fail(core, ST_E_USAGE, "too many statistics");
+        core->stats.emplace_back(name, resolution);
+        return static_cast<int>(core->stats.size()) - 1;
+    });
+}
+
+uint64_t st_array(st_core *core, const int64_t *values, size_t n) {
+    const uint64_t name = hash_bytes(values, n * sizeof *values, 11);
+    guarded(core, [&] {
+        if (!core->tables.arrays.has(name)) core->tables.arrays.add(name, Array{n, make_vec(values, n)});
+        return 0;
+    });
+    return name;
+}
+
+uint64_t st_string(st_core *core, const char *text, size_t n) {
+    const uint64_t name = hash_bytes(text, n, 13);
+    guarded(core, [&] {
+        if (!core->tables.strings.has(name)) core->tables.strings.add(name, std::string(text, n));
+        return 0;
+    });
+    return name;
+}
+
+uint64_t st_define_type(st_core *core, const char *description, int64_t size, int64_t extent) {
+    const int64_t shape[2] = {size, extent};
+    const uint64_t name = hash_bytes(description, std::strlen(description), hash_bytes(shape, sizeof shape, 17));
+    guarded(core, [&] {
+        if (!core->tables.types.has(name)) core->tables.types.add(name, Datatype{description, size, extent});
+        return 0;
+    });
+    return name;
+}
+
+uint64_t st_family(uint64_t parent, uint64_t ordinal) {
+    const uint64_t both[2] = {parent, ordinal};
+    return hash_bytes(both, sizeof both, 19);
+}
+
+int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members, size_t nmembers,
+                   const int64_t *remote, size_t nremote) {
+    return guarded(core, [&] {
+        Family &f = core->tables.comms.add(family, Family{kind, parent, {}});
+        if (!nmembers || family == ST_COMM_SELF || f.instances.count(members[0])) return 0;
+        Instance i;
+        i.nmembers = nmembers;
+        i.members = make_vec(members, nmembers);
+        i.nremote = nremote;
+        i.remote = make_vec(remote, nremote);
+        f.instances.emplace(members[0], std::move(i));
+        return 0;
+    });
+}
+
+uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes) {
+    uint64_t name = 23;
+    for (size_t i = 0; i < nframes; ++i) name = hash_bytes(frames[i], std::strlen(frames[i]), name);
+    guarded(core, [&] {
+        if (!core->tables.signatures.has(name))
+            core->tables.signatures.add(name, std::vector<std::string>(frames, frames + nframes));
+        return 0;
+    });
+    return name;
+}
+
+int st_set_meta(st_core *core, const char *key, const char *value) {
+    return guarded(core, [&] {
+        core->meta[key] = value;
+        return 0;
+    });
+}
+
+int st_set_count(st_core *core, const char *op_name, uint64_t ncalls) {
+    return guarded(core, [&] {
+        core->counts[op_name] = ncalls;
+        return 0;
+    });
+}
+
+int st_core_append(st_core *core, const struct st_event *event) {
+    return guarded(core, [&] {
+        if (event->op >= core->ops.size()) return fail(core, ST_E_USAGE, "an event of an unknown operation");
+        if (event->nvalues != core->ops[event->op].kinds.size())
+            return fail(core, ST_E_USAGE, "an event with another number of values than its operation has parameters");
+        core->append(*event);
+        return 0;
+    });
+}
+
+int st_flatlog_open(st_core *core, const char *path) {
+    return guarded(core, [&] {
+        FILE *f = std::fopen(path, "w");
+        if (!f) return fail(core, ST_E_IO, (std::string("cannot write ") + path + ": " + std::strerror(errno)).c_str());
+        core->flatlog.reset(new FlatLog(f, path, core->rank, core->nprocs));
+        return 0;
+    });
+}
+
+int st_flatlog_close(st_core *core) {
+    return guarded(core, [&] {
+        if (!core->flatlog) return 0;
+        const bool good = core->flatlog->close();
+        const std::string path = core->flatlog->path();
+        core->flatlog.reset();
+        return good ? 0 : fail(core, ST_E_IO, ("cannot write " + path + ": " + std::strerror(errno)).c_str());
+    });
+}
+
+uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
+
+uint64_t st_core_nbytes(const st_core *core) {
+    uint64_t n = core->queue.nbytes() + core->tables.nbytes();
+    for (const Node *root : core->roots) n += tree_bytes(root);
+    return n;
+}
+
+int st_core_finish(st_core *core) {
+    return guarded(core, [&] {
+        core->finish();
+        return 0;
+    });
+}
+
+int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
+    return guarded(core, [&] {
+        const std::string packed = pack_core(*core);
+        *bytes = std::malloc(packed.size());
+        if (!*bytes) throw std::bad_alloc();
+        std::memcpy(*bytes, packed.data(), packed.size());
+        *nbytes = packed.size();
+        return 0;
+    });
+}
+
+int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
+    return guarded(core, [&] {
+        std::unique_ptr<st_core> other = unpack_core(bytes, nbytes);
+        if (other->nprocs != core->nprocs) return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
+        if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");
+        core->merge(std::move(*other));
+        return 0;
+    });
+}
+
+void st_free(void *bytes) { std::free(bytes); }
+
+int st_core_write(st_core *core, const char *path, int compress) {
+    return guarded(core, [&] {
+        const std::string error = write_container(path, trace_payload(*core), false, compress != 0);
+        return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
+    });
+}
+
+int st_core_write_part(st_core *core, const char *path) {
+    return guarded(core, [&] {
+        const std::string error = write_container(path, pack_core(*core), true, false);
+        return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
+    });
+}
+
+st_core *st_core_read_part(const char *path, char *error, size_t nerror) {
+    std::string why;
+    try {
+        const std::string payload = read_container(path);
+        return unpack_core(payload.data(), payload.size()).release();
+    } catch (const std::exception &e) {
+        why = e.what();
+    }
+    if (nerror) {
+        std::strncpy(error, why.c_str(), nerror - 1);
+        error[nerror - 1] = 0;
+    }
+    return nullptr;
+}
+
+int st_format_version(void) { return 1; }
+const char *st_core_version(void) { return "0.1.0"; }

@@ -1,0 +1,148 @@
+#include "core.hpp"
+
+#include "unite.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace st;
+
+st_core::st_core(int rank_, int nprocs_) : rank(rank_), nprocs(nprocs_) {
+    tables.comms.add(ST_COMM_WORLD, Family{"world", 0, {}});
+    tables.comms.add(ST_COMM_SELF, Family{"self", 0, {}});
+    tables.comms.add(ST_COMM_NULL, Family{"null", 0, {}});
+    tables.signatures.add(0, {});
+}
+
+st_core::~st_core() {
+    for (Node *n : roots) pool.release(n);
+}
+
+int st_core::find_op(const std::string &name) const {
+    for (size_t i = 0; i < ops.size(); ++i)
+        if (ops[i].name == name) return static_cast<int>(i);
+    return -1;
+}
+
+int st_core::define_op(const char *name, int nparams, const char *const *names, const int *kinds) {
+    const int known = find_op(name);
+    if (known >= 0) return known;
+    OpSchema op;
+    op.name = name;
+    op.hash = hash_bytes(name, op.name.size(), 7);
+    for (int i = 0; i < nparams; ++i) {
+        op.params.emplace_back(names[i]);
+        op.kinds.push_back(kinds[i]);
+        op.nslots += kinds[i] == ST_PEER ? kEncodings : 1;
+    }
+    ops.push_back(std::move(op));
+    return static_cast<int>(ops.size()) - 1;
+}
+
+namespace {
+
+/* The absolute rank in each encoding; special values are themselves in all of them. */
+void encode_peer(int64_t peer, const st_event &e, int64_t out[kEncodings]) {
+    if (peer < ST_SPECIAL_MAX) {
+        for (int i = 0; i < kEncodings; ++i) out[i] = peer;
+        return;
+    }
+    const int64_t relative = peer - e.self;
+    out[0] = peer;
+    out[1] = relative;
+    out[2] = relative < 0 ? relative + e.size : relative; // as relative % size, for ranks of one communicator
+    if (out[2] < 0 || out[2] >= e.size) out[2] = e.size > 0 ? ((relative % e.size) + e.size) % e.size : relative;
+    out[3] = peer ^ e.self;
+}
+
+void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e) {
+    size_t slot = 0;
+    for (size_t i = 0; i < op.kinds.size(); ++i) {
+        if (op.kinds[i] == ST_PEER) {
+            int64_t peers[kEncodings];
+            encode_peer(e.values[i], e, peers);
+            for (int64_t p : peers) slots[slot++].vec.append(p);
+        } else {
+            slots[slot++].vec.append(e.values[i]);
+        }
+    }
+}
+
+} // namespace
+
+void st_core::append(const st_event &e) {
+    const OpSchema &op = ops[e.op];
+    if (flatlog) flatlog->event(*this, e);
+    const uint64_t key = event_key(op.hash, e.signature);
+    double samples[ST_MAX_STATS];
+    for (size_t i = 0; i < ST_MAX_STATS; ++i) samples[i] = i < stats.size() ? e.stats[i] : NAN;
+    if (Node *run = queue.running(key)) {
+        fill_slots(run->slots, op, e);
+        ++run->count;
+        ++run->runs;
+        add_samples(run, last_key, samples);
+    } else {
+        Node *n = pool.make();
+        n->shape = n->first = n->last = key;
+        n->op = e.op;
+        n->signature = e.signature;
+        n->count = n->runs = 1;
+        n->slots.resize(op.nslots);
+        fill_slots(n->slots, op, e);
+        n->pred = last_key;
+        n->sampled = true;
+        std::copy(samples, samples + ST_MAX_STATS, n->samples);
+        queue.append(n);
+    }
+    last_key = key;
+    ++nevents;
+}
+
+static void own(Node *n, const RankSet &ranks, std::vector<double> &totals) {
+    n->ranks = ranks;
+    unfold_sample(n);
+    for (const PredStats &s : n->stats)
+        for (size_t i = 0; i < totals.size(); ++i)
+            if (s.hist[i]) totals[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
+    for (Node *kid : n->kids) own(kid, ranks, totals);
+}
+
+void st_core::finish() {
+    queue.finish();
+    Body tail = queue.take();
+    as_iteration(tail);
+    const RankSet self(rank);
+    std::vector<double> &totals = load[rank];
+    totals.resize(stats.size());
+    for (Node *n : tail) own(n, self, totals);
+    roots.insert(roots.end(), tail.begin(), tail.end());
+    ranks.unite(self);
+    finished = true;
+}
+
+void st_core::merge(st_core &&other) {
+    std::vector<uint32_t> renumbered; // the other core may have met operations in another order
+    for (const OpSchema &op : other.ops) {
+        std::vector<const char *> names;
+        for (const std::string &p : op.params) names.push_back(p.c_str());
+        renumbered.push_back(static_cast<uint32_t>(
+            define_op(op.name.c_str(), static_cast<int>(op.kinds.size()), names.data(), op.kinds.data())));
+    }
+    struct Renumber {
+        const std::vector<uint32_t> &to;
+        void operator()(Node *n) const {
+            n->op = n->leaf() ? to[n->op] : 0;
+            for (Node *kid : n->kids) (*this)(kid);
+        }
+    } renumber{renumbered};
+    for (Node *n : other.roots) renumber(n);
+    if (other.stats.size() > stats.size()) stats = other.stats;
+    for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
+    for (auto &[name, n] : other.counts) counts[name] += n;
+    for (auto &[r, totals] : other.load) load[r] = totals;
+    tables.merge(std::move(other.tables));
+    unite_roots(pool, roots, std::move(other.roots), ops);
+    other.roots.clear();
+    ranks.unite(other.ranks);
+    nevents += other.nevents;
+}

@@ -1,0 +1,36 @@
+/* histogram.hpp - samples in a fixed number of bins that adapt as they come (§2.3).
+ *
+ * Bins are disjoint [min, max] clusters in order. A sample outside all of them opens a bin; when that is one too many, the two
+ * neighbours whose union adds least variance become one. Merging two histograms works the same way on bins. */
+#ifndef ST_HISTOGRAM_HPP
+#define ST_HISTOGRAM_HPP
+
+#include <cstdint>
+
+namespace st {
+
+struct Bin {
+    uint64_t count;
+    double min, max, sum;
+};
+
+struct Histogram {
+    static constexpr int kBins = 5;
+
+    uint64_t count = 0;
+    double min = 0, max = 0, mean = 0;
+    double m2 = 0; // sum of squared deviations from the mean (Welford)
+    int nbins = 0;
+    Bin bins[kBins + 1];
+
+    void add(double sample);
+    void merge(const Histogram &other);
+    double stddev() const;
+
+  private:
+    void insert(const Bin &bin);
+    void shrink();
+};
+
+} // namespace st
+#endif

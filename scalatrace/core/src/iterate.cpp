@@ -1,0 +1,86 @@
+#include "iterate.hpp"
+
+namespace st {
+
+static void append_node(NodePool &pool, Node *x, Node *y);
+
+void append_content(NodePool &pool, Node *node, Node *later) {
+    if (node->leaf()) {
+        append_event(node, later);
+    } else {
+        for (size_t i = 0; i < node->kids.size(); ++i) append_node(pool, node->kids[i], later->kids[i]);
+        node->runs += later->runs;
+    }
+    pool.release_shell(later);
+}
+
+/* Same place of the same body, `y` later than `x`, with any shapes. */
+static void append_node(NodePool &pool, Node *x, Node *y) {
+    x->repeat.vec.concat(y->repeat.vec);
+    x->skipped |= y->skipped;
+    x->multiple |= y->multiple;
+    if (x->shape == y->shape) {
+        append_content(pool, x, y);
+        return;
+    }
+    Aligner aligner{AlignRules{}};
+    Alignment steps = aligner.align(x->kids, y->kids);
+    append_body(pool, x, std::move(y->kids), y->runs, steps);
+    pool.release_shell(y);
+}
+
+void as_iteration(Body &nodes) {
+    for (Node *n : nodes) {
+        n->repeat.vec.clear();
+        n->repeat.vec.append(static_cast<int64_t>(n->count));
+        n->multiple = n->count > 1;
+        n->skipped = false;
+    }
+}
+
+Node *begin_loop(NodePool &pool, Body &&nodes) {
+    as_iteration(nodes);
+    Node *loop = make_sequence(pool, std::move(nodes));
+    loop->count = loop->runs = 1;
+    return loop;
+}
+
+/* A pseudo-loop around nodes that stand in a body which ran `runs` times: it ran once each time. */
+static Node *wrap(NodePool &pool, Body &body, size_t from, size_t n, uint64_t runs) {
+    Body kids(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(from + n));
+    Node *loop = make_sequence(pool, std::move(kids));
+    loop->repeat.vec.append_run(1, runs);
+    loop->runs = runs;
+    return loop;
+}
+
+void append_body(NodePool &pool, Node *loop, Body &&later, uint64_t runs, const Alignment &alignment) {
+    Body kids;
+    const uint64_t past = loop->runs;
+    for (const Step &s : alignment.steps) {
+        if (s.na == 0) {
+            Node *y = later[s.b];
+            Vec repeat;
+            repeat.append_run(0, past);
+            repeat.concat(y->repeat.vec);
+            y->repeat.vec = std::move(repeat);
+            y->skipped |= past > 0;
+            kids.push_back(y);
+        } else if (s.nb == 0) {
+            Node *x = loop->kids[s.a];
+            x->repeat.vec.append_run(0, runs);
+            x->skipped |= runs > 0;
+            kids.push_back(x);
+        } else {
+            Node *x = s.na == 1 ? loop->kids[s.a] : wrap(pool, loop->kids, s.a, s.na, past);
+            Node *y = s.nb == 1 ? later[s.b] : wrap(pool, later, s.b, s.nb, runs);
+            append_node(pool, x, y);
+            kids.push_back(x);
+        }
+    }
+    loop->kids = std::move(kids);
+    loop->runs += runs;
+    update_shape(loop);
+}
+
+} // namespace st

@@ -1,0 +1,143 @@
+/* msgpack.hpp - writing msgpack, and reading the subset that pack.cpp writes; the reader trusts nothing. */
+#ifndef ST_MSGPACK_HPP
+#define ST_MSGPACK_HPP
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace st {
+
+class Packer {
+  public:
+    std::string out;
+
+    void array(size_t n) { head(n, 0x90, 15, 0, 0xdc); }
+    void map(size_t n) { head(n, 0x80, 15, 0, 0xde); }
+    void nil() { byte(0xc0); }
+    void str(std::string_view s) {
+        head(s.size(), 0xa0, 31, 0xd9, 0xda);
+        out.append(s);
+    }
+    void integer(int64_t v) {
+        if (v >= 0) return natural(static_cast<uint64_t>(v));
+        if (v >= -32) return byte(static_cast<uint8_t>(v));
+        if (v >= INT8_MIN) return tagged(0xd0, static_cast<uint64_t>(v), 1);
+        if (v >= INT16_MIN) return tagged(0xd1, static_cast<uint64_t>(v), 2);
+        if (v >= INT32_MIN) return tagged(0xd2, static_cast<uint64_t>(v), 4);
+        tagged(0xd3, static_cast<uint64_t>(v), 8);
+    }
+    void natural(uint64_t v) {
+        if (v < 128) return byte(static_cast<uint8_t>(v));
+        if (v <= UINT8_MAX) return tagged(0xcc, v, 1);
+        if (v <= UINT16_MAX) return tagged(0xcd, v, 2);
+        if (v <= UINT32_MAX) return tagged(0xce, v, 4);
+        tagged(0xcf, v, 8);
+    }
+    void real(double v) {
+        uint64_t bits;
+        static_assert(sizeof bits == sizeof v);
+        __builtin_memcpy(&bits, &v, 8);
+        tagged(0xcb, bits, 8);
+    }
+
+  private:
+    void byte(uint8_t b) { out.push_back(static_cast<char>(b)); }
+    void tagged(uint8_t tag, uint64_t v, int nbytes) {
+        byte(tag);
+        for (int i = nbytes - 1; i >= 0; --i) byte(static_cast<uint8_t>(v >> (8 * i)));
+    }
+    void head(size_t n, uint8_t fix, size_t max_fix, uint8_t tag8, uint8_t tag16) {
+        if (n <= max_fix) return byte(static_cast<uint8_t>(fix | n));
+        if (tag8 && n <= UINT8_MAX) return tagged(tag8, n, 1);
+        if (n <= UINT16_MAX) return tagged(tag16, n, 2);
+        tagged(static_cast<uint8_t>(tag16 + 1), n, 4);
+    }
+};
+
+struct FormatError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Unpacker {
+  public:
+    Unpacker(const void *data, size_t n) : at_(static_cast<const uint8_t *>(data)), start_(at_), end_(at_ + n) {}
+
+    bool at_end() const { return at_ == end_; }
+    size_t offset() const { return static_cast<size_t>(at_ - start_); }
+
+    size_t array() {
+        const uint8_t tag = byte();
+        size_t n;
+        if ((tag & 0xf0) == 0x90)
+            n = tag & 0x0f;
+        else if (tag == 0xdc || tag == 0xdd)
+            n = fixed(tag == 0xdc ? 2 : 4);
+        else
+            fail("an array was expected");
+        if (n > static_cast<size_t>(end_ - at_)) fail("an array is longer than the data");
+        return n;
+    }
+    std::string str() {
+        const uint8_t tag = byte();
+        size_t n;
+        if ((tag & 0xe0) == 0xa0)
+            n = tag & 0x1f;
+        else if (tag >= 0xd9 && tag <= 0xdb)
+            n = fixed(1 << (tag - 0xd9));
+        else
+            fail("a string was expected");
+        if (n > static_cast<size_t>(end_ - at_)) fail("a string is longer than the data");
+        std::string s(reinterpret_cast<const char *>(at_), n);
+        at_ += n;
+        return s;
+    }
+    int64_t integer() {
+        const uint8_t tag = byte();
+        if (tag < 0x80) return tag;
+        if (tag >= 0xe0) return static_cast<int8_t>(tag);
+        if (tag >= 0xcc && tag <= 0xcf) return static_cast<int64_t>(fixed(1 << (tag - 0xcc)));
+        switch (tag) {
+        case 0xd0: return static_cast<int8_t>(fixed(1));
+        case 0xd1: return static_cast<int16_t>(fixed(2));
+        case 0xd2: return static_cast<int32_t>(fixed(4));
+        case 0xd3: return static_cast<int64_t>(fixed(8));
+        default: fail("an integer was expected");
+        }
+    }
+    uint64_t natural() { return static_cast<uint64_t>(integer()); }
+    double real() {
+        if (byte() != 0xcb) fail("a number was expected");
+        const uint64_t bits = fixed(8);
+        double v;
+        __builtin_memcpy(&v, &bits, 8);
+        return v;
+    }
+    bool skip_nil() {
+        if (at_ == end_ || *at_ != 0xc0) return false;
+        ++at_;
+        return true;
+    }
+    bool peek_array() const { return at_ != end_ && ((*at_ & 0xf0) == 0x90 || *at_ == 0xdc || *at_ == 0xdd); }
+    [[noreturn]] void fail(const char *why) const {
+        throw FormatError(std::string(why) + " at byte " + std::to_string(offset()));
+    }
+
+  private:
+    const uint8_t *at_, *start_, *end_;
+
+    uint8_t byte() {
+        if (at_ == end_) fail("the data ends too early");
+        return *at_++;
+    }
+    uint64_t fixed(int n) {
+        if (end_ - at_ < n) fail("the data ends too early");
+        uint64_t v = 0;
+        while (n--) v = v << 8 | *at_++;
+        return v;
+    }
+};
+
+} // namespace st
+#endif

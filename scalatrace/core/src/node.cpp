@@ -1,0 +1,135 @@
+#include "node.hpp"
+
+#include <cmath>
+
+namespace st {
+
+NodePool::~NodePool() {
+    for (Node *n : free_) delete n;
+}
+
+Node *NodePool::make() {
+    if (free_.empty()) return new Node;
+    Node *n = free_.back();
+    free_.pop_back();
+    return n;
+}
+
+void NodePool::release_shell(Node *n) {
+    n->kids.clear();
+    n->stats.clear();
+    for (Elastic &e : n->slots) e.vec.clear();
+    if (!n->repeat.single()) n->repeat = Elastic();
+    n->repeat.vec.clear();
+    n->count = n->runs = 0;
+    n->nleaves = 1;
+    n->skipped = n->multiple = n->sampled = false;
+    free_.push_back(n);
+}
+
+void NodePool::release(Node *n) {
+    for (Node *kid : n->kids) release(kid);
+    release_shell(n);
+}
+
+Node *NodePool::clone_shape(const Node *n) {
+    Node *c = make();
+    c->shape = n->shape;
+    c->first = n->first;
+    c->last = n->last;
+    c->nleaves = n->nleaves;
+    c->skipped = n->skipped;
+    c->multiple = n->multiple;
+    c->op = n->op;
+    c->signature = n->signature;
+    c->slots.resize(n->slots.size());
+    for (const Node *kid : n->kids) c->kids.push_back(clone_shape(kid));
+    return c;
+}
+
+void update_shape(Node *s) {
+    s->first = s->kids.front()->first;
+    s->last = s->kids.back()->last;
+    s->nleaves = 0;
+    uint64_t h = 0x5bd1e995;
+    for (const Node *kid : s->kids) {
+        h = mix_key(h * 31 + kid->shape);
+        s->nleaves += kid->nleaves;
+    }
+    s->shape = h & ~uint64_t{1}; // events have odd shapes, sequences even ones
+}
+
+Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids) {
+    Node *s = pool.make();
+    s->kids = std::move(kids);
+    s->slots.clear();
+    update_shape(s);
+    return s;
+}
+
+static PredStats &stats_after(Node *n, uint64_t pred) {
+    for (PredStats &s : n->stats)
+        if (s.pred == pred) return s;
+    n->stats.emplace_back();
+    n->stats.back().pred = pred;
+    return n->stats.back();
+}
+
+void add_samples(Node *into, uint64_t pred, const double *samples) {
+    unfold_sample(into);
+    PredStats &s = stats_after(into, pred);
+    for (int i = 0; i < ST_MAX_STATS; ++i) {
+        if (std::isnan(samples[i])) continue;
+        if (!s.hist[i]) s.hist[i].reset(new Histogram);
+        s.hist[i]->add(samples[i]);
+    }
+}
+
+void unfold_sample(Node *n) {
+    if (!n->sampled) return;
+    n->sampled = false;
+    add_samples(n, n->pred, n->samples);
+}
+
+void merge_stats(Node *into, Node *from) {
+    if (from->sampled) {
+        add_samples(into, from->pred, from->samples);
+        return;
+    }
+    unfold_sample(into);
+    for (PredStats &theirs : from->stats) {
+        PredStats &mine = stats_after(into, theirs.pred);
+        for (int i = 0; i < ST_MAX_STATS; ++i) {
+            if (!theirs.hist[i]) continue;
+            if (mine.hist[i])
+                mine.hist[i]->merge(*theirs.hist[i]);
+            else
+                mine.hist[i] = std::move(theirs.hist[i]);
+        }
+    }
+}
+
+void append_event(Node *into, Node *from) {
+    for (size_t i = 0; i < into->slots.size(); ++i) {
+        const Vec &v = from->slots[i].vec;
+        if (v.constant() && v.size() == 1)
+            into->slots[i].vec.append(v.first());
+        else
+            into->slots[i].vec.concat(v);
+    }
+    into->runs += from->runs;
+    merge_stats(into, from);
+}
+
+size_t tree_bytes(const Node *n) {
+    size_t bytes = sizeof(Node) + n->repeat.nbytes() + n->kids.capacity() * sizeof(Node *) +
+                   n->slots.capacity() * sizeof(Elastic) + n->stats.capacity() * sizeof(PredStats);
+    for (const Elastic &e : n->slots) bytes += e.nbytes();
+    for (const PredStats &s : n->stats)
+        for (const auto &h : s.hist)
+            if (h) bytes += sizeof(Histogram);
+    for (const Node *kid : n->kids) bytes += tree_bytes(kid);
+    return bytes;
+}
+
+} // namespace st

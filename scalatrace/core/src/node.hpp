@@ -1,0 +1,117 @@
+/* node.hpp - the tree: a node is (repeat, content), content an event (RSD) or a sequence of nodes (PRSD).
+ *
+ *        sequence, repeat 1000            each event holds its own values in the order it ran:
+ *        |-- Irecv    repeat 4              Irecv.source = 4000 values = 1000 x {-1, 1, -4, 4}
+ *        |-- Isend    repeat 4
+ *        `-- Waitall  repeat 1, 0, 1, 0 ... an event some iterations skip has repeat 0 there
+ *
+ * In the queue a node is one stretch of the past (`count` executions); as a child it has a `repeat` value for each time its
+ * parent's body ran. Matching looks at operation and stack signature only; parameters go into value vectors. */
+#ifndef ST_NODE_HPP
+#define ST_NODE_HPP
+
+#include "elastic.hpp"
+#include "histogram.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "st_core.h"
+
+namespace st {
+
+constexpr int kEncodings = 4; // of a peer: absolute, relative, relative modulo size, exclusive-or
+
+struct OpSchema {
+    std::string name;
+    std::vector<std::string> params;
+    std::vector<int> kinds;
+    uint64_t hash = 0; // of the name: the same on every rank, whatever the numbers
+    size_t nslots = 0; // value vectors an event has: kEncodings for each peer, one for every other parameter
+};
+
+/* The samples of one event after one predecessor: a histogram per stat, made when the stat's first sample comes. */
+struct PredStats {
+    uint64_t pred = 0; // key of the predecessor event, 0 at the start
+    std::unique_ptr<Histogram> hist[ST_MAX_STATS];
+
+    PredStats() = default;
+    PredStats(const PredStats &o) : pred(o.pred) {
+        for (int i = 0; i < ST_MAX_STATS; ++i)
+            if (o.hist[i]) hist[i].reset(new Histogram(*o.hist[i]));
+    }
+    PredStats(PredStats &&) noexcept = default;
+    PredStats &operator=(PredStats &&) noexcept = default;
+};
+
+struct Node {
+    uint64_t shape = 0;       // hash of the structure below: equal shapes can be merged child by child
+    uint64_t first = 0;       // key of the first event below
+    uint64_t last = 0;        // key of the last one
+    uint64_t count = 0;       // executions of this stretch, while it stands in the queue or is being matched
+    uint64_t runs = 0;        // executions of the content so far, all stretches together
+    uint32_t nleaves = 1;     // events below
+    bool skipped = false;     // some repeat is 0: the cursor may pass over it
+    bool multiple = false;    // some repeat is over 1
+    Elastic repeat;           // a value each time the parent's content ran
+    RankSet ranks;            // participants (from the inter-node merge on)
+    std::vector<Node *> kids; // of a sequence; owned
+
+    // of an event
+    uint32_t op = 0;
+    uint64_t signature = 0;
+    std::vector<Elastic> slots;     // value vectors by parameter
+    std::vector<PredStats> stats;   // from the second execution on
+    uint64_t pred = 0;              // of the only execution so far ...
+    double samples[ST_MAX_STATS];   // ... and its samples
+    bool sampled = false;           // pred and samples are in use, stats are not
+
+    bool leaf() const { return kids.empty(); }
+};
+
+inline uint64_t mix_key(uint64_t h) {
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    return h ^ (h >> 32);
+}
+
+/* What two events must share to match. */
+inline uint64_t event_key(uint64_t op_hash, uint64_t signature) { return mix_key(signature * 1021 + op_hash) | 1; }
+
+/* Makes nodes and takes them back; memory is reused, so the steady state allocates nothing. */
+class NodePool {
+  public:
+    NodePool() = default;
+    NodePool(const NodePool &) = delete;
+    NodePool &operator=(const NodePool &) = delete;
+    ~NodePool();
+
+    Node *make();
+    void release(Node *node);         // with everything below
+    void release_shell(Node *node);   // without its children
+    Node *clone_shape(const Node *node); // same structure, no values
+
+  private:
+    std::vector<Node *> free_;
+};
+
+/* A sequence of these nodes, which become its children; shape, first, last and nleaves are set. */
+Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
+void update_shape(Node *sequence);
+
+/* One execution's samples after `pred`; NaN is no sample. */
+void add_samples(Node *into, uint64_t pred, const double *samples);
+/* Put the samples kept from a single execution into histograms. */
+void unfold_sample(Node *node);
+/* Add the samples of `from` to `into`. */
+void merge_stats(Node *into, Node *from);
+/* Both events ran on the same rank, `from` after `into`: values are appended, stats merged. Not the repeat. */
+void append_event(Node *into, Node *from);
+
+size_t tree_bytes(const Node *node);
+
+} // namespace st
+#endif

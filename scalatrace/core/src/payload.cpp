@@ -1,0 +1,388 @@
+/* payload.cpp - the payload of a trace file, as docs/format.md describes it: names become indices, each peer gets its best
+ * encoding, ranklists their nested form. */
+#include "core.hpp"
+#include "msgpack.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace st {
+
+namespace {
+
+void put_term(Packer &p, const Term &t, bool without_end) {
+    if (!t.rep) return p.integer(t.value);
+    p.array(2 + t.rep->block.size());
+    p.natural(without_end ? 0 : t.rep->count);
+    p.integer(t.rep->stride);
+    for (const Term &inner : t.rep->block) put_term(p, inner, false);
+}
+
+/* A vec that is read as far as executions go. */
+void put_vec(Packer &p, const Vec &v) {
+    if (v.constant()) return p.integer(v.first());
+    const std::vector<Term> &terms = v.terms();
+    p.array(terms.size());
+    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], v.open() && i + 1 == terms.size());
+}
+
+/* A vec that is read to its end. */
+void put_closed(Packer &p, const Vec &v) {
+    if (v.size() == 0) return p.array(0);
+    if (v.constant()) {
+        if (v.size() == 1) return p.integer(v.first());
+        p.array(1);
+        p.array(3);
+        p.natural(v.size());
+        p.integer(0);
+        return p.integer(v.first());
+    }
+    const std::vector<Term> &terms = v.terms();
+    std::vector<int64_t> rest; // of the last repetition's unfinished iteration
+    uint64_t at = 0;
+    if (v.matched())
+        v.runs([&](int64_t x, uint64_t times) {
+            for (; times; --times)
+                if (at++ >= v.size() - v.matched()) rest.push_back(x);
+        });
+    p.array(terms.size() + rest.size());
+    for (const Term &t : terms) put_term(p, t, false);
+    for (int64_t x : rest) p.integer(x);
+}
+
+class Writer {
+  public:
+    explicit Writer(const st_core &core) : core_(core) {}
+
+    std::string payload() {
+        p_.map(15);
+        p_.str("nprocs");
+        p_.integer(core_.nprocs);
+        p_.str("ranks");
+        put_closed(p_, core_.ranks.to_vec());
+        p_.str("meta");
+        p_.map(core_.meta.size());
+        for (const auto &[key, value] : core_.meta) {
+            p_.str(key);
+            p_.str(value);
+        }
+        collect(core_.roots);
+        put_ops();
+        p_.str("stats");
+        p_.array(core_.stats.size());
+        for (const auto &[name, resolution] : core_.stats) {
+            p_.array(2);
+            p_.str(name);
+            p_.real(resolution);
+        }
+        put_signatures();
+        put_comms();
+        put_things();
+        p_.str("preds");
+        p_.array(preds_.size());
+        for (const auto &[op, signature] : preds_) {
+            p_.array(2);
+            p_.integer(op);
+            p_.integer(signature);
+        }
+        p_.str("counts");
+        p_.map(core_.counts.size());
+        for (const auto &[name, n] : core_.counts) {
+            p_.str(name);
+            p_.natural(n);
+        }
+        put_load();
+        p_.str("nodes");
+        p_.array(core_.roots.size());
+        for (const Node *n : core_.roots) put_node(n);
+        return std::move(p_.out);
+    }
+
+  private:
+    const st_core &core_;
+    Packer p_;
+    std::vector<int64_t> op_index_;                              // number -> index in the file, -1 when not used
+    std::vector<size_t> used_ops_;
+    std::unordered_map<uint64_t, int64_t> signature_index_;
+    std::vector<uint64_t> used_signatures_;
+    std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> events_; // key -> op, signature
+    std::vector<std::pair<int64_t, int64_t>> preds_{{-1, 0}};
+    std::unordered_map<uint64_t, int64_t> pred_index_{{0, 0}};
+
+    void collect(const Body &body) {
+        op_index_.assign(core_.ops.size(), -1);
+        use_signature(0);
+        for (const Node *n : body) collect_events(n);
+        for (const Node *n : body) collect_preds(n);
+    }
+
+    int64_t use_signature(uint64_t name) {
+        auto [it, fresh] = signature_index_.try_emplace(name, used_signatures_.size());
+        if (fresh) used_signatures_.push_back(name);
+        return it->second;
+    }
+
+    void collect_events(const Node *n) {
+        for (const Node *kid : n->kids) collect_events(kid);
+        if (!n->leaf()) return;
+        if (op_index_[n->op] < 0) {
+            op_index_[n->op] = static_cast<int64_t>(used_ops_.size());
+            used_ops_.push_back(n->op);
+        }
+        events_[n->first] = {op_index_[n->op], use_signature(n->signature)};
+    }
+
+    void collect_preds(const Node *n) {
+        for (const Node *kid : n->kids) collect_preds(kid);
+        for (const PredStats &s : n->stats) {
+            if (!pred_index_.try_emplace(s.pred, preds_.size()).second) continue;
+            auto known = events_.find(s.pred);
+            preds_.push_back(known == events_.end() ? std::pair<int64_t, int64_t>{-1, 0} : known->second);
+        }
+    }
+
+    void put_ops() {
+        p_.str("ops");
+        p_.array(used_ops_.size());
+        for (size_t number : used_ops_) {
+            const OpSchema &op = core_.ops[number];
+            p_.array(2);
+            p_.str(op.name);
+            p_.array(2 * op.kinds.size());
+            for (size_t i = 0; i < op.kinds.size(); ++i) {
+                p_.str(op.params[i]);
+                p_.integer(op.kinds[i]);
+            }
+        }
+    }
+
+    void put_signatures() {
+        std::unordered_map<std::string, size_t> frame_index;
+        std::vector<const std::string *> frames;
+        std::vector<std::vector<size_t>> lists;
+        for (uint64_t name : used_signatures_) {
+            std::vector<size_t> list;
+            if (const auto *stack = core_.tables.signatures.find(name))
+                for (const std::string &f : *stack) {
+                    auto [it, fresh] = frame_index.try_emplace(f, frames.size());
+                    if (fresh) frames.push_back(&it->first);
+                    list.push_back(it->second);
+                }
+            lists.push_back(std::move(list));
+        }
+        p_.str("frames");
+        p_.array(frames.size());
+        for (const std::string *f : frames) p_.str(*f);
+        p_.str("signatures");
+        p_.array(lists.size());
+        for (const auto &list : lists) {
+            p_.array(list.size());
+            for (size_t i : list) p_.natural(i);
+        }
+    }
+
+    void put_comms() {
+        p_.str("comms");
+        p_.array(core_.tables.comms.size());
+        for (const auto &[name, f] : core_.tables.comms.items()) {
+            Vec sizes, members, remote_sizes, remote;
+            for (const auto &[leader, i] : f.instances) {
+                sizes.append(static_cast<int64_t>(i.nmembers));
+                members.concat(i.members);
+                remote_sizes.append(static_cast<int64_t>(i.nremote));
+                remote.concat(i.remote);
+            }
+            const bool inter = remote.size() > 0;
+            p_.array(inter ? 6 : 4);
+            p_.str(f.kind);
+            p_.integer(core_.tables.comms.index(f.parent));
+            put_closed(p_, sizes);
+            put_closed(p_, members);
+            if (inter) {
+                put_closed(p_, remote_sizes);
+                put_closed(p_, remote);
+            }
+        }
+    }
+
+    void put_things() {
+        p_.str("types");
+        p_.array(core_.tables.types.size());
+        for (const auto &[name, t] : core_.tables.types.items()) {
+            p_.array(3);
+            p_.str(t.description);
+            p_.integer(t.size);
+            p_.integer(t.extent);
+        }
+        p_.str("strings");
+        p_.array(core_.tables.strings.size());
+        for (const auto &[name, s] : core_.tables.strings.items()) p_.str(s);
+        p_.str("arrays");
+        p_.array(core_.tables.arrays.size());
+        for (const auto &[name, a] : core_.tables.arrays.items()) {
+            p_.array(2);
+            p_.natural(a.length);
+            put_vec(p_, a.values);
+        }
+    }
+
+    /* How unevenly the ranks are loaded, in steps of 9 %. */
+    void put_load() {
+        p_.str("load");
+        p_.array(core_.stats.size());
+        for (size_t i = 0; i < core_.stats.size(); ++i) {
+            double sum = 0;
+            for (const auto &[rank, totals] : core_.load) sum += i < totals.size() ? totals[i] : 0;
+            const double mean = core_.load.empty() ? 0 : sum / static_cast<double>(core_.load.size());
+            if (!(mean > 0)) {
+                p_.nil();
+                continue;
+            }
+            Vec steps;
+            for (const auto &[rank, totals] : core_.load) {
+                const double share = i < totals.size() ? totals[i] / mean : 0;
+                steps.append(share > 0 ? std::max<int64_t>(-127, std::llround(8 * std::log2(share))) : -127);
+            }
+            put_closed(p_, steps);
+        }
+    }
+
+    // --- nodes
+
+    /* COMM, TYPE, STRING and ARRAY values are hashes; in the file they are indices. */
+    Vec indexed(const Vec &v, int kind) const {
+        Vec out;
+        v.runs([&](int64_t value, uint64_t times) {
+            const uint64_t name = static_cast<uint64_t>(value);
+            const Tables &t = core_.tables;
+            int64_t i = kind == ST_COMM     ? t.comms.index(name)
+                        : kind == ST_TYPE   ? t.types.index(name)
+                        : kind == ST_STRING ? t.strings.index(name)
+                                            : t.arrays.index(name);
+            out.append_run(i < 0 ? ST_UNDEFINED : i, times);
+        });
+        return out;
+    }
+
+    static bool is_name(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY; }
+
+    static void put_value(Packer &p, const Vec &v, int kind, const Writer &w) {
+        if (is_name(kind))
+            put_vec(p, w.indexed(v, kind));
+        else
+            put_vec(p, v);
+    }
+
+    /* By groups of ranks, or by columns when every rank has one value: whichever is shorter. */
+    std::string elastic(const Elastic &e, int kind) const {
+        Packer groups;
+        if (e.single()) {
+            put_value(groups, e.vec, kind, *this);
+            return std::move(groups.out);
+        }
+        groups.map(1);
+        groups.integer(0);
+        groups.array(2 * e.ngroups());
+        bool constant = true;
+        for (const Group &g : e.groups()) {
+            put_closed(groups, g.ranks.to_vec());
+            put_value(groups, g.vec, kind, *this);
+            constant = constant && g.vec.constant();
+        }
+        if (!constant || e.ngroups() < 3) return std::move(groups.out);
+
+        std::vector<std::pair<Interval, int64_t>> by_rank;
+        RankSet all;
+        for (const Group &g : e.groups()) {
+            for (const Interval &i : g.ranks.intervals()) by_rank.emplace_back(i, g.vec.first());
+            all.unite(g.ranks);
+        }
+        std::sort(by_rank.begin(), by_rank.end(), [](auto &a, auto &b) { return a.first.low < b.first.low; });
+        Vec values;
+        for (const auto &[i, value] : by_rank) values.append_run(value, static_cast<uint64_t>(i.high - i.low) + 1);
+        Packer columns;
+        columns.map(1);
+        columns.integer(1);
+        columns.array(2);
+        put_closed(columns, all.to_vec());
+        put_closed(columns, is_name(kind) ? indexed(values, kind) : values);
+        return std::move(columns.out.size() < groups.out.size() ? columns.out : groups.out);
+    }
+
+    void put_elastic(const Elastic &e, int kind) { p_.out += elastic(e, kind); }
+
+    void put_peer(const Elastic *slots) {
+        static const int preference[kEncodings] = {1, 0, 2, 3}; // among equals
+        std::string best;
+        int chosen = -1;
+        for (int encoding : preference) {
+            if (slots[encoding].dead) continue;
+            std::string text = elastic(slots[encoding], ST_PEER);
+            if (chosen >= 0 && text.size() >= best.size()) continue;
+            best = std::move(text);
+            chosen = encoding;
+        }
+        p_.array(2);
+        p_.integer(chosen);
+        p_.out += best;
+    }
+
+    void put_node(const Node *n) {
+        if (!n->leaf()) {
+            p_.array(2);
+            put_elastic(n->repeat, ST_INT);
+            p_.array(n->kids.size());
+            for (const Node *kid : n->kids) put_node(kid);
+            return;
+        }
+        const OpSchema &op = core_.ops[n->op];
+        p_.array(5);
+        put_elastic(n->repeat, ST_INT);
+        p_.integer(op_index_[n->op]);
+        p_.integer(signature_index_.at(n->signature));
+        p_.array(op.kinds.size());
+        size_t slot = 0;
+        for (int kind : op.kinds) {
+            if (kind == ST_PEER) {
+                put_peer(&n->slots[slot]);
+                slot += kEncodings;
+            } else {
+                put_elastic(n->slots[slot++], kind);
+            }
+        }
+        p_.array(n->stats.size());
+        for (const PredStats &s : n->stats) {
+            p_.array(1 + core_.stats.size());
+            p_.integer(pred_index_.at(s.pred));
+            for (size_t i = 0; i < core_.stats.size(); ++i) put_histogram(s.hist[i].get(), core_.stats[i].second);
+        }
+    }
+
+    void put_histogram(const Histogram *h, double resolution) {
+        if (!h) return p_.nil();
+        auto steps = [&](double x) { return std::llround(x / resolution); };
+        if (h->count == 1) return p_.integer(steps(h->min));
+        p_.array(5 + (h->nbins > 1 ? 4 * static_cast<size_t>(h->nbins) : 0));
+        p_.natural(h->count);
+        p_.integer(steps(h->min));
+        p_.integer(steps(h->max) - steps(h->min));
+        p_.integer(steps(h->mean) - steps(h->min));
+        p_.integer(steps(h->stddev()));
+        if (h->nbins < 2) return;
+        long long before = steps(h->min);
+        for (int i = 0; i < h->nbins; ++i) {
+            const Bin &b = h->bins[i];
+            p_.natural(b.count);
+            p_.integer(steps(b.min) - before);
+            p_.integer(steps(b.max) - steps(b.min));
+            p_.integer(steps(b.sum / static_cast<double>(b.count)) - steps(b.min));
+            before = steps(b.max);
+        }
+    }
+};
+
+} // namespace
+
+std::string trace_payload(const st_core &core) { return Writer(core).payload(); }
+
+} // namespace st

@@ -1,0 +1,371 @@
+#include "queue.hpp"
+
+#include <algorithm>
+
+namespace st {
+
+namespace {
+constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kWindow = 8192;      // how far back a matching tail is looked for, in nodes
+constexpr int kEqualCandidates = 16;  // matching tails tried for equality ...
+constexpr int kSimilarCandidates = 4; // ... and for alignment
+constexpr int kHeads = 3;             // matching heads tried per tail
+
+size_t entry(const Body &kids, size_t from, uint64_t key);
+
+bool accepts(const Node *n, uint64_t key) {
+    return n->leaf() ? n->first == key : entry(n->kids, 0, key) != kNone;
+}
+
+/* The place at or after `from` where an event fits, passing only over what was skipped before. */
+size_t entry(const Body &kids, size_t from, uint64_t key) {
+    for (size_t i = from; i < kids.size(); ++i) {
+        if (accepts(kids[i], key)) return i;
+        if (!kids[i]->skipped) return kNone;
+    }
+    return kNone;
+}
+} // namespace
+
+Queue::~Queue() {
+    spill();
+    for (Entry &e : queue_) pool_.release(e.node);
+}
+
+void Queue::push(Node *n) {
+    uint32_t &latest = latest_[n->last];
+    queue_.push_back({n, latest});
+    latest = static_cast<uint32_t>(queue_.size());
+}
+
+Body Queue::pop_from(size_t index) {
+    Body out;
+    for (size_t i = queue_.size(); i-- > index;) {
+        latest_[queue_[i].node->last] = queue_[i].before;
+        out.push_back(queue_[i].node);
+    }
+    std::reverse(out.begin(), out.end());
+    queue_.resize(index);
+    return out;
+}
+
+void Queue::append(Node *event) {
+    if (!frames_.empty()) {
+        if (advance(event)) return;
+        spill();
+        while (detect()) { // a loop that closed may end an iteration around it
+            if (advance(event)) return;
+            spill();
+        }
+    }
+    if (Node *run = running(event->first)) {
+        ++run->count;
+        append_content(pool_, run, event);
+        return;
+    }
+    push(event);
+    detect();
+}
+
+void Queue::finish() {
+    spill();
+    while (detect()) spill();
+}
+
+Body Queue::take() { return pop_from(0); }
+
+size_t Queue::nbytes() const {
+    size_t n = queue_.capacity() * sizeof(Entry);
+    for (const Entry &e : queue_) n += tree_bytes(e.node);
+    for (const Frame &f : frames_)
+        for (const Node *p : f.pending) n += tree_bytes(p);
+    return n;
+}
+
+/* --- the cursor ------------------------------------------------------------------------------------------------ */
+
+bool Queue::completable(const Frame &f) const {
+    if (f.pending.empty()) return false;
+    for (size_t i = f.next; i < f.loop->kids.size(); ++i)
+        if (!f.loop->kids[i]->skipped) return false;
+    return true;
+}
+
+bool Queue::advance(Node *event) {
+    const uint64_t key = event->first;
+    enum { kRun, kForward, kWrap } how = kRun;
+    size_t f = frames_.size(), index = kNone;
+    bool found = false, run_possible = false;
+    while (f-- > 0) {
+        Frame &frame = frames_[f];
+        const Body &kids = frame.loop->kids;
+        if (f + 1 == frames_.size() && !frame.pending.empty() && frame.pending.back()->leaf() &&
+            frame.pending.back()->first == key) {
+            run_possible = true;
+            if (kids[frame.at.back()]->multiple) {
+                found = true;
+                break;
+            }
+        }
+        index = entry(kids, frame.next, key);
+        if (index != kNone) {
+            how = kForward;
+            found = true;
+            break;
+        }
+        const bool whole = completable(frame);
+        if (whole && (index = entry(kids, 0, key)) != kNone) {
+            how = kWrap;
+            found = true;
+            break;
+        }
+        if (!whole && !frame.pending.empty()) break; // in the middle of an iteration: no way out
+    }
+    if (!found) {
+        if (!run_possible) return false;
+        f = frames_.size() - 1;
+        how = kRun;
+    }
+    while (frames_.size() > f + 1) {
+        if (!frames_.back().pending.empty()) commit(frames_.back());
+        frames_.pop_back();
+    }
+    if (how == kRun) {
+        Node *run = frames_[f].pending.back();
+        ++run->count;
+        append_content(pool_, run, event);
+        return true;
+    }
+    if (how == kWrap) commit(frames_[f]);
+    place(f, index, event);
+    return true;
+}
+
+void Queue::place(size_t f, size_t index, Node *event) {
+    for (;;) {
+        Frame &frame = frames_[f];
+        Node *kid = frame.loop->kids[index];
+        frame.next = index + 1;
+        frame.at.push_back(static_cast<uint32_t>(index));
+        if (kid->leaf()) {
+            frame.pending.push_back(event);
+            break;
+        }
+        Node *inner = pool_.clone_shape(kid);
+        frame.pending.push_back(inner);
+        open(inner);
+        f = frames_.size() - 1;
+        index = entry(inner->kids, 0, event->first);
+    }
+    Frame &frame = frames_[f];
+    if (frame.next == frame.loop->kids.size() && frame.loop->kids.back()->leaf() && !frame.loop->kids.back()->multiple)
+        commit(frame); // the iteration is whole and cannot go on
+}
+
+void Queue::commit(Frame &frame) {
+    Body &kids = frame.loop->kids;
+    size_t p = 0;
+    for (size_t i = 0; i < kids.size(); ++i) {
+        Node *kid = kids[i];
+        if (p == frame.at.size() || frame.at[p] != i) {
+            kid->repeat.vec.append(0);
+            continue;
+        }
+        Node *node = frame.pending[p++];
+        kid->repeat.vec.append(static_cast<int64_t>(node->count));
+        kid->multiple |= node->count > 1;
+        append_content(pool_, kid, node);
+    }
+    ++frame.loop->count;
+    ++frame.loop->runs;
+    frame.next = 0;
+    frame.pending.clear();
+    frame.at.clear();
+}
+
+void Queue::open(Node *loop) {
+    frames_.emplace_back();
+    frames_.back().loop = loop;
+}
+
+/* Close all frames. What is no whole iteration is laid out behind the loop it began in. */
+void Queue::spill() {
+    Body loose;
+    for (size_t f = frames_.size(); f-- > 0;) {
+        Frame &frame = frames_[f];
+        if (completable(frame)) {
+            commit(frame);
+        } else {
+            loose.insert(loose.begin(), frame.pending.begin(), frame.pending.end());
+        }
+        if (frame.loop->count == 0) { // began and did not get through once; it is its outer frame's last pending node
+            frames_[f - 1].pending.pop_back();
+            frames_[f - 1].at.pop_back();
+            frames_[f - 1].next = frames_[f - 1].at.empty() ? 0 : frames_[f - 1].at.back() + 1;
+            pool_.release(frame.loop);
+        }
+    }
+    frames_.clear();
+    for (Node *n : loose) push(n);
+}
+
+/* --- finding loops --------------------------------------------------------------------------------------------- */
+
+/* Look for two neighbouring stretches that end with the queue's last event; true when a loop was made or extended,
+ * which then is the last node, with a frame open on it. */
+bool Queue::detect() {
+    const size_t n = queue_.size();
+    if (n < 2) return false;
+    int tried = 0;
+    for (size_t tail = queue_[n - 1].before; tail && tried < kEqualCandidates; ++tried) {
+        const size_t length = n - tail; // of the stretch behind the candidate
+        if (length > kWindow) break;
+        if (join_equal(tail - 1, length)) return true;
+        tail = queue_[tail - 1].before;
+    }
+    if (size_t tail = queue_[n - 1].before; tail && join_trailing(tail - 1)) return true;
+    tried = 0;
+    for (size_t tail = queue_[n - 1].before; tail && tried < kSimilarCandidates; ++tried) {
+        const size_t length = n - tail;
+        if (length > kWindow) break;
+        if (join_similar(tail - 1, length)) return true;
+        tail = queue_[tail - 1].before;
+    }
+    return false;
+}
+
+bool Queue::join_equal(size_t tail, size_t length) {
+    Node *before = queue_[tail].node;
+    const size_t first = tail + 1;
+    if (!before->leaf()) {
+        if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop went on
+            Node *later = pop_from(first).front();
+            before->count += later->count;
+            append_content(pool_, before, later);
+            open(before);
+            return true;
+        }
+        if (before->kids.size() == length) {
+            size_t i = 0;
+            while (i < length && before->kids[i]->shape == queue_[first + i].node->shape) ++i;
+            if (i == length) {
+                extend(tail, nullptr);
+                return true;
+            }
+        }
+    }
+    if (first < length) return false;
+    const size_t head = first - length;
+    for (size_t i = length; i-- > 0;)
+        if (queue_[head + i].node->shape != queue_[first + i].node->shape) return false;
+    repeat_from(head, first, nullptr);
+    return true;
+}
+
+/* Make everything behind the loop at `index` its next iteration: pairwise, or along an alignment. */
+void Queue::extend(size_t index, const Alignment *alignment) {
+    Body later = pop_from(index + 1);
+    Node *loop = pop_from(index).front();
+    as_iteration(later);
+    Alignment pairs;
+    if (!alignment) {
+        for (uint32_t i = 0; i < later.size(); ++i) pairs.steps.push_back({i, 1, i, 1});
+        alignment = &pairs;
+    }
+    append_body(pool_, loop, std::move(later), 1, *alignment);
+    ++loop->count;
+    push(loop);
+    open(loop);
+}
+
+/* Trailing iterations (Figure 5.2): what follows the loop repeats the end of its body, so that end is a loop of its own which
+ * ran once more in the last iteration. */
+bool Queue::join_trailing(size_t tail) {
+    Node *outer = queue_[tail].node;
+    const size_t length = queue_.size() - tail - 1;
+    Body spine; // the loops whose last iteration is where the queue ends
+    for (Node *loop = outer; !loop->leaf(); loop = loop->kids.back()) {
+        if (loop != outer && loop->repeat.vec.last() == 0) break;
+        spine.push_back(loop);
+        Body &kids = loop->kids;
+        if (kids.size() < length || (loop == outer && kids.size() == length)) continue;
+        const size_t from = kids.size() - length;
+        size_t i = 0;
+        while (i < length && kids[from + i]->shape == queue_[tail + 1 + i].node->shape) ++i;
+        if (i < length) continue;
+        Body later = pop_from(tail + 1);
+        pop_from(tail);
+        as_iteration(later);
+        Node *inner = loop;
+        if (from > 0 && length == 1) { // one node: its own repeat grows
+            inner = kids.back();
+            inner->repeat.vec.bump_last(static_cast<int64_t>(later[0]->count));
+            inner->multiple = true;
+            append_content(pool_, inner, later[0]);
+        } else {
+            if (from > 0) { // the end of the body becomes a loop that so far ran once each time
+                Body end(kids.begin() + static_cast<ptrdiff_t>(from), kids.end());
+                kids.resize(from);
+                inner = make_sequence(pool_, std::move(end));
+                inner->repeat.vec.append_run(1, loop->runs);
+                inner->runs = loop->runs;
+                kids.push_back(inner);
+            }
+            inner->repeat.vec.bump_last(1);
+            inner->multiple = true;
+            for (i = 0; i < length; ++i) {
+                Node *kid = inner->kids[i];
+                kid->repeat.vec.append(static_cast<int64_t>(later[i]->count));
+                kid->multiple |= later[i]->count > 1;
+                append_content(pool_, kid, later[i]);
+            }
+            ++inner->runs;
+        }
+        for (size_t k = spine.size(); k-- > 0;) update_shape(spine[k]);
+        push(outer);
+        open(outer);
+        return true;
+    }
+    return false;
+}
+
+bool Queue::join_similar(size_t tail, size_t length) {
+    Node *before = queue_[tail].node;
+    const size_t first = tail + 1;
+    const uint64_t begins = queue_[first].node->first;
+    Body later;
+    for (size_t i = first; i < queue_.size(); ++i) later.push_back(queue_[i].node);
+    if (!before->leaf() && before->first == begins) {
+        Aligner aligner{AlignRules{}};
+        Alignment a = aligner.align(before->kids, later);
+        if (a.worth()) {
+            extend(tail, &a);
+            return true;
+        }
+    }
+    int heads = 0;
+    const size_t reach = first > 4 * length + 64 ? first - 4 * length - 64 : 0;
+    for (size_t head = first; head-- > reach && heads < kHeads;) {
+        if (queue_[head].node->first != begins) continue;
+        ++heads;
+        Body earlier;
+        for (size_t i = head; i < first; ++i) earlier.push_back(queue_[i].node);
+        Aligner aligner{AlignRules{}};
+        Alignment a = aligner.align(earlier, later);
+        if (!a.worth()) continue;
+        repeat_from(head, first, &a);
+        return true;
+    }
+    return false;
+}
+
+/* A new loop: the stretch head...first is its first iteration, what is behind its second. */
+void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
+    Body later = pop_from(first);
+    Node *loop = begin_loop(pool_, pop_from(head));
+    push(loop);
+    for (Node *n : later) push(n);
+    extend(head, alignment);
+}
+
+} // namespace st

@@ -1,0 +1,44 @@
+#include "tables.hpp"
+
+#include "node.hpp"
+
+#include <cstring>
+
+namespace st {
+
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed) {
+    const unsigned char *p = static_cast<const unsigned char *>(data);
+    uint64_t h = mix_key(seed * 0x9e3779b97f4a7c15u + n + 1);
+    for (; n >= 8; n -= 8, p += 8) {
+        uint64_t word;
+        std::memcpy(&word, p, 8);
+        h = mix_key(h ^ word) + 0x632be59bd9b4e019u;
+    }
+    uint64_t word = 0;
+    std::memcpy(&word, p, n);
+    h = mix_key(h ^ word);
+    return h < 16 ? h + 16 : h; // small numbers are reserved names
+}
+
+void Tables::merge(Tables &&other) {
+    for (auto &[name, family] : other.comms.items()) {
+        Family &mine = comms.add(name, Family{family.kind, family.parent, {}});
+        for (const auto &[leader, instance] : family.instances) mine.instances.try_emplace(leader, instance);
+    }
+    for (auto &[name, t] : other.types.items()) types.add(name, Datatype(t));
+    for (auto &[name, s] : other.strings.items()) strings.add(name, std::string(s));
+    for (auto &[name, a] : other.arrays.items()) arrays.add(name, Array(a));
+    for (auto &[name, s] : other.signatures.items()) signatures.add(name, std::vector<std::string>(s));
+}
+
+size_t Tables::nbytes() const {
+    size_t n = 0;
+    for (auto &[name, f] : comms.items())
+        for (const auto &[leader, i] : f.instances) n += sizeof(i) + i.members.nbytes() + i.remote.nbytes();
+    for (auto &[name, a] : arrays.items()) n += sizeof(a) + a.values.nbytes();
+    for (auto &[name, s] : signatures.items())
+        for (const std::string &frame : s) n += frame.capacity();
+    return n + (types.size() + strings.size()) * 128;
+}
+
+} // namespace st

@@ -1,0 +1,79 @@
+/* tables.hpp - what event values name: communicators, datatypes, strings, arrays, stack signatures, by a hash of their content. */
+#ifndef ST_TABLES_HPP
+#define ST_TABLES_HPP
+
+#include "ranks.hpp"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace st {
+
+uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
+
+/* Things by name, in the order they came. */
+template <class T> class Table {
+  public:
+    bool has(uint64_t name) const { return index_.count(name) != 0; }
+    T &add(uint64_t name, T &&thing) {
+        auto [it, fresh] = index_.try_emplace(name, items_.size());
+        if (fresh) items_.emplace_back(name, std::move(thing));
+        return items_[it->second].second;
+    }
+    T *find(uint64_t name) {
+        auto it = index_.find(name);
+        return it == index_.end() ? nullptr : &items_[it->second].second;
+    }
+    const T *find(uint64_t name) const {
+        auto it = index_.find(name);
+        return it == index_.end() ? nullptr : &items_[it->second].second;
+    }
+    int64_t index(uint64_t name) const {
+        auto it = index_.find(name);
+        return it == index_.end() ? -1 : static_cast<int64_t>(it->second);
+    }
+    size_t size() const { return items_.size(); }
+    const std::vector<std::pair<uint64_t, T>> &items() const { return items_; }
+
+  private:
+    std::vector<std::pair<uint64_t, T>> items_;
+    std::unordered_map<uint64_t, size_t> index_;
+};
+
+struct Datatype {
+    std::string description;
+    int64_t size, extent;
+};
+
+struct Array {
+    uint64_t length;
+    Vec values;
+};
+
+/* One communicator of a family; world ranks in communicator order. */
+struct Instance {
+    uint64_t nmembers = 0, nremote = 0;
+    Vec members, remote;
+};
+
+struct Family {
+    std::string kind;
+    uint64_t parent = 0;
+    std::map<int64_t, Instance> instances; // by first member
+};
+
+struct Tables {
+    Table<Family> comms;
+    Table<Datatype> types;
+    Table<std::string> strings;
+    Table<Array> arrays;
+    Table<std::vector<std::string>> signatures; // frames, innermost first
+
+    void merge(Tables &&other);
+    size_t nbytes() const;
+};
+
+} // namespace st
+#endif

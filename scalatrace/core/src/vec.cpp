@@ -1,0 +1,424 @@
+#include "vec.hpp"
+
+#include <algorithm>
+
+namespace st {
+
+namespace {
+constexpr size_t kMaxShortPeriod = 32;   // periods found by comparing; longer ones by the lag table
+constexpr size_t kMaxStridedPeriod = 8;  // blocks whose repetitions may differ by a constant
+constexpr size_t kGram = 4;              // terms that name a place in the lag table
+constexpr size_t kMaxDepth = 16;         // nesting of repetitions
+
+uint64_t mix(uint64_t h) {
+    h ^= h >> 31;
+    h *= 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+uint64_t term_tag(const Term &t) {
+    if (!t.rep) return mix(static_cast<uint64_t>(t.value) + 1);
+    uint64_t h = mix(t.rep->count * 31 + static_cast<uint64_t>(t.rep->stride));
+    for (const Term &inner : t.rep->block) h = mix(h + term_tag(inner));
+    return h;
+}
+
+size_t depth(const Term &t) {
+    size_t d = 0;
+    if (t.rep)
+        for (const Term &inner : t.rep->block) d = std::max(d, 1 + depth(inner));
+    return d;
+}
+
+void expand(const Term &t, int64_t base, const std::function<void(int64_t, uint64_t)> &f) {
+    if (!t.rep) {
+        f(t.value + base, 1);
+        return;
+    }
+    const Rep &r = *t.rep;
+    if (r.stride == 0 && r.block.size() == 1 && !r.block[0].rep) {
+        f(r.block[0].value + base, r.count);
+        return;
+    }
+    for (uint64_t i = 0; i < r.count; ++i, base += r.stride)
+        for (const Term &inner : r.block) expand(inner, base, f);
+}
+} // namespace
+
+Term::Term(uint64_t count, int64_t stride, std::vector<Term> block)
+    : rep(new Rep{count, stride, std::move(block)}) {}
+Term::Term(const Term &other) : value(other.value), rep(other.rep ? new Rep(*other.rep) : nullptr) {}
+Term &Term::operator=(const Term &other) {
+    if (this != &other) {
+        value = other.value;
+        rep.reset(other.rep ? new Rep(*other.rep) : nullptr);
+    }
+    return *this;
+}
+
+static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known);
+
+static bool same_term(const Term &a, const Term &b, int64_t &diff, bool &known) {
+    if (!a.rep != !b.rep) return false;
+    if (a.rep) return same_rep(*a.rep, *b.rep, diff, known);
+    int64_t d = static_cast<int64_t>(static_cast<uint64_t>(b.value) - static_cast<uint64_t>(a.value));
+    if (known) return d == diff;
+    known = true;
+    diff = d;
+    return true;
+}
+
+static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known) {
+    if (a.count != b.count || a.stride != b.stride || a.block.size() != b.block.size()) return false;
+    for (size_t i = 0; i < a.block.size(); ++i)
+        if (!same_term(a.block[i], b.block[i], diff, known)) return false;
+    return true;
+}
+
+bool same_shape(const Term &a, const Term &b, int64_t &diff) {
+    bool known = false;
+    return same_term(a, b, diff, known);
+}
+
+/* The general state, once the values are not all the same.
+ *
+ * `terms` ends with the repetition the cursor is in when `predicting`; the values matched in its unfinished iteration
+ * (`matched` of them) are in no term. */
+struct Vec::Detail {
+    struct Level { // one repetition the cursor is inside of
+        Rep *rep;
+        uint64_t iteration;
+        size_t index;
+        int64_t base; // what the strides of this and the outer levels add now
+    };
+
+    std::vector<Term> terms;
+    bool predicting = false;
+    uint64_t matched = 0;
+    std::vector<Level> cursor;
+    std::vector<uint32_t> lag_table; // hash of the last kGram terms -> index after them
+    size_t last_lag = 0, lag_run = 0;
+
+    Detail() = default;
+    Detail(const Detail &other)
+        : terms(other.terms), predicting(other.predicting), lag_table(other.lag_table), last_lag(other.last_lag),
+          lag_run(other.lag_run) {
+        if (predicting) {
+            start_cursor();
+            for (uint64_t i = 0; i < other.matched; ++i) advance();
+        }
+    }
+
+    void start_cursor() {
+        predicting = true;
+        matched = 0;
+        Rep *rep = terms.back().rep.get();
+        cursor.assign(1, Level{rep, rep->count, 0, static_cast<int64_t>(rep->count) * rep->stride});
+        descend();
+    }
+
+    void descend() {
+        for (;;) {
+            Level &top = cursor.back();
+            Rep *inner = top.rep->block[top.index].rep.get();
+            if (!inner) return;
+            cursor.push_back(Level{inner, 0, 0, top.base});
+        }
+    }
+
+    int64_t expected() const {
+        const Level &top = cursor.back();
+        return top.rep->block[top.index].value + top.base;
+    }
+
+    void advance() {
+        ++matched;
+        for (;;) {
+            Level &top = cursor.back();
+            if (++top.index < top.rep->block.size()) break;
+            top.index = 0;
+            top.base += top.rep->stride;
+            ++top.iteration;
+            if (cursor.size() == 1) {
+                ++top.rep->count;
+                matched = 0;
+                break;
+            }
+            if (top.iteration < top.rep->count) break;
+            cursor.pop_back();
+        }
+        descend();
+    }
+
+    void append(int64_t value) {
+        if (predicting) {
+            if (expected() == value) {
+                advance();
+                return;
+            }
+            leave_repetition(value);
+            return;
+        }
+        terms.emplace_back(value);
+        fold();
+    }
+
+    /* The value does not follow the last repetition: what its unfinished iteration matched stands on its own. */
+    void leave_repetition(int64_t value) {
+        std::vector<std::pair<int64_t, uint64_t>> prefix;
+        uint64_t left = matched;
+        const Rep &r = *terms.back().rep;
+        int64_t base = static_cast<int64_t>(r.count) * r.stride;
+        for (size_t i = 0; left && i < r.block.size(); ++i) collect(r.block[i], base, left, prefix);
+        predicting = false;
+        matched = 0;
+        fold();
+        for (auto [v, times] : prefix)
+            for (uint64_t i = 0; i < times; ++i) append(v);
+        append(value);
+    }
+
+    static void collect(const Term &t, int64_t base, uint64_t &left, std::vector<std::pair<int64_t, uint64_t>> &out) {
+        if (!left) return;
+        if (!t.rep) {
+            out.emplace_back(t.value + base, 1);
+            --left;
+            return;
+        }
+        for (uint64_t i = 0; left && i < t.rep->count; ++i, base += t.rep->stride)
+            for (const Term &inner : t.rep->block) collect(inner, base, left, out);
+    }
+
+    /* Replace two equal blocks at the end by a repetition, if there are such. */
+    void fold() {
+        const size_t n = terms.size();
+        for (size_t k = 1; k <= kMaxShortPeriod && 2 * k <= n; ++k) {
+            int64_t diff = 0;
+            if (!blocks_match(n, k, diff)) continue;
+            if (diff != 0 && k > kMaxStridedPeriod) continue;
+            if (k == 1 && diff != 0 && !terms[n - 1].rep) {
+                int64_t before = 0; // two literals always differ by something: a progression takes three
+                if (n < 3 || !same_shape(terms[n - 3], terms[n - 2], before) || before != diff) continue;
+                make_rep(n - 3, 1, 3, diff);
+                return;
+            }
+            make_rep(n - 2 * k, k, 2, diff);
+            return;
+        }
+        fold_long();
+    }
+
+    bool blocks_match(size_t n, size_t k, int64_t &diff) const {
+        bool known = false;
+        for (size_t i = 1; i <= k; ++i) {
+            if (!same_term(terms[n - i - k], terms[n - i], diff, known)) return false;
+            if (k > kMaxStridedPeriod && known && diff != 0) return false;
+        }
+        return true;
+    }
+
+    /* Long periods: when each of the last k places was met k terms ago, k is a period. O(1) per term. */
+    void fold_long() {
+        const size_t n = terms.size();
+        if (n < kGram) return;
+        uint64_t h = 0;
+        for (size_t i = n - kGram; i < n; ++i) h = mix(h * 3 + term_tag(terms[i]));
+        if (lag_table.size() < 2 * n) grow_lag_table(n);
+        uint32_t &slot = lag_table[h & (lag_table.size() - 1)];
+        const size_t seen = slot;
+        slot = static_cast<uint32_t>(n);
+        const size_t lag = seen && seen < n ? n - seen : 0;
+        lag_run = lag && lag == last_lag ? lag_run + 1 : 0;
+        last_lag = lag;
+        if (lag <= kMaxShortPeriod || lag_run + kGram < lag || 2 * lag > n) return;
+        int64_t diff = 0;
+        lag_run = 0;
+        if (blocks_match(n, lag, diff) && diff == 0) make_rep(n - 2 * lag, lag, 2, 0);
+    }
+
+    void grow_lag_table(size_t n) {
+        size_t size = 64;
+        while (size < 4 * n) size *= 2;
+        std::vector<uint32_t> bigger(size, 0);
+        for (size_t end = kGram; end < n; ++end) {
+            uint64_t h = 0;
+            for (size_t i = end - kGram; i < end; ++i) h = mix(h * 3 + term_tag(terms[i]));
+            bigger[h & (size - 1)] = static_cast<uint32_t>(end);
+        }
+        lag_table.swap(bigger);
+    }
+
+    void make_rep(size_t from, size_t block, uint64_t count, int64_t diff) {
+        std::vector<Term> inner(std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from)),
+                                std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from + block)));
+        Term rep(count, diff, std::move(inner));
+        if (depth(rep) > kMaxDepth) { // deeper nests cost more than they save
+            std::move(rep.rep->block.begin(), rep.rep->block.end(), terms.begin() + static_cast<ptrdiff_t>(from));
+            return;
+        }
+        terms.resize(from);
+        terms.push_back(std::move(rep));
+        start_cursor();
+    }
+};
+
+Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), detail_(o.detail_ ? new Detail(*o.detail_) : nullptr) {}
+Vec &Vec::operator=(const Vec &o) {
+    if (this != &o) *this = Vec(o);
+    return *this;
+}
+
+void Vec::drop() {
+    delete detail_;
+    detail_ = nullptr;
+}
+
+void Vec::clear() {
+    n_ = 0;
+    drop();
+}
+
+void Vec::append_slow(int64_t value) {
+    if (!detail_) { // the first value that differs: the constant becomes a term
+        detail_ = new Detail;
+        if (n_ == 1) {
+            detail_->terms.emplace_back(first_);
+        } else {
+            std::vector<Term> block;
+            block.emplace_back(first_);
+            detail_->terms.emplace_back(n_, 0, std::move(block));
+            detail_->start_cursor();
+        }
+    }
+    detail_->append(value);
+    ++n_;
+}
+
+void Vec::append_run(int64_t value, uint64_t times) {
+    if (!detail_ && times && (n_ == 0 || value == first_)) {
+        first_ = value;
+        n_ += times;
+        return;
+    }
+    for (; times; --times) {
+        append(value);
+        Detail &d = *detail_;
+        if (!d.predicting || d.cursor.size() != 1) continue;
+        Rep &r = *d.cursor[0].rep;
+        if (r.stride == 0 && r.block.size() == 1 && r.block[0].value == value) { // in a run already: the rest at once
+            n_ += times - 1;
+            r.count += times - 1;
+            d.cursor[0].iteration = r.count;
+            return;
+        }
+    }
+}
+
+void Vec::concat(const Vec &other) {
+    if (other.constant()) {
+        append_run(other.first_, other.n_);
+        return;
+    }
+    other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
+}
+
+void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
+    if (!detail_) {
+        if (n_) f(first_, n_);
+        return;
+    }
+    for (const Term &t : detail_->terms) expand(t, 0, f);
+    if (detail_->matched) {
+        std::vector<std::pair<int64_t, uint64_t>> prefix;
+        uint64_t left = detail_->matched;
+        const Rep &r = *detail_->terms.back().rep;
+        for (size_t i = 0; left && i < r.block.size(); ++i)
+            Detail::collect(r.block[i], static_cast<int64_t>(r.count) * r.stride, left, prefix);
+        for (auto [v, times] : prefix) f(v, times);
+    }
+}
+
+int64_t Vec::last() const {
+    int64_t value = first_;
+    if (detail_) runs([&](int64_t v, uint64_t) { value = v; });
+    return value;
+}
+
+bool Vec::contains(int64_t value) const {
+    bool found = false;
+    runs([&](int64_t v, uint64_t) { found = found || v == value; });
+    return found;
+}
+
+void Vec::bump_last(int64_t by) {
+    Vec rebuilt;
+    uint64_t left = n_;
+    runs([&](int64_t v, uint64_t times) {
+        left -= times;
+        rebuilt.append_run(v, left ? times : times - 1);
+        if (!left) rebuilt.append(v + by);
+    });
+    *this = std::move(rebuilt);
+}
+
+Vec Vec::prefix(uint64_t n) const {
+    if (constant()) return Vec(first_, n);
+    Vec out;
+    runs([&](int64_t v, uint64_t times) { out.append_run(v, std::min(times, n - out.size())); });
+    if (out.size() == n || !open()) return out;
+    Vec longer = *this;
+    while (longer.size() < n) longer.append(longer.detail_->expected());
+    return longer;
+}
+
+static size_t term_bytes(const std::vector<Term> &terms) {
+    size_t n = terms.capacity() * sizeof(Term);
+    for (const Term &t : terms)
+        if (t.rep) n += sizeof(Rep) + term_bytes(t.rep->block);
+    return n;
+}
+
+size_t Vec::nbytes() const {
+    if (!detail_) return 0;
+    return sizeof(Detail) + term_bytes(detail_->terms) + detail_->lag_table.capacity() * 4;
+}
+
+bool Vec::same_values(const Vec &other) const {
+    if (constant() || other.constant()) return constant() && other.constant() && first_ == other.first_;
+    bool open_a = false, open_b = false;
+    const std::vector<Term> &a = detail_->terms, &b = other.detail_->terms;
+    open_a = detail_->predicting;
+    open_b = other.detail_->predicting;
+    if (a.size() != b.size() || open_a != open_b) return false;
+    for (size_t i = 0; i < a.size(); ++i) {
+        int64_t diff = 0;
+        bool known = false, last = open_a && i + 1 == a.size();
+        if (!last) {
+            if (!same_term(a[i], b[i], diff, known) || (known && diff)) return false;
+            continue;
+        }
+        const Rep &ra = *a[i].rep, &rb = *b[i].rep; // open: how often it has run so far does not matter
+        if (ra.stride != rb.stride || ra.block.size() != rb.block.size()) return false;
+        for (size_t k = 0; k < ra.block.size(); ++k)
+            if (!same_term(ra.block[k], rb.block[k], diff, known) || (known && diff)) return false;
+    }
+    return true;
+}
+
+const std::vector<Term> &Vec::terms() const { return detail_->terms; }
+bool Vec::open() const { return !detail_ || detail_->predicting; }
+uint64_t Vec::matched() const { return detail_ ? detail_->matched : 0; }
+
+Vec Vec::restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched) {
+    Vec v;
+    v.n_ = n;
+    v.detail_ = new Detail;
+    v.detail_->terms = std::move(terms);
+    if (open) {
+        v.detail_->start_cursor();
+        while (matched--) v.detail_->advance();
+    }
+    return v;
+}
+
+} // namespace st

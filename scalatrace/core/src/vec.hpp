@@ -1,0 +1,108 @@
+/* vec.hpp - a value vector: integers in the order they were met, compressed as they arrive (§5.2.1).
+ *
+ *   values    7 7 7 7          0 1 2 0 1 2 0 1 2             3 1 2 1 2
+ *   terms     constant 7       3 x { 3 x {0}, stride 1 }     3, 2 x {1, 2}
+ *
+ * A term is a literal or a repetition of terms, the i-th time with i * stride added. While values follow the last
+ * repetition a cursor stands on the expected next one, and appending costs O(1). The encoding is a function of the
+ * values alone, however they were appended, so equal vectors have equal encodings on every rank.
+ */
+#ifndef ST_VEC_HPP
+#define ST_VEC_HPP
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace st {
+
+struct Rep;
+
+struct Term {
+    int64_t value = 0;        // of a literal
+    std::unique_ptr<Rep> rep; // set for a repetition
+
+    Term() = default;
+    explicit Term(int64_t v) : value(v) {}
+    Term(uint64_t count, int64_t stride, std::vector<Term> block);
+    Term(const Term &other);
+    Term &operator=(const Term &other);
+    Term(Term &&) noexcept = default;
+    Term &operator=(Term &&) noexcept = default;
+};
+
+struct Rep {
+    uint64_t count;
+    int64_t stride;
+    std::vector<Term> block;
+};
+
+/* True when `a` and `b` have the same repetitions and all literals of b differ from a's by one constant, `diff`. */
+bool same_shape(const Term &a, const Term &b, int64_t &diff);
+
+class Vec {
+  public:
+    Vec() = default;
+    Vec(int64_t value, uint64_t n) : n_(n), first_(value) {}
+    Vec(const Vec &other);
+    Vec &operator=(const Vec &other);
+    Vec(Vec &&other) noexcept : n_(other.n_), first_(other.first_), detail_(other.detail_) { other.detail_ = nullptr; }
+    Vec &operator=(Vec &&other) noexcept {
+        std::swap(n_, other.n_);
+        std::swap(first_, other.first_);
+        std::swap(detail_, other.detail_);
+        return *this;
+    }
+    ~Vec() {
+        if (detail_) drop();
+    }
+
+    void append(int64_t value) {
+        if (!detail_) {
+            if (n_ == 0) first_ = value;
+            if (value == first_) {
+                ++n_;
+                return;
+            }
+        }
+        append_slow(value);
+    }
+    void append_run(int64_t value, uint64_t times);
+    void concat(const Vec &other);
+    void clear();
+
+    uint64_t size() const { return n_; }
+    bool constant() const { return !detail_; }
+    int64_t first() const { return first_; }
+    int64_t last() const;
+    bool contains(int64_t value) const;
+    void bump_last(int64_t by); // rare: rebuilds the encoding
+    Vec prefix(uint64_t n) const; // the first n values; an open vector goes on as long as needed
+    size_t nbytes() const;
+
+    /* Same values as far as both go on: the length is not part of a trace's vectors, executions decide it. */
+    bool same_values(const Vec &other) const;
+
+    /* The whole state of a vector that is not constant; restore() makes the same vector of it. */
+    const std::vector<Term> &terms() const;
+    bool open() const;        // the last term is a repetition that goes on
+    uint64_t matched() const; // values of its unfinished iteration
+    static Vec restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched);
+
+    /* Call `f(value, times)` for each run of equal values in order. */
+    void runs(const std::function<void(int64_t, uint64_t)> &f) const;
+
+  private:
+    struct Detail;
+    uint64_t n_ = 0;
+    int64_t first_ = 0;
+    Detail *detail_ = nullptr; // owned; null while all values are first_
+
+    void append_slow(int64_t value);
+    void drop();
+};
+
+} // namespace st
+#endif
