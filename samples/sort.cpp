@@ -59,7 +59,7 @@ std::vector<int> starts(const std::vector<int> &counts) {
 }
 
 // Send every number to the rank of its share.
-Numbers exchange(const Numbers &sorted, const Numbers &limits) {
+Numbers redistribute(const Numbers &sorted, const Numbers &limits) {
     std::vector<int> send(static_cast<size_t>(ranks())), receive(send.size());
     for (long number : sorted)
         send[static_cast<size_t>(std::upper_bound(limits.begin(), limits.end(), number) - limits.begin())]++;
@@ -86,7 +86,7 @@ bool sort_round(int n, int round) {
     const Numbers before = random_numbers(n, round);
     Numbers sorted = before;
     std::sort(sorted.begin(), sorted.end());
-    return correct(before, exchange(sorted, splitters(sorted)));
+    return correct(before, redistribute(sorted, splitters(sorted)));
 }
 
 } // namespace

@@ -1,0 +1,74 @@
+"""Fixtures for all tests: the MPIs of this machine and the traces of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.mpis import Mpi, installed
+from support.programs import Sample, Workshop
+from support.running import record
+
+Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
+
+
+@pytest.fixture(scope="session")
+def mpis() -> dict[str, Mpi]:
+    """The MPIs found, by name."""
+    return installed()
+
+
+@pytest.fixture(scope="session")
+def openmpi(mpis: dict[str, Mpi]) -> Mpi:
+    """Open MPI with mpi4py."""
+    return _wanted(mpis, "openmpi")
+
+
+@pytest.fixture(scope="session")
+def mpich(mpis: dict[str, Mpi]) -> Mpi:
+    """MPICH with mpi4py."""
+    return _wanted(mpis, "mpich")
+
+
+@pytest.fixture(params=["openmpi", "mpich"], scope="session")
+def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
+    """Both MPIs with mpi4py, one after the other."""
+    return _wanted(mpis, request.param)
+
+
+@pytest.fixture(params=["openmpi", "mpich", "debian-openmpi", "debian-mpich"], scope="session")
+def any_mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
+    """Every MPI, those without mpi4py too."""
+    return _wanted(mpis, request.param)
+
+
+def _wanted(mpis: dict[str, Mpi], name: str) -> Mpi:
+    if name not in mpis:
+        pytest.skip(f"no {name} on this machine")
+    return mpis[name]
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Makes samples runnable."""
+    return Workshop(tmp_path_factory.mktemp("programs"), pytest.skip)
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory, workshop: Workshop) -> Recorder:
+    """recorded(mpi, nprocs, sample) -> (trace, folder of its flat logs); each recorded once per session."""
+    made: dict[tuple[str, int, Sample], tuple[Path, Path]] = {}
+
+    def make(mpi: Mpi, nprocs: int, sample: Sample) -> tuple[Path, Path]:
+        key = (mpi.name, nprocs, sample)
+        if key not in made:
+            folder = tmp_path_factory.mktemp("recorded")
+            trace, logs = folder / "a.st", folder / "logs"
+            command = workshop.command(mpi, sample)
+            record(mpi, nprocs, command, trace, options=["--flat-log", logs], timeout=300).check()
+            made[key] = trace, logs
+        return made[key]
+
+    return make

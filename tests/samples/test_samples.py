@@ -1,0 +1,103 @@
+"""Every sample: the same program with and without the tracer, and a trace in which nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.mpis import Mpi
+from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, SAMPLES, Sample, Workshop
+from support.running import mpirun, record, run, scalatrace
+
+pytestmark = pytest.mark.mpi
+Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
+
+python_sample = pytest.mark.parametrize("sample", PYTHON_SAMPLES, ids=lambda s: s.name)
+compiled_sample = pytest.mark.parametrize("sample", COMPILED_SAMPLES, ids=lambda s: s.name)
+repeatable = pytest.mark.parametrize(
+    "sample",
+    [s for s in PYTHON_SAMPLES + COMPILED_SAMPLES if s.deterministic],
+    ids=lambda s: s.name,
+)
+
+
+def same_and_lossless(mpi: Mpi, nprocs: int, command: list[str | Path], folder: Path) -> None:
+    """Run a program without and with the tracer; compare what it says, then its trace with its flat logs."""
+    trace, logs = folder / "a.st", folder / "logs"
+    plain = mpirun(mpi, nprocs, command, cwd=folder, timeout=300).check()
+    traced = record(mpi, nprocs, command, trace, options=["--flat-log", logs], timeout=300)
+    assert (traced.returncode, traced.stdout) == (plain.returncode, plain.stdout), traced.stderr
+    assert len(list(logs.glob("rank-*.log"))) == nprocs
+    scalatrace(mpi, "verify", trace, logs, timeout=300).check()
+
+
+@python_sample
+@pytest.mark.parametrize("nprocs", [4, pytest.param(1, marks=pytest.mark.slow), 9])
+def test_openmpi(openmpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+    same_and_lossless(openmpi, nprocs, workshop.command(openmpi, sample), tmp_path)
+
+
+@python_sample
+@pytest.mark.parametrize("nprocs", [1, 4, pytest.param(9, marks=pytest.mark.slow)])
+def test_mpich(mpich: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+    same_and_lossless(mpich, nprocs, workshop.command(mpich, sample), tmp_path)
+
+
+@pytest.mark.slow
+@python_sample
+@pytest.mark.parametrize("nprocs", [16, 64])
+def test_many_ranks(mpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+    same_and_lossless(mpi, nprocs, workshop.command(mpi, sample), tmp_path)
+
+
+@compiled_sample
+@pytest.mark.parametrize("nprocs", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 9, 16, 64))])
+def test_compiled(any_mpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+    same_and_lossless(any_mpi, nprocs, workshop.command(any_mpi, sample), tmp_path)
+
+
+def fixed_point(mpi: Mpi, nprocs: int, trace: Path, folder: Path) -> None:
+    """Record the replay of a trace; the two traces differ at most in call sites and times."""
+    again = folder / "again.st"
+    replay = [*mpi.scalatrace(), "replay", trace]
+    record(mpi, nprocs, replay, again, timeout=300).check()
+    scalatrace(mpi, "diff", trace, again, "--ignore", "callsites,times").check()
+
+
+@repeatable
+def test_replay_is_a_fixed_point(openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path) -> None:
+    trace, _ = recorded(openmpi, 4, sample)
+    fixed_point(openmpi, 4, trace, tmp_path)
+
+
+@pytest.mark.slow
+@repeatable
+@pytest.mark.parametrize("nprocs", [1, 9, 16])
+def test_replay_is_a_fixed_point_on_other_sizes(
+    mpi: Mpi, nprocs: int, sample: Sample, recorded: Recorder, tmp_path: Path
+) -> None:
+    trace, _ = recorded(mpi, nprocs, sample)
+    fixed_point(mpi, nprocs, trace, tmp_path)
+
+
+@pytest.mark.parametrize("source", sorted(p.name for p in SAMPLES.glob("*.*") if p.name != "halo.py"))
+def test_header_says_what_to_expect(source: str) -> None:
+    head = (SAMPLES / source).read_text()[:2000]
+    assert "scalatrace record" in head
+    assert "Expect" in head
+    assert "Size" in head
+
+
+def test_a_wrong_result_is_an_error_status(tmp_path: Path) -> None:
+    """The samples do check: a wave advanced with a wrong rule is found out."""
+    broken = tmp_path / "halo.py"
+    text = (SAMPLES / "halo.py").read_text()
+    assert "/ len(directions)" in text
+    broken.write_text(text.replace("/ len(directions)", "/ (len(directions) + 1e-6)"))
+    (tmp_path / "stencil2d.py").write_text((SAMPLES / "stencil2d.py").read_text())
+    finished = run([sys.executable, tmp_path / "stencil2d.py"], cwd=tmp_path)
+    assert finished.returncode == 1
+    assert "WRONG" in finished.stdout

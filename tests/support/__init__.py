@@ -1,0 +1,1 @@
+"""What several test folders share: the MPIs of this machine, starting them, the sample programs."""
