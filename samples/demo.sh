@@ -1,7 +1,7 @@
 #!/bin/bash
 # The whole round: record a stencil, show it, check it, replay it, record the replay, compare.
 #
-#     scalatrace record ... is what `make demo` runs: samples/demo.sh 16 demo-out
+#     samples/demo.sh 16 demo-out          (this is `make demo`)
 #
 # Size: any number of ranks (first argument, 16); results in a folder (second argument, demo-out).
 # Expect: status 0, and "equal" at the end.
