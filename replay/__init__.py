@@ -1,0 +1,26 @@
+"""Replay: issue the calls of a trace again, over the same number of ranks (dissertation §3.4, §5.2.6).
+
+from replay import Options, check, replay
+from replay.transport_mpi import MPITransport      # brings MPI up
+
+transport = MPITransport()
+check(trace, transport.size)
+result = replay(trace, transport, Options())
+"""
+
+from replay.engine import check, replay
+from replay.errors import RanksError, ReplayError, UnsupportedError
+from replay.options import Compute, Options
+from replay.result import RankResult, Summary
+
+__all__ = [
+    "Compute",
+    "Options",
+    "RankResult",
+    "RanksError",
+    "ReplayError",
+    "Summary",
+    "UnsupportedError",
+    "check",
+    "replay",
+]

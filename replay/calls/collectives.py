@@ -1,0 +1,167 @@
+"""Collectives: blocking, nonblocking and persistent. The root's side is the root's only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.args import Constant, Count, Counts
+from replay.calls.sides import each_its_type, in_place, plain, vector
+from replay.rank import Rank
+from replay.registry import handles
+
+
+def variants(*names: str) -> tuple[str, ...]:
+    """Return each operation's blocking, nonblocking and persistent form."""
+    return tuple(form for name in names for form in (name, "I" + name.lower(), name + "_init"))
+
+
+@handles(*variants("Barrier"))
+def barrier(rank: Rank, event: Any) -> None:
+    """MPI_Barrier(comm)."""
+    rank.start(event, rank.comm(event.comm.family))
+
+
+@handles(*variants("Bcast"))
+def bcast(rank: Rank, event: Any) -> None:
+    """MPI_Bcast(buffer, count, datatype, root, comm)."""
+    args = rank.message(event, out=_is_root(event))
+    rank.start(event, *args, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Reduce"))
+def reduce(rank: Rank, event: Any) -> None:
+    """MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm)."""
+    args = _operands(rank, event, receives=_is_root(event))
+    op = rank.op(event["op"])
+    rank.start(event, *args, op, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Allreduce", "Scan", "Exscan"))
+def allreduce(rank: Rank, event: Any) -> None:
+    """MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm)."""
+    rank.start(event, *_operands(rank, event), rank.op(event["op"]), rank.comm(event.comm.family))
+
+
+@handles(*variants("Reduce_scatter_block"))
+def reduce_scatter_block(rank: Rank, event: Any) -> None:
+    """MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)."""
+    built, n = rank.type(event["datatype"]), event["recvcount"]
+    operands = _send_and_room(rank, event, n * event.comm.size, built, n)
+    op = rank.op(event["op"])
+    rank.start(event, *operands, Count(n), built.handle, op, rank.comm(event.comm.family))
+
+
+@handles(*variants("Reduce_scatter"))
+def reduce_scatter(rank: Rank, event: Any) -> None:
+    """MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)."""
+    built, counts = rank.type(event["datatype"]), event["recvcounts"]
+    operands = _send_and_room(rank, event, sum(counts), built, counts[event.comm.rank])
+    op = rank.op(event["op"])
+    rank.start(event, *operands, Counts(counts), built.handle, op, rank.comm(event.comm.family))
+
+
+@handles(*variants("Gather"))
+def gather(rank: Rank, event: Any) -> None:
+    """MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
+    send = plain(rank, event, "send", True)
+    recv = plain(rank, event, "recv", False, len(event.comm.peers))
+    _placed(event, send)
+    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Gatherv"))
+def gatherv(rank: Rank, event: Any) -> None:
+    """MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)."""
+    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
+    _placed(event, send)
+    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Scatter"))
+def scatter(rank: Rank, event: Any) -> None:
+    """MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
+    send = plain(rank, event, "send", True, len(event.comm.peers))
+    recv = plain(rank, event, "recv", False)
+    _placed(event, recv)
+    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Scatterv"))
+def scatterv(rank: Rank, event: Any) -> None:
+    """MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
+    send, recv = vector(rank, event, "send", True), plain(rank, event, "recv", False)
+    _placed(event, recv)
+    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+
+
+@handles(*variants("Allgather"))
+def allgather(rank: Rank, event: Any) -> None:
+    """MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
+    send, recv = plain(rank, event, "send", True), plain(rank, event, "recv", False, len(event.comm.peers))
+    _placed(event, send)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Allgatherv"))
+def allgatherv(rank: Rank, event: Any) -> None:
+    """MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)."""
+    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
+    _placed(event, send)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Alltoall"))
+def alltoall(rank: Rank, event: Any) -> None:
+    """MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
+    pieces = len(event.comm.peers)
+    send, recv = plain(rank, event, "send", True, pieces), plain(rank, event, "recv", False, pieces)
+    _placed(event, send)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Alltoallv"))
+def alltoallv(rank: Rank, event: Any) -> None:
+    """MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)."""
+    send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
+    _placed(event, send)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Alltoallw"))
+def alltoallw(rank: Rank, event: Any) -> None:
+    """MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)."""
+    if in_place(event):
+        send: list[Any] = [Constant.IN_PLACE, Constant.NULL, Constant.NULL, Constant.NULL]
+    else:
+        send = each_its_type(rank, event, "send", True)
+    recv = each_its_type(rank, event, "recv", False)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+def _root(rank: Rank, event: Any) -> int:
+    return rank.mpi.constant(event["root"])
+
+
+def _is_root(event: Any) -> bool:
+    return bool(event["root"] == event.comm.rank and event.comm.remote is None)
+
+
+def _placed(event: Any, side: list[Any]) -> None:
+    """Put MPI_IN_PLACE where the program had it."""
+    if in_place(event):
+        side[0] = Constant.IN_PLACE
+
+
+def _operands(rank: Rank, event: Any, receives: bool = True) -> list[Any]:
+    """Return sendbuf, recvbuf, count, datatype of a reduction."""
+    built, n = rank.type(event["datatype"]), event["count"]
+    send = Constant.IN_PLACE if in_place(event) else rank.out(n, built)
+    recv = rank.room(n, built) if receives else Constant.NULL
+    return [send, recv, Count(n), built.handle]
+
+
+def _send_and_room(rank: Rank, event: Any, sent: int, built: Any, received: int) -> list[Any]:
+    """Return sendbuf and recvbuf of a reduction whose result is scattered; in place, all of it is in recvbuf."""
+    if in_place(event):
+        return [Constant.IN_PLACE, rank.room(sent, built)]
+    return [rank.out(sent, built), rank.room(received, built)]

@@ -1,0 +1,105 @@
+"""Communicators are made again by the calls that made them, and must get the recorded members."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.args import Constant, Ref
+from replay.errors import ReplayError
+from replay.rank import NULL, Rank
+from replay.registry import handles
+from replay.requests import Live
+
+NEW_COMMUNICATOR = ("newcomm", "newintercomm", "newintracomm", "comm_cart", "comm_graph", "comm_dist_graph")
+"""What the standard calls the communicator that a call makes."""
+
+
+def made_by(event: Any) -> Any:
+    """Return the communicator that an event makes on this rank (it may be MPI_COMM_NULL)."""
+    return next(event[name] for name in NEW_COMMUNICATOR if name in event)
+
+
+def make(rank: Rank, event: Any, *args: Any) -> None:
+    """Issue a call that ends with the new communicator, and keep that."""
+    handle = rank.mpi.handle("comm")
+    rank.issue(event.op, *args, Ref(handle))
+    rank.adopt(made_by(event), handle)
+
+
+@handles("Comm_dup")
+def dup(rank: Rank, event: Any) -> None:
+    """MPI_Comm_dup(comm, newcomm)."""
+    make(rank, event, rank.comm(event.comm.family))
+
+
+@handles("Comm_dup_with_info")
+def dup_with_info(rank: Rank, event: Any) -> None:
+    """MPI_Comm_dup_with_info(comm, info, newcomm)."""
+    make(rank, event, rank.comm(event.comm.family), Constant.INFO_NULL)
+
+
+@handles("Comm_idup", "Comm_idup_with_info")
+def idup(rank: Rank, event: Any) -> None:
+    """MPI_Comm_idup(comm, newcomm, request); the members are checked when somebody uses them."""
+    handle, live = rank.mpi.handle("comm"), Live(rank.mpi.handle("request"))
+    info = [Constant.INFO_NULL] if event.op.endswith("info") else []
+    rank.issue(event.op, rank.comm(event.comm.family), *info, Ref(handle), Ref(live.handle))
+    rank.requests.add(live)
+    rank.comms[made_by(event).family] = handle
+
+
+@handles("Comm_split")
+def split(rank: Rank, event: Any) -> None:
+    """MPI_Comm_split(comm, color, key, newcomm)."""
+    make(rank, event, rank.comm(event.comm.family), rank.mpi.constant(event["color"]), event["key"])
+
+
+@handles("Comm_split_type")
+def split_type(rank: Rank, event: Any) -> None:
+    """MPI_Comm_split_type(comm, split_type, key, info, newcomm)."""
+    kind = rank.named_constant(event["split_type"])
+    make(rank, event, rank.comm(event.comm.family), kind, event["key"], Constant.INFO_NULL)
+
+
+@handles("Comm_create")
+def create(rank: Rank, event: Any) -> None:
+    """MPI_Comm_create(comm, group, newcomm)."""
+    make(rank, event, rank.comm(event.comm.family), group_of(rank, event))
+
+
+@handles("Comm_create_group")
+def create_group(rank: Rank, event: Any) -> None:
+    """MPI_Comm_create_group(comm, group, tag, newcomm)."""
+    make(rank, event, rank.comm(event.comm.family), group_of(rank, event), event["tag"])
+
+
+@handles("Intercomm_create")
+def intercomm_create(rank: Rank, event: Any) -> None:
+    """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)."""
+    peer = event["peer_comm"]
+    peer_comm = rank.comm(peer.family if hasattr(peer, "family") else NULL)
+    args = [event["local_leader"], peer_comm, rank.mpi.constant(event["remote_leader"]), event["tag"]]
+    make(rank, event, rank.comm(event["local_comm"].family), *args)
+
+
+@handles("Intercomm_merge")
+def intercomm_merge(rank: Rank, event: Any) -> None:
+    """MPI_Intercomm_merge(intercomm, high, newintracomm)."""
+    make(rank, event, rank.comm(event.comm.family), event["high"])
+
+
+@handles("Comm_free", "Comm_disconnect")
+def free(rank: Rank, event: Any) -> None:
+    """MPI_Comm_free(comm)."""
+    family = event.comm.family
+    rank.issue(event.op, Ref(rank.comm(family)))
+    rank.comms.pop(family, None)
+
+
+def group_of(rank: Rank, event: Any) -> Any:
+    """Return the group of an event, which the trace holds as ranks of its communicator."""
+    members = event.comm.members
+    try:
+        return rank.mpi.group([members[i] for i in event["group"]])
+    except IndexError:
+        raise ReplayError(f"a group has ranks that communicator {event.comm.family} has not") from None

@@ -1,0 +1,111 @@
+"""Completion of requests.
+
+What the program saw complete is what completes here. Where MPI may choose (any, some) or may say "not yet"
+(Test), the replay waits for the recorded requests; what the program polled for is polled for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from replay.args import Constant, Handles, Out, Ref, Statuses
+from replay.rank import Rank
+from replay.registry import handles
+from replay.requests import Live
+from scalatrace.trace.values import UNDEFINED
+
+
+def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:
+    """Return the requests of these ages; a null request is one of its own."""
+    return [
+        Live(rank.mpi.handle("request"), persistent=True) if age == UNDEFINED else rank.requests.at(age)
+        for age in ages
+    ]
+
+
+@handles("Wait")
+def wait(rank: Rank, event: Any) -> None:
+    """MPI_Wait(request, status)."""
+    (live,) = of_ages(rank, [event["request"]])
+    rank.issue("Wait", Ref(live.handle), Constant.STATUS)
+    rank.complete([live])
+
+
+@handles("Test")
+def test(rank: Rank, event: Any) -> None:
+    """MPI_Test(request, flag, status), until it says yes."""
+    (live,) = of_ages(rank, [event["request"]])
+    flag = Out()
+    rank.poll("Test", flag, Ref(live.handle), flag, Constant.STATUS)
+    rank.complete([live])
+
+
+@handles("Waitall")
+def waitall(rank: Rank, event: Any) -> None:
+    """MPI_Waitall(count, requests, statuses)."""
+    lives = of_ages(rank, event["requests"])
+    rank.issue("Waitall", len(lives), Handles([live.handle for live in lives]), Statuses(len(lives)))
+    rank.complete(lives)
+
+
+@handles("Testall")
+def testall(rank: Rank, event: Any) -> None:
+    """MPI_Testall(count, requests, flag, statuses), until it says yes."""
+    lives = of_ages(rank, event["requests"])
+    flag = Out()
+    rank.poll("Testall", flag, len(lives), Handles([x.handle for x in lives]), flag, Statuses(len(lives)))
+    rank.complete(lives)
+
+
+@handles("Waitany", "Testany")
+def any_of(rank: Rank, event: Any) -> None:
+    """MPI_Waitany(count, requests, index, status): the recorded one must be complete first.
+
+    Others may be complete by then too, and MPI may take one of those. Requests that end with their
+    completion then change names with it, since nobody can tell them apart afterwards; a persistent one must
+    be the right one, so there the others are kept out of the call.
+    """
+    lives, wanted = of_ages(rank, event["requests"]), event["index"]
+    if wanted != UNDEFINED:
+        await_quietly(rank, lives[wanted])
+        if any(live.persistent and not rank.mpi.is_null(live.handle) for live in lives):
+            lives = [
+                live if i == wanted else Live(rank.mpi.handle("request")) for i, live in enumerate(lives)
+            ]
+    index, flag = Out(), Out(values=[1])
+    args: list[Any] = [len(lives), Handles([live.handle for live in lives]), index]
+    if event.op == "Testany":
+        rank.poll("Testany", flag, *args, flag, Constant.STATUS)
+    else:
+        rank.issue("Waitany", *args, Constant.STATUS)
+    if wanted == UNDEFINED or not 0 <= index.value < len(lives):
+        return
+    if index.value != wanted:
+        rank.requests.swap(lives[index.value], lives[wanted])
+    rank.complete([lives[wanted]])
+
+
+@handles("Waitsome", "Testsome")
+def some_of(rank: Rank, event: Any) -> None:
+    """MPI_Waitsome(incount, requests, outcount, indices, statuses), until the recorded ones are complete."""
+    lives = of_ages(rank, event["requests"])
+    n, done = len(lives), 0
+    count, indices = Out(), Out(n)
+    args = [n, Handles([live.handle for live in lives]), count, indices, Statuses(n)]
+    call = rank.issue(event.op, *args)
+    done = max(0, count.value)
+    while done < n:
+        rank.again(call)
+        done += max(0, count.value)
+    rank.complete(lives)
+
+
+def await_quietly(rank: Rank, live: Live) -> None:
+    """Wait until a request could complete, without completing it and past any tracer."""
+    flag = Out()
+    rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
+    while not flag.value:
+        time.sleep(0)
+        rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)

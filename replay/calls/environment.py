@@ -1,0 +1,20 @@
+"""What surrounds the communication: start and end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.rank import Rank
+from replay.registry import handles
+
+
+@handles("Init", "Init_thread", "Finalize")
+def lifecycle(rank: Rank, event: Any) -> None:
+    """MPI is up when the replay starts, and goes down when its process ends."""
+    rank.pace.wait()
+
+
+@handles("Pcontrol")
+def pcontrol(rank: Rank, event: Any) -> None:
+    """MPI_Pcontrol(level): a word to a tracer."""
+    rank.issue("Pcontrol", event["level"])

@@ -1,0 +1,162 @@
+"""One-sided communication. A window exposes memory of the recorded size; what is put into it means nothing.
+
+Dynamic windows have no handlers: their displacements are addresses of the recorded run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.args import Constant, Count, Out, Ref, Wide
+from replay.calls.communicators import group_of
+from replay.errors import ReplayError
+from replay.rank import Rank, Window
+from replay.registry import handles
+
+
+def window_of(rank: Rank, event: Any) -> Window:
+    """Return the window of an event: the n-th made on its communicator.
+
+    Raises:
+        ReplayError: nothing in the trace has made it.
+    """
+    key = (event.comm.family, event["win"])
+    if key not in rank.windows:
+        raise ReplayError(f"window {key[1]} of communicator {key[0]} is used, but was not made")
+    return rank.windows[key]
+
+
+@handles("Win_create")
+def create(rank: Rank, event: Any) -> None:
+    """MPI_Win_create(base, size, disp_unit, info, comm, win)."""
+    size = event["size"]
+    memory = rank.mpi.buffer(max(1, size), random=True)
+    args = [rank.mpi.at(memory, 0), Wide(size), event["disp_unit"], Constant.INFO_NULL]
+    _make(rank, event, memory, *args, rank.comm(event.comm.family))
+
+
+@handles("Win_allocate", "Win_allocate_shared")
+def allocate(rank: Rank, event: Any) -> None:
+    """MPI_Win_allocate(size, disp_unit, info, comm, baseptr, win)."""
+    base = rank.mpi.buffer(16)
+    args = [Wide(event["size"]), event["disp_unit"], Constant.INFO_NULL, rank.comm(event.comm.family)]
+    _make(rank, event, base, *args, rank.mpi.at(base, 0))
+
+
+def _make(rank: Rank, event: Any, memory: Any, *args: Any) -> None:
+    handle = rank.mpi.handle("win")
+    rank.issue(event.op, *args, Ref(handle))
+    rank.windows[event.comm.family, event["win"]] = Window(handle, memory)
+
+
+@handles("Win_free")
+def free(rank: Rank, event: Any) -> None:
+    """MPI_Win_free(win)."""
+    rank.issue("Win_free", Ref(window_of(rank, event).handle))
+    del rank.windows[event.comm.family, event["win"]]
+
+
+@handles("Win_fence", "Win_lock_all")
+def fence(rank: Rank, event: Any) -> None:
+    """MPI_Win_fence(assert, win)."""
+    rank.issue(event.op, rank.named_constant(event["assert"]), window_of(rank, event).handle)
+
+
+@handles("Win_lock")
+def lock(rank: Rank, event: Any) -> None:
+    """MPI_Win_lock(lock_type, rank, assert, win)."""
+    kind, assertion = rank.named_constant(event["lock_type"]), rank.named_constant(event["assert"])
+    rank.issue("Win_lock", kind, rank.mpi.constant(event["rank"]), assertion, window_of(rank, event).handle)
+
+
+@handles("Win_unlock", "Win_flush", "Win_flush_local")
+def unlock(rank: Rank, event: Any) -> None:
+    """MPI_Win_unlock(rank, win)."""
+    rank.issue(event.op, rank.mpi.constant(event["rank"]), window_of(rank, event).handle)
+
+
+@handles(
+    "Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_sync", "Win_complete", "Win_wait",
+)  # fmt: skip
+def whole(rank: Rank, event: Any) -> None:
+    """MPI_Win_complete(win), and what else takes the window only."""
+    rank.issue(event.op, window_of(rank, event).handle)
+
+
+@handles("Win_test")
+def test(rank: Rank, event: Any) -> None:
+    """MPI_Win_test(win, flag), until it says yes."""
+    flag = Out()
+    rank.poll("Win_test", flag, window_of(rank, event).handle, flag)
+
+
+@handles("Win_post", "Win_start")
+def post(rank: Rank, event: Any) -> None:
+    """MPI_Win_post(group, assert, win)."""
+    assertion = rank.named_constant(event["assert"])
+    rank.issue(event.op, group_of(rank, event), assertion, window_of(rank, event).handle)
+
+
+@handles("Put", "Rput")
+def put(rank: Rank, event: Any) -> None:
+    """MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, ..., target_datatype, win)."""
+    origin = rank.message(event, True, "origin_count", "origin_datatype")
+    rank.start(event, *origin, *_target(rank, event), window_of(rank, event).handle)
+
+
+@handles("Get", "Rget")
+def get(rank: Rank, event: Any) -> None:
+    """MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, ..., target_datatype, win)."""
+    origin = rank.message(event, False, "origin_count", "origin_datatype")
+    _keep_room(rank, event)
+    rank.start(event, *origin, *_target(rank, event), window_of(rank, event).handle)
+
+
+@handles("Accumulate", "Raccumulate")
+def accumulate(rank: Rank, event: Any) -> None:
+    """MPI_Accumulate(origin_addr, ..., target_datatype, op, win)."""
+    origin = rank.message(event, True, "origin_count", "origin_datatype")
+    op = rank.op(event["op"])
+    rank.start(event, *origin, *_target(rank, event), op, window_of(rank, event).handle)
+
+
+@handles("Get_accumulate", "Rget_accumulate")
+def get_accumulate(rank: Rank, event: Any) -> None:
+    """MPI_Get_accumulate(origin_addr, ..., result_addr, ..., target_rank, ..., op, win)."""
+    origin = rank.message(event, True, "origin_count", "origin_datatype")
+    result = rank.message(event, False, "result_count", "result_datatype")
+    _keep_room(rank, event)
+    op = rank.op(event["op"])
+    rank.start(event, *origin, *result, *_target(rank, event), op, window_of(rank, event).handle)
+
+
+@handles("Fetch_and_op")
+def fetch_and_op(rank: Rank, event: Any) -> None:
+    """MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)."""
+    built = rank.type(event["datatype"])
+    buffers = [rank.out(1, built), rank.room(1, built)]
+    _keep_room(rank, event)
+    target = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
+    op = rank.op(event["op"])
+    rank.issue("Fetch_and_op", *buffers, built.handle, *target, op, window_of(rank, event).handle)
+
+
+@handles("Compare_and_swap")
+def compare_and_swap(rank: Rank, event: Any) -> None:
+    """MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)."""
+    built = rank.type(event["datatype"])
+    buffers = [rank.out(1, built), rank.out(1, built), rank.room(1, built)]
+    _keep_room(rank, event)
+    target = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
+    rank.issue("Compare_and_swap", *buffers, built.handle, *target, window_of(rank, event).handle)
+
+
+def _target(rank: Rank, event: Any) -> list[Any]:
+    built = rank.type(event["target_datatype"])
+    place = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
+    return [*place, Count(event["target_count"]), built.handle]
+
+
+def _keep_room(rank: Rank, event: Any) -> None:
+    """Let the window have the room: MPI writes there until the epoch ends, which may be any later call."""
+    window_of(rank, event).results.extend(rank.hand_over())

@@ -1,0 +1,66 @@
+"""Point-to-point communication: blocking, nonblocking, and the making of persistent requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replay.args import Constant, Count
+from replay.rank import Rank, returns_request
+from replay.registry import handles
+
+
+@handles(
+    "Send", "Bsend", "Ssend", "Rsend",
+    "Isend", "Ibsend", "Issend", "Irsend",
+    "Send_init", "Bsend_init", "Ssend_init", "Rsend_init",
+)  # fmt: skip
+def send(rank: Rank, event: Any) -> None:
+    """MPI_Send(buf, count, datatype, dest, tag, comm) and its modes."""
+    dest, tag = rank.mpi.constant(event["dest"]), event["tag"]
+    rank.start(event, *rank.message(event, out=True), dest, tag, rank.comm(event.comm.family))
+
+
+@handles("Recv", "Irecv", "Recv_init")
+def recv(rank: Rank, event: Any) -> None:
+    """MPI_Recv(buf, count, datatype, source, tag, comm, status); a wildcard stays one."""
+    source, tag = rank.mpi.constant(event["source"]), rank.mpi.constant(event["tag"])
+    args = [*rank.message(event, out=False), source, tag, rank.comm(event.comm.family)]
+    rank.start(event, *args, *status_unless_request(event))
+
+
+@handles("Sendrecv", "Isendrecv")
+def sendrecv(rank: Rank, event: Any) -> None:
+    """MPI_Sendrecv(sendbuf, ..., dest, sendtag, recvbuf, ..., source, recvtag, comm, status)."""
+    constant = rank.mpi.constant
+    args = [
+        *rank.message(event, True, "sendcount", "sendtype"),
+        constant(event["dest"]),
+        event["sendtag"],
+        *rank.message(event, False, "recvcount", "recvtype"),
+        constant(event["source"]),
+        constant(event["recvtag"]),
+        rank.comm(event.comm.family),
+    ]
+    rank.start(event, *args, *status_unless_request(event))
+
+
+@handles("Sendrecv_replace", "Isendrecv_replace")
+def sendrecv_replace(rank: Rank, event: Any) -> None:
+    """MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)."""
+    constant = rank.mpi.constant
+    peers = [constant(event[name]) for name in ("dest", "sendtag", "source", "recvtag")]
+    args = [*rank.message(event, out=False), *peers, rank.comm(event.comm.family)]
+    rank.start(event, *args, *status_unless_request(event))
+
+
+@handles("Buffer_attach")
+def buffer_attach(rank: Rank, event: Any) -> None:
+    """MPI_Buffer_attach(buffer, size): memory for buffered sends."""
+    buffer = rank.buffers.incoming(event["size"])
+    rank.attached = buffer
+    rank.issue("Buffer_attach", rank.mpi.at(buffer, 0), Count(event["size"]))
+
+
+def status_unless_request(event: Any) -> list[Any]:
+    """Return the status argument that blocking forms end with."""
+    return [] if returns_request(event.op) else [Constant.STATUS]

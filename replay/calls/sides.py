@@ -1,0 +1,85 @@
+"""The two sides of a collective: what goes out, what comes in, and what is not significant on this rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from replay.args import Constant, Count, Counts, Handles, Wides
+from replay.datatypes import TypeTree
+from replay.rank import Built, Rank
+
+
+def in_place(event: Any) -> bool:
+    """Say whether the program gave MPI_IN_PLACE for one of the buffers."""
+    return bool(event.get("in_place", 0) == 1)
+
+
+def nothing(rank: Rank) -> list[Any]:
+    """Return buffer, count and datatype of a side that MPI does not look at."""
+    return [Constant.NULL, Count(0), _byte(rank)]
+
+
+def is_given(event: Any, datatype: str) -> bool:
+    """Say whether a side is significant: its datatype is a datatype."""
+    return hasattr(event.get(datatype), "description")
+
+
+def plain(rank: Rank, event: Any, side: str, out: bool, pieces: int = 1) -> list[Any]:
+    """Return buffer, count, datatype of "send" or "recv"; the buffer holds `pieces` times the count."""
+    if not is_given(event, f"{side}type"):
+        return nothing(rank)
+    built, n = rank.type(event[f"{side}type"]), max(0, event[f"{side}count"])
+    make = rank.out if out else rank.room
+    return [make(n * pieces, built), Count(n), built.handle]
+
+
+def vector(rank: Rank, event: Any, side: str, out: bool) -> list[Any]:
+    """Return buffer, counts, displacements, datatype of a v-collective's side."""
+    if not is_given(event, f"{side}type"):
+        return [Constant.NULL, Constant.NULL, Constant.NULL, _byte(rank)]
+    built, counts = rank.type(event[f"{side}type"]), event[f"{side}counts"]
+    displs = displacements(event, side, counts)
+    low, elements = reach(counts, displs)
+    buffer = (rank.out if out else rank.room)(elements, built, low)
+    return [buffer, Counts(counts), Counts(displs), built.handle]
+
+
+def each_its_type(rank: Rank, event: Any, side: str, out: bool, wide: bool = False) -> list[Any]:
+    """Return buffer, counts, byte displacements, datatypes of Alltoallw's side."""
+    types = rank.types(event[f"{side}types"])
+    counts = event[f"{side}counts"]
+    displs = event.get("sdispls" if side == "send" else "rdispls")
+    before, nbytes = _reach_in_bytes(counts, displs, types)
+    buffer = (rank.out_bytes if out else rank.room_bytes)(nbytes, before)
+    places = Wides(displs) if wide else Counts(displs)
+    return [buffer, Counts(counts), places, Handles([built.handle for built in types])]
+
+
+def displacements(event: Any, side: str, counts: Sequence[int]) -> Sequence[int]:
+    """Return the recorded displacements, else those of pieces that lie one behind the other."""
+    for name in ("displs", f"{side[0]}displs"):
+        displs = event.get(name)
+        if isinstance(displs, tuple) and len(displs) == len(counts):
+            return displs
+    return [sum(counts[:i]) for i in range(len(counts))]
+
+
+def reach(counts: Sequence[int], displs: Sequence[int]) -> tuple[int, int]:
+    """Return the first element and the number of elements that the pieces lie in."""
+    used = [(d, d + n) for n, d in zip(counts, displs, strict=True) if n > 0]
+    low = min((start for start, _ in used), default=0)
+    return low, max((stop for _, stop in used), default=0) - low
+
+
+def _reach_in_bytes(counts: Sequence[int], displs: Sequence[int], types: Sequence[Built]) -> tuple[int, int]:
+    """Return (bytes before the address, bytes in all)."""
+    low = high = 0
+    for n, start, built in zip(counts, displs, types, strict=True):
+        before, nbytes = built.span(0, n)
+        low, high = min(low, start - before), max(high, start - before + nbytes)
+    return -low, high - low
+
+
+def _byte(rank: Rank) -> Any:
+    return rank.built(TypeTree("MPI_BYTE")).handle

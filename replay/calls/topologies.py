@@ -1,0 +1,75 @@
+"""Cartesian and graph topologies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from replay.args import Constant, Ints
+from replay.calls.communicators import made_by, make
+from replay.rank import Rank
+from replay.registry import handles
+
+
+@handles("Cart_create")
+def cart_create(rank: Rank, event: Any) -> None:
+    """MPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart)."""
+    dims, periods = event["dims"], event["periods"]
+    make(rank, event, rank.comm(event.comm.family), len(dims), Ints(dims), Ints(periods), event["reorder"])
+    _keep(rank, event, 2 * len(dims), 2 * len(dims))
+
+
+@handles("Cart_sub")
+def cart_sub(rank: Rank, event: Any) -> None:
+    """MPI_Cart_sub(comm, remain_dims, newcomm)."""
+    kept = 2 * sum(map(bool, event["remain_dims"]))
+    make(rank, event, rank.comm(event.comm.family), Ints(event["remain_dims"]))
+    _keep(rank, event, kept, kept)
+
+
+@handles("Graph_create")
+def graph_create(rank: Rank, event: Any) -> None:
+    """MPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph)."""
+    index, edges = event["index"], event["edges"]
+    args = [len(index), Ints(index), Ints(edges), event["reorder"]]
+    make(rank, event, rank.comm(event.comm.family), *args)
+    made = made_by(event)
+    if 0 <= made.rank < len(index):
+        own = index[made.rank] - (index[made.rank - 1] if made.rank else 0)
+        _keep(rank, event, own, own)
+
+
+@handles("Dist_graph_create_adjacent")
+def dist_graph_create_adjacent(rank: Rank, event: Any) -> None:
+    """MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, ...)."""
+    sources, destinations = event["sources"], event["destinations"]
+    args = [
+        *(len(sources), Ints(sources), _weights(event["sourceweights"], len(sources))),
+        *(len(destinations), Ints(destinations), _weights(event["destweights"], len(destinations))),
+        *(Constant.INFO_NULL, event["reorder"]),
+    ]
+    make(rank, event, rank.comm(event.comm.family), *args)
+    _keep(rank, event, len(destinations), len(sources))
+
+
+@handles("Dist_graph_create")
+def dist_graph_create(rank: Rank, event: Any) -> None:
+    """MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)."""
+    sources, degrees, destinations = event["sources"], event["degrees"], event["destinations"]
+    args = [
+        *(len(sources), Ints(sources), Ints(degrees), Ints(destinations)),
+        *(_weights(event["weights"], len(destinations)), Constant.INFO_NULL, event["reorder"]),
+    ]
+    make(rank, event, rank.comm(event.comm.family), *args)
+    made = made_by(event)
+    if made.family in rank.comms:
+        _keep(rank, event, *rank.mpi.degrees(rank.comms[made.family]))
+
+
+def _weights(weights: Sequence[int], n: int) -> Any:
+    """Return recorded weights; none were recorded for MPI_UNWEIGHTED."""
+    return Ints(weights) if weights or not n else Constant.UNWEIGHTED
+
+
+def _keep(rank: Rank, event: Any, destinations: int, sources: int) -> None:
+    rank.topologies[made_by(event).family] = destinations, sources

@@ -1,0 +1,195 @@
+"""The C functions of the MPI that mpi4py uses, called with exactly the recorded arguments.
+
+mpi4py's own methods alter some arguments on their way (a message to MPI_PROC_NULL becomes no bytes, what
+only the root gives becomes nothing), which a replay must not. So mpi4py brings MPI up and holds the
+handles, and the calls go through here. A tracer that is loaded before libmpi is found first, as it is by
+the program itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from mpi4py import MPI
+
+from replay.args import Constant, Count, Counts, Handles, Ints, Out, Ref, Statuses, Text, Wide, Wides
+from replay.errors import ReplayError
+
+INT_MAX = 2**31 - 1
+STATUS_BYTES = MPI._sizeof(MPI.Status)
+
+_LIBRARIES = (ctypes.CDLL(None), ctypes.CDLL(MPI.__file__))
+_CONSTANTS = {
+    Constant.IN_PLACE: int(MPI.IN_PLACE),
+    Constant.NULL: 0,
+    Constant.ARGV_NULL: 0,
+    Constant.UNWEIGHTED: int(MPI.UNWEIGHTED),
+    Constant.WEIGHTS_EMPTY: int(MPI.WEIGHTS_EMPTY),
+}
+
+
+class Ready:
+    """A call with its arguments converted."""
+
+    __slots__ = ("arguments", "function", "name", "results")
+
+    def __init__(
+        self, name: str, function: Any, arguments: list[Any], results: list[Callable[[], None]]
+    ) -> None:
+        self.name, self.function, self.arguments, self.results = name, function, arguments, results
+
+    def __call__(self) -> None:
+        """Make the call and put its results where the arguments say. Raises ReplayError."""
+        code = self.function(*self.arguments)
+        if code:
+            raise ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
+        for result in self.results:
+            result()
+
+
+def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:
+    """Convert the arguments of `<prefix><op>`, in its large-count form where a count needs it."""
+    large = any(_is_large(arg) for arg in args)
+    name = f"{prefix}{op}_c" if large else f"{prefix}{op}"
+    results: list[Callable[[], None]] = []
+    return Ready(name, symbol(name), [_convert(arg, large, results) for arg in args], results)
+
+
+@cache
+def symbol(name: str) -> Any:
+    """Return a C function. Raises ReplayError when this MPI has none of that name."""
+    for library in _LIBRARIES:
+        try:
+            return getattr(library, name)
+        except AttributeError:
+            continue
+    raise ReplayError(f"this MPI has no {name}")
+
+
+def address(buffer: Any, offset: int) -> ctypes.c_void_p:
+    """Return the address of a byte of a ctypes array."""
+    return ctypes.c_void_p(ctypes.addressof(buffer) + offset)
+
+
+def _is_large(arg: Any) -> bool:
+    if isinstance(arg, Count):
+        return arg.n > INT_MAX
+    return isinstance(arg, Counts) and any(n > INT_MAX for n in arg.values)
+
+
+def _convert(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+    convert = _CONVERTERS.get(type(arg))
+    return by_value(arg) if convert is None else convert(arg, large, results)
+
+
+def by_value(handle: Any) -> Any:
+    """Return an mpi4py handle as a C argument."""
+    return _c_handle(handle).from_address(MPI._addressof(handle))
+
+
+@cache
+def _c_type(nbytes: int) -> Any:
+    return ctypes.c_int if nbytes == 4 else ctypes.c_void_p
+
+
+def _c_handle(handle: Any) -> Any:
+    return _c_type(MPI._sizeof(handle))
+
+
+def _int(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+    return ctypes.c_int(arg)
+
+
+def _count(arg: Count, large: bool, results: list[Callable[[], None]]) -> Any:
+    return ctypes.c_longlong(arg.n) if large else ctypes.c_int(arg.n)
+
+
+def _counts(arg: Counts, large: bool, results: list[Callable[[], None]]) -> Any:
+    return _array(ctypes.c_longlong if large else ctypes.c_int, arg.values)
+
+
+def _ints(arg: Ints, large: bool, results: list[Callable[[], None]]) -> Any:
+    return _array(ctypes.c_int, arg.values)
+
+
+def _wide(arg: Wide, large: bool, results: list[Callable[[], None]]) -> Any:
+    return ctypes.c_longlong(arg.n)
+
+
+def _wides(arg: Wides, large: bool, results: list[Callable[[], None]]) -> Any:
+    return _array(ctypes.c_longlong, arg.values)
+
+
+def _text(arg: Text, large: bool, results: list[Callable[[], None]]) -> Any:
+    return ctypes.c_char_p(arg.text.encode("utf-8", "surrogateescape"))
+
+
+def _statuses(arg: Statuses, large: bool, results: list[Callable[[], None]]) -> Any:
+    return (ctypes.c_char * (STATUS_BYTES * max(1, arg.n)))()
+
+
+def _ref(arg: Ref, large: bool, results: list[Callable[[], None]]) -> Any:
+    return ctypes.c_void_p(MPI._addressof(arg.handle))
+
+
+def _out(arg: Out, large: bool, results: list[Callable[[], None]]) -> Any:
+    room = (ctypes.c_int * max(1, arg.n))()
+
+    def keep() -> None:
+        arg.values = list(room)
+
+    results.append(keep)
+    return room
+
+
+def _handles(arg: Handles, large: bool, results: list[Callable[[], None]]) -> Any:
+    if not arg.items:
+        return ctypes.c_void_p(0)
+    c_type = _c_handle(arg.items[0])
+    places = [c_type.from_address(MPI._addressof(item)) for item in arg.items]
+    room = (c_type * len(places))(*(place.value for place in places))
+
+    def put_back() -> None:
+        for place, value in zip(places, room, strict=True):
+            place.value = value
+
+    if isinstance(arg.items[0], MPI.Request):
+        results.append(put_back)
+    return room
+
+
+def _constant(arg: Constant, large: bool, results: list[Callable[[], None]]) -> Any:
+    if arg is Constant.INFO_NULL:
+        return by_value(MPI.INFO_NULL)
+    if arg is Constant.STATUS:
+        return (ctypes.c_char * STATUS_BYTES)()
+    return ctypes.c_void_p(_CONSTANTS[arg])
+
+
+def _array(c_type: Any, values: Sequence[int]) -> Any:
+    return (c_type * max(1, len(values)))(*values)
+
+
+def _as_is(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+    return arg
+
+
+_CONVERTERS: dict[type, Callable[[Any, bool, list[Callable[[], None]]], Any]] = {
+    int: _int,
+    bool: _int,
+    Count: _count,
+    Counts: _counts,
+    Ints: _ints,
+    Wide: _wide,
+    Wides: _wides,
+    Text: _text,
+    Statuses: _statuses,
+    Ref: _ref,
+    Out: _out,
+    Handles: _handles,
+    Constant: _constant,
+    ctypes.c_void_p: _as_is,
+}

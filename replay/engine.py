@@ -1,0 +1,81 @@
+"""The replay of one rank: walk its events, hand each to its handler.
+
+trace.walk(rank) -> handler of the event's operation -> transport
+                 `- compute time of the event after its predecessor -> pace
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import replay.calls
+from replay.errors import RanksError, ReplayError, UnsupportedError
+from replay.options import Compute, Options
+from replay.pace import Pace
+from replay.rank import Rank
+from replay.registry import HANDLERS, missing
+from replay.result import RankResult
+from replay.transport import Transport
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+COMPUTE = "compute_ns"
+
+
+def check(trace: Trace, size: int) -> None:
+    """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
+
+    Raises:
+        RanksError: the program ran on another number of ranks, or some are not in the trace.
+        UnsupportedError: some operations have no handler.
+    """
+    if size != trace.nprocs:
+        raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
+    if len(trace.ranks) != trace.nprocs:
+        raise RanksError(f"the trace has only the ranks {trace.ranks} of {trace.nprocs}")
+    lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
+    if lacking:
+        raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
+
+
+def replay(trace: Trace, transport: Transport, options: Options) -> RankResult:
+    """Issue all calls of the transport's rank, in order and at their time.
+
+    Raises:
+        ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
+    """
+    pace = Pace(options.compute)
+    rank = Rank(transport, pace, options.io_folder)
+    delays = Delays(trace, transport.rank, options)
+    pace.start()
+    start = pace.clock()
+    for number, event in enumerate(trace.walk(transport.rank)):
+        pace.due_in(delays.before(event))
+        try:
+            HANDLERS[event.op](rank, event)
+        except ReplayError as error:
+            raise ReplayError(f"rank {transport.rank}, event {number}, MPI_{event.op}: {error}") from None
+    return RankResult.of(rank, pace.clock() - start)
+
+
+class Delays:
+    """How long to compute before an event: the mean of its histogram after its predecessor.
+
+    The mean is over all ranks; the rank's own share of the load is a factor on it.
+    """
+
+    def __init__(self, trace: Trace, rank: int, options: Options) -> None:
+        scale = 0.0 if options.compute is Compute.NONE else options.compute_scale
+        self._factor = scale * trace.load_factor(COMPUTE, rank)
+        self._known: dict[tuple[int, int], float] = {}
+
+    def before(self, event: Any) -> float:
+        """Return the nanoseconds to wait before an event of the walk."""
+        if not self._factor:
+            return 0.0
+        key = (id(event.node), event.pred)
+        if key not in self._known:
+            histogram = event.stat(COMPUTE)
+            self._known[key] = histogram.mean * self._factor if histogram is not None else 0.0
+        return self._known[key]

@@ -1,0 +1,17 @@
+"""What can go wrong in a replay, as one line for the user."""
+
+from scalatrace.errors import ScalatraceError
+
+
+class ReplayError(ScalatraceError):
+    """MPI refused a call, or did not do what the trace says it did."""
+
+
+class UnsupportedError(ScalatraceError):
+    """The trace holds operations that have no handler; none of its calls was issued."""
+
+
+class RanksError(ScalatraceError):
+    """The replay runs on another number of ranks than the program did."""
+
+    exit_status = 2

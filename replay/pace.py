@@ -1,0 +1,67 @@
+"""Waiting in place of computing.
+
+The wait ends at an absolute deadline, counted from the end of the call before: whatever the engine itself
+needs between two calls (walking the trace, preparing arguments) is part of the wait and does not lengthen
+it. What is left when the engine was late is added up, so that the report can say how much could not be
+hidden.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from replay.options import Compute
+
+Clock = Callable[[], int]
+
+SLEEP_SLACK_NS = 200_000
+"""A sleep may end this much late; the last stretch before a deadline is spun."""
+
+
+@dataclass
+class Pace:
+    """The deadlines of one rank.
+
+    Attributes:
+        compute: how to wait.
+        clock: nanoseconds, monotonic.
+        last_ns: when the call before returned.
+        deadline_ns: when the next call is due.
+        waited_ns: computation that was asked for so far.
+        late_ns: how much of the engine's own time could not be hidden in it.
+    """
+
+    compute: Compute
+    clock: Clock = time.perf_counter_ns
+    sleep: Callable[[float], None] = time.sleep
+    last_ns: int = 0
+    deadline_ns: int = 0
+    waited_ns: int = 0
+    late_ns: int = 0
+
+    def start(self) -> None:
+        """Begin: the first deadline counts from here."""
+        self.last_ns = self.deadline_ns = self.clock()
+
+    def due_in(self, compute_ns: float) -> None:
+        """Let the next call be due this long after the end of the last one."""
+        ns = max(0, round(compute_ns))
+        self.deadline_ns = self.last_ns + ns
+        self.waited_ns += ns
+
+    def wait(self) -> None:
+        """Wait until the next call is due."""
+        if self.compute is Compute.NONE:
+            return
+        left = self.deadline_ns - self.clock()
+        if self.compute is Compute.SLEEP and left > SLEEP_SLACK_NS:
+            self.sleep((left - SLEEP_SLACK_NS) / 1e9)
+        while left > 0:
+            left = self.deadline_ns - self.clock()
+        self.late_ns -= left
+
+    def called(self) -> None:
+        """Note that the call has returned."""
+        self.last_ns = self.clock()

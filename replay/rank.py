@@ -1,0 +1,259 @@
+"""One rank's side of a replay: what its handles stand for, and how a call is issued.
+
+Handlers get it with the event; everything that names a thing of MPI (a communicator of a family, the
+request of an age, the window of an ordinal) is looked up here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replay.args import Constant, Count, Out, Ref
+from replay.buffers import Buffers
+from replay.datatypes import TypeTree, parse
+from replay.errors import ReplayError
+from replay.ledger import Ledger
+from replay.pace import Pace
+from replay.requests import Live, LiveList
+from replay.transport import Handle, Prepared, Transport
+
+WORLD, SELF, NULL = 0, 1, 2
+"""The families every trace has."""
+
+MANY = 1 << 16
+"""So many results of one-sided calls are kept from being freed; no epoch has more under way in practice."""
+
+PREDEFINED = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF", NULL: "MPI_COMM_NULL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A datatype that was built: handle, and size, extent, true lower bound, true extent in bytes."""
+
+    handle: Handle
+    size: int
+    extent: int
+    true_lb: int
+    true_extent: int
+
+    def span(self, first: int, elements: int) -> tuple[int, int]:
+        """Return (bytes before the address, bytes in all) of `elements` from element `first` on."""
+        if elements <= 0:
+            return 0, 0
+        ends = (first * self.extent, (first + elements - 1) * self.extent)
+        low = min(0, min(ends) + self.true_lb)
+        high = max(0, max(ends) + self.true_lb + self.true_extent)
+        return -low, high - low
+
+
+@dataclass
+class Window:
+    """A window.
+
+    Attributes:
+        handle: the transport's.
+        memory: what it exposes.
+        results: room that MPI fills until some later synchronisation.
+    """
+
+    handle: Handle
+    memory: Any = None
+    results: deque[Any] = field(default_factory=lambda: deque(maxlen=MANY))
+
+
+class Rank:
+    """State of one rank while its events are replayed."""
+
+    def __init__(self, transport: Transport, pace: Pace, io_folder: str = "replay-io") -> None:
+        self.mpi, self.pace, self._io_folder = transport, pace, io_folder
+        self.buffers, self.ledger = Buffers(transport), Ledger()
+        self.requests, self.messages = LiveList(), LiveList("matched message")
+        self.comms: dict[int, Handle] = {}
+        self.windows: dict[tuple[int, int], Window] = {}
+        self.files: dict[tuple[int, int], Handle] = {}
+        self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
+        self.topologies: dict[int, tuple[int, int]] = {}
+        self.attached: Any = None
+        self._types: dict[str, Built] = {}
+        self._ops: dict[str, Handle] = {}
+        self._taken: list[Any] = []
+
+    def issue(self, op: str, *args: Any) -> Prepared:
+        """Make a call when it is due; its arguments are converted while waiting for that."""
+        call = self.mpi.prepare(op, args)
+        self.pace.wait()
+        start = self.pace.clock()
+        self.mpi.issue(call)
+        self.pace.called()
+        self.ledger.add(op, self.pace.last_ns - start)
+        return call
+
+    def again(self, call: Prepared) -> None:
+        """Repeat a poll: not another call of the program, whose polls count as one."""
+        self.mpi.issue(call)
+        self.pace.called()
+
+    def poll(self, op: str, flag: Out, *args: Any) -> None:
+        """Make a call until its flag says yes."""
+        call = self.issue(op, *args)
+        while not flag.value:
+            time.sleep(0)  # there may be more ranks than cores
+            self.again(call)
+
+    def hand_over(self) -> list[Any]:
+        """Give away the memory taken for this event: something else keeps it now."""
+        taken, self._taken = self._taken, []
+        return taken
+
+    def settle(self) -> None:
+        """Take back the memory that a blocking call used."""
+        self.buffers.give_back(self.hand_over())
+
+    def comm(self, family: int) -> Handle:
+        """Return the communicator of a family that this rank is in.
+
+        Raises:
+            ReplayError: nothing in the trace has made it so far.
+        """
+        if family in self.comms:
+            return self.comms[family]
+        if family not in PREDEFINED:
+            raise ReplayError(f"communicator {family} is used, but the call that made it is not in the trace")
+        self.comms[family] = self.mpi.predefined("comm", PREDEFINED[family])
+        return self.comms[family]
+
+    def adopt(self, communicator: Any, handle: Handle) -> None:
+        """Keep a communicator that a call made.
+
+        Raises:
+            ReplayError: it has other members than the recorded one.
+        """
+        if communicator.family == NULL:
+            return
+        found = self.mpi.members(handle)
+        if found != communicator.members:
+            raise ReplayError(
+                f"communicator {communicator.family} ({communicator.kind}) has the members {found} here, "
+                f"but {communicator.members} in the trace"
+            )
+        self.comms[communicator.family] = handle
+
+    def degrees(self, event: Any) -> tuple[int, int]:
+        """Return the numbers of destinations and of sources of an event's communicator."""
+        return self.topologies.get(event.comm.family, (0, 0))
+
+    def type(self, datatype: Any) -> Built:
+        """Return the datatype of a description, built when it is first met.
+
+        Raises:
+            ReplayError: here it has another size or extent than where it was recorded.
+        """
+        if datatype.description not in self._types:
+            built = Built(*self.mpi.datatype(parse(datatype.description)))
+            if (built.size, built.extent) != (datatype.size, datatype.extent):
+                raise ReplayError(
+                    f"datatype {datatype.description} has size {built.size} and extent {built.extent} here, "
+                    f"but {datatype.size} and {datatype.extent} in the trace"
+                )
+            self._types[datatype.description] = built
+        return self._types[datatype.description]
+
+    def built(self, tree: TypeTree) -> Built:
+        """Return a datatype by its tree."""
+        return self._types.setdefault(str(tree), Built(*self.mpi.datatype(tree)))
+
+    def types(self, datatype: Any) -> list[Built]:
+        """Return an array of datatypes, which the trace holds as the struct of them."""
+        return [self.built(inner) for inner in parse(datatype.description).inner]
+
+    def op(self, name: str) -> Handle:
+        """Return the reduction of a name; one of the program's own leaves the payload alone."""
+        if name not in self._ops:
+            if name.startswith("MPI_"):
+                self._ops[name] = self.mpi.predefined("op", name)
+            else:
+                self._ops[name] = self.mpi.user_op("noncommut" not in name)
+        return self._ops[name]
+
+    def file_path(self, recorded: str) -> str:
+        """Return where the replay has the file of a recorded name: never where the program had it."""
+        return os.path.join(self._io_folder, os.path.basename(recorded) or "unnamed")
+
+    def named_constant(self, text: str) -> int:
+        """Return the integer of a constant by its name, of several joined by |, or of a number."""
+        return sum(self.mpi.named_constant(name) for name in text.split("|"))
+
+    def out(self, elements: int, built: Built, first: int = 0) -> Any:
+        """Return the address of random elements to send."""
+        before, nbytes = built.span(first, elements)
+        return self.out_bytes(nbytes, before)
+
+    def room(self, elements: int, built: Built, first: int = 0) -> Any:
+        """Return the address of room to receive elements into; it is ours until the operation completes."""
+        before, nbytes = built.span(first, elements)
+        return self.room_bytes(nbytes, before)
+
+    def out_bytes(self, nbytes: int, before: int = 0) -> Any:
+        """Return an address with `before` of the `nbytes` to send in front of it."""
+        return self.mpi.at(self.buffers.outgoing(nbytes), before)
+
+    def room_bytes(self, nbytes: int, before: int = 0) -> Any:
+        """Return an address in room of `nbytes`, `before` of them in front of it."""
+        buffer = self.buffers.incoming(nbytes)
+        self._taken.append(buffer)
+        return self.mpi.at(buffer, before)
+
+    def message(self, event: Any, out: bool, count: str = "count", datatype: str = "datatype") -> list[Any]:
+        """Return buffer, count and datatype of an event's message."""
+        built, n = self.type(event[datatype]), event[count]
+        return [self.out(n, built) if out else self.room(n, built), Count(n), built.handle]
+
+    def new_request(self, persistent: bool = False) -> Live:
+        """Return the newest request, not yet made by MPI; it keeps the memory taken for this event."""
+        return self.requests.add(Live(self.mpi.handle("request"), persistent, self.hand_over()))
+
+    def start(self, event: Any, *args: Any) -> None:
+        """Issue a call that may be blocking, nonblocking or persistent; the variant's name says which.
+
+        The nonblocking form returns a request after the blocking one's arguments, the persistent form of a
+        collective takes an info object before it.
+        """
+        op = event.op
+        if not returns_request(op):
+            self.issue(op, *args)
+            self.settle()
+            return
+        persistent = op.endswith("_init")
+        if persistent and op not in PLAIN_INITS:
+            args = (*args, Constant.INFO_NULL)
+        self.issue(op, *args, Ref(self.new_request(persistent).handle))
+
+    def complete(self, done: Sequence[Live]) -> None:
+        """Let completed requests go; persistent ones stay."""
+        for live in done:
+            live.done = False
+        self.buffers.give_back(self.requests.remove(live for live in done if not live.persistent))
+
+
+PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
+"""Persistent forms without an info argument."""
+
+
+def returns_request(op: str) -> bool:
+    """Say whether the C function's last argument is a new request."""
+    if op.endswith("_init"):
+        return True
+    if op.startswith("File_i"):
+        return True
+    return op[:1] in "IR" and op[1:2].islower() and op not in NOT_NONBLOCKING
+
+
+NOT_NONBLOCKING = frozenset({"Init", "Init_thread", "Intercomm_create", "Intercomm_merge", "Iprobe", "Improbe"}) | {
+    "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Recv", "Request_free", "Rsend",
+}  # fmt: skip
+"""Names that only look like nonblocking or request-based ones."""

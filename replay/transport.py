@@ -1,0 +1,80 @@
+"""What the engine asks of whatever carries out MPI calls.
+
+`transport_mpi` is MPI itself, `transport_memory` only keeps the calls (for tests and dry runs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from replay.datatypes import TypeTree
+
+Handle = Any
+"""A communicator, datatype, request, ...: the transport's own object, opaque to the engine."""
+
+Prepared = Any
+"""A call whose arguments are converted, so that issuing it costs next to nothing."""
+
+
+class Buffer(Protocol):
+    """Memory for a message."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes from its start."""
+
+
+class Transport(Protocol):
+    """One rank's way to issue MPI calls."""
+
+    rank: int
+    size: int
+
+    def handle(self, kind: str) -> Handle:
+        """Return a null handle: "comm", "request", "message", "win", "file", "group", "type"."""
+
+    def predefined(self, kind: str, name: str) -> Handle:
+        """Return a predefined "comm", "type" or "op" by its MPI name. Raises KeyError."""
+
+    def user_op(self, commute: bool) -> Handle:
+        """Return a reduction operation that leaves its operands alone."""
+
+    def datatype(self, tree: TypeTree) -> tuple[Handle, int, int, int, int]:
+        """Build and commit a datatype: (handle, size, extent, true lower bound, true extent), in bytes."""
+
+    def constant(self, value: int) -> int:
+        """Return MPI's integer for a special value of the trace (PROC_NULL, ANY_TAG, ...); others as they are."""
+
+    def named_constant(self, name: str) -> int:
+        """Return the integer of a constant's name (MPI_...), or the number that the text is."""
+
+    def degrees(self, comm: Handle) -> tuple[int, int]:
+        """Return the numbers of destinations and sources of a distributed graph communicator."""
+
+    def buffer(self, nbytes: int, random: bool = False) -> Buffer:
+        """Return memory, with random content where that is asked for."""
+
+    def at(self, buffer: Buffer, offset: int) -> Handle:
+        """Return the address `offset` bytes into a buffer, as an argument."""
+
+    def prepare(self, op: str, args: Sequence[Any]) -> Prepared:
+        """Convert the arguments of MPI_<op>."""
+
+    def issue(self, call: Prepared) -> None:
+        """Make the call that was prepared. Raises ReplayError when MPI reports an error."""
+
+    def quiet(self, op: str, *args: Any) -> None:
+        """Make a call past any tracer (PMPI_<op>): the engine's own, not the application's."""
+
+    def members(self, comm: Handle) -> tuple[int, ...]:
+        """Return the world ranks of a communicator's (local) group, in its order."""
+
+    def group(self, ranks: Sequence[int]) -> Handle:
+        """Return the group of these world ranks."""
+
+    def gather(self, data: bytes) -> list[bytes] | None:
+        """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
+
+    def is_null(self, handle: Handle) -> bool:
+        """Say whether a handle is its kind's null handle."""

@@ -1,0 +1,160 @@
+"""MPI itself as the transport: mpi4py's handles, the C functions' calls."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from mpi4py import MPI
+
+from replay import clibrary, mpi_types
+from replay.args import Count, Counts, Ints, Out, Ref
+from replay.datatypes import TypeTree
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED
+
+_NULLS: dict[str, type] = {
+    "comm": MPI.Comm,
+    "request": MPI.Request,
+    "message": MPI.Message,
+    "win": MPI.Win,
+    "file": MPI.File,
+    "group": MPI.Group,
+    "type": MPI.Datatype,
+}
+_SPECIAL = {
+    PROC_NULL: MPI.PROC_NULL,
+    ANY_SOURCE: MPI.ANY_SOURCE,
+    ANY_TAG: MPI.ANY_TAG,
+    ROOT: MPI.ROOT,
+    UNDEFINED: MPI.UNDEFINED,
+}
+
+
+class Memory:
+    """Bytes that MPI may read and write."""
+
+    def __init__(self, nbytes: int, seed: int | None) -> None:
+        self.nbytes = nbytes
+        self.room = (ctypes.c_char * nbytes)()
+        if seed is not None:
+            self.room.raw = random.Random(seed).randbytes(nbytes)
+
+
+class MPITransport:
+    """One rank's MPI."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+        self._seed = seed * 1_000_003 + self.rank
+
+    def handle(self, kind: str) -> Any:
+        """Return a null handle of a kind."""
+        return _NULLS[kind]()
+
+    def predefined(self, kind: str, name: str) -> Any:
+        """Return a predefined communicator or reduction by its MPI name."""
+        return getattr(MPI, name.removeprefix("MPI_"))
+
+    def user_op(self, commute: bool) -> Any:
+        """Return a reduction that leaves its operands alone."""
+        return MPI.Op.Create(_leave_alone, commute)
+
+    def datatype(self, tree: TypeTree) -> tuple[Any, int, int, int, int]:
+        """Build and commit a datatype: (handle, size, extent, true lower bound, true extent)."""
+        made = mpi_types.build(tree, self.call)
+        if not tree.predefined:
+            self.call("Type_commit", Ref(made))
+        true_lb, true_extent = made.Get_true_extent()
+        return made, made.Get_size(), made.Get_extent()[1], true_lb, true_extent
+
+    def constant(self, value: int) -> int:
+        """Return this MPI's integer for a special value; others as they are."""
+        return _SPECIAL.get(value, value)
+
+    def named_constant(self, name: str) -> int:
+        """Return the integer of a constant's name, or the number that the text is."""
+        return int(getattr(MPI, name[4:])) if name.startswith("MPI_") else int(name)
+
+    def degrees(self, comm: Any) -> tuple[int, int]:
+        """Return the numbers of destinations and sources of a distributed graph communicator."""
+        sources, destinations = Out(), Out()
+        self.quiet("Dist_graph_neighbors_count", comm, sources, destinations, Out())
+        return destinations.value, sources.value
+
+    def buffer(self, nbytes: int, random: bool = False) -> Memory:
+        """Return memory of a payload."""
+        return Memory(nbytes, self._seed if random else None)
+
+    def at(self, buffer: Memory, offset: int) -> Any:
+        """Return the address of a byte of a buffer."""
+        return clibrary.address(buffer.room, offset)
+
+    def prepare(self, op: str, args: Sequence[Any]) -> clibrary.Ready:
+        """Convert the arguments of MPI_<op>."""
+        return clibrary.ready("MPI_", op, args)
+
+    def issue(self, call: clibrary.Ready) -> None:
+        """Make the call."""
+        call()
+
+    def call(self, op: str, *args: Any) -> None:
+        """Convert and make the call at once."""
+        clibrary.ready("MPI_", op, args)()
+
+    def quiet(self, op: str, *args: Any) -> None:
+        """Make the call past any tracer."""
+        clibrary.ready("PMPI_", op, args)()
+
+    def members(self, comm: Any) -> tuple[int, ...]:
+        """Return the world ranks of a communicator's (local) group."""
+        group, world, size = MPI.Group(), MPI.Group(), Out()
+        self.quiet("Comm_group", comm, Ref(group))
+        self.quiet("Comm_group", MPI.COMM_WORLD, Ref(world))
+        self.quiet("Group_size", group, size)
+        ranks = Out(size.value)
+        self.quiet("Group_translate_ranks", group, size.value, Ints(range(size.value)), world, ranks)
+        self.quiet("Group_free", Ref(group))
+        self.quiet("Group_free", Ref(world))
+        return tuple(ranks.values[: size.value])
+
+    def group(self, ranks: Sequence[int]) -> Any:
+        """Return the group of these world ranks."""
+        world, group = MPI.Group(), MPI.Group()
+        self.quiet("Comm_group", MPI.COMM_WORLD, Ref(world))
+        self.quiet("Group_incl", world, len(ranks), Ints(ranks), Ref(group))
+        self.quiet("Group_free", Ref(world))
+        return group
+
+    def gather(self, data: bytes) -> list[bytes] | None:
+        """Collect data at rank 0 past any tracer."""
+        lengths = Out(self.size)
+        byte, int_ = MPI.BYTE, MPI.INT
+        self.quiet("Allgather", Ints([len(data)]), 1, int_, lengths, 1, int_, MPI.COMM_WORLD)
+        starts = [sum(lengths.values[:i]) for i in range(self.size)]
+        room = (ctypes.c_char * max(1, sum(lengths.values)))()
+        mine = (ctypes.c_char * max(1, len(data)))(*(bytes([b]) for b in data))
+        self.quiet(
+            "Gatherv",
+            clibrary.address(mine, 0),
+            Count(len(data)),
+            byte,
+            clibrary.address(room, 0),
+            Counts(lengths.values),
+            Counts(starts),
+            byte,
+            0,
+            MPI.COMM_WORLD,
+        )
+        if self.rank:
+            return None
+        return [room.raw[start : start + n] for start, n in zip(starts, lengths.values, strict=True)]
+
+    def is_null(self, handle: Any) -> bool:
+        """Say whether a handle is null."""
+        return not handle
+
+
+def _leave_alone(inbuf: Any, inoutbuf: Any, datatype: Any) -> None:
+    """A reduction's function: the payload is random before and after."""
