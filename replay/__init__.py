@@ -1,14 +1,14 @@
 """Replay: issue the calls of a trace again, over the same number of ranks (dissertation §3.4, §5.2.6).
 
-from replay import Options, check, replay
+from replay import Options, check, run
 from replay.transport_mpi import MPITransport      # brings MPI up
 
 transport = MPITransport()
 check(trace, transport.size)
-result = replay(trace, transport, Options())
+result = run(trace, transport, Options())
 """
 
-from replay.engine import check, replay
+from replay.engine import check, run
 from replay.errors import RanksError, ReplayError, UnsupportedError
 from replay.options import Compute, Options
 from replay.result import RankResult, Summary
@@ -22,5 +22,5 @@ __all__ = [
     "Summary",
     "UnsupportedError",
     "check",
-    "replay",
+    "run",
 ]

@@ -31,14 +31,16 @@ _CONSTANTS = {
 }
 
 
+Results = list[Callable[[], None]]
+"""What is to be done when the call has returned."""
+
+
 class Ready:
     """A call with its arguments converted."""
 
     __slots__ = ("arguments", "function", "name", "results")
 
-    def __init__(
-        self, name: str, function: Any, arguments: list[Any], results: list[Callable[[], None]]
-    ) -> None:
+    def __init__(self, name: str, function: Any, arguments: list[Any], results: Results) -> None:
         self.name, self.function, self.arguments, self.results = name, function, arguments, results
 
     def __call__(self) -> None:
@@ -54,7 +56,7 @@ def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:
     """Convert the arguments of `<prefix><op>`, in its large-count form where a count needs it."""
     large = any(_is_large(arg) for arg in args)
     name = f"{prefix}{op}_c" if large else f"{prefix}{op}"
-    results: list[Callable[[], None]] = []
+    results: Results = []
     return Ready(name, symbol(name), [_convert(arg, large, results) for arg in args], results)
 
 
@@ -80,7 +82,7 @@ def _is_large(arg: Any) -> bool:
     return isinstance(arg, Counts) and any(n > INT_MAX for n in arg.values)
 
 
-def _convert(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+def _convert(arg: Any, large: bool, results: Results) -> Any:
     convert = _CONVERTERS.get(type(arg))
     return by_value(arg) if convert is None else convert(arg, large, results)
 
@@ -99,43 +101,43 @@ def _c_handle(handle: Any) -> Any:
     return _c_type(MPI._sizeof(handle))
 
 
-def _int(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+def _int(arg: Any, large: bool, results: Results) -> Any:
     return ctypes.c_int(arg)
 
 
-def _count(arg: Count, large: bool, results: list[Callable[[], None]]) -> Any:
+def _count(arg: Count, large: bool, results: Results) -> Any:
     return ctypes.c_longlong(arg.n) if large else ctypes.c_int(arg.n)
 
 
-def _counts(arg: Counts, large: bool, results: list[Callable[[], None]]) -> Any:
+def _counts(arg: Counts, large: bool, results: Results) -> Any:
     return _array(ctypes.c_longlong if large else ctypes.c_int, arg.values)
 
 
-def _ints(arg: Ints, large: bool, results: list[Callable[[], None]]) -> Any:
+def _ints(arg: Ints, large: bool, results: Results) -> Any:
     return _array(ctypes.c_int, arg.values)
 
 
-def _wide(arg: Wide, large: bool, results: list[Callable[[], None]]) -> Any:
+def _wide(arg: Wide, large: bool, results: Results) -> Any:
     return ctypes.c_longlong(arg.n)
 
 
-def _wides(arg: Wides, large: bool, results: list[Callable[[], None]]) -> Any:
+def _wides(arg: Wides, large: bool, results: Results) -> Any:
     return _array(ctypes.c_longlong, arg.values)
 
 
-def _text(arg: Text, large: bool, results: list[Callable[[], None]]) -> Any:
+def _text(arg: Text, large: bool, results: Results) -> Any:
     return ctypes.c_char_p(arg.text.encode("utf-8", "surrogateescape"))
 
 
-def _statuses(arg: Statuses, large: bool, results: list[Callable[[], None]]) -> Any:
+def _statuses(arg: Statuses, large: bool, results: Results) -> Any:
     return (ctypes.c_char * (STATUS_BYTES * max(1, arg.n)))()
 
 
-def _ref(arg: Ref, large: bool, results: list[Callable[[], None]]) -> Any:
+def _ref(arg: Ref, large: bool, results: Results) -> Any:
     return ctypes.c_void_p(MPI._addressof(arg.handle))
 
 
-def _out(arg: Out, large: bool, results: list[Callable[[], None]]) -> Any:
+def _out(arg: Out, large: bool, results: Results) -> Any:
     room = (ctypes.c_int * max(1, arg.n))()
 
     def keep() -> None:
@@ -145,7 +147,7 @@ def _out(arg: Out, large: bool, results: list[Callable[[], None]]) -> Any:
     return room
 
 
-def _handles(arg: Handles, large: bool, results: list[Callable[[], None]]) -> Any:
+def _handles(arg: Handles, large: bool, results: Results) -> Any:
     if not arg.items:
         return ctypes.c_void_p(0)
     c_type = _c_handle(arg.items[0])
@@ -161,7 +163,7 @@ def _handles(arg: Handles, large: bool, results: list[Callable[[], None]]) -> An
     return room
 
 
-def _constant(arg: Constant, large: bool, results: list[Callable[[], None]]) -> Any:
+def _constant(arg: Constant, large: bool, results: Results) -> Any:
     if arg is Constant.INFO_NULL:
         return by_value(MPI.INFO_NULL)
     if arg is Constant.STATUS:
@@ -173,11 +175,11 @@ def _array(c_type: Any, values: Sequence[int]) -> Any:
     return (c_type * max(1, len(values)))(*values)
 
 
-def _as_is(arg: Any, large: bool, results: list[Callable[[], None]]) -> Any:
+def _as_is(arg: Any, large: bool, results: Results) -> Any:
     return arg
 
 
-_CONVERTERS: dict[type, Callable[[Any, bool, list[Callable[[], None]]], Any]] = {
+_CONVERTERS: dict[type, Callable[[Any, bool, Results], Any]] = {
     int: _int,
     bool: _int,
     Count: _count,

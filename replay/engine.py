@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import replay.calls
+from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.errors import RanksError, ReplayError, UnsupportedError
 from replay.options import Compute, Options
 from replay.pace import Pace
@@ -39,7 +39,7 @@ def check(trace: Trace, size: int) -> None:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
 
 
-def replay(trace: Trace, transport: Transport, options: Options) -> RankResult:
+def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     """Issue all calls of the transport's rank, in order and at their time.
 
     Raises:

@@ -253,7 +253,8 @@ def returns_request(op: str) -> bool:
     return op[:1] in "IR" and op[1:2].islower() and op not in NOT_NONBLOCKING
 
 
-NOT_NONBLOCKING = frozenset({"Init", "Init_thread", "Intercomm_create", "Intercomm_merge", "Iprobe", "Improbe"}) | {
-    "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Recv", "Request_free", "Rsend",
-}  # fmt: skip
+NOT_NONBLOCKING = frozenset({
+    "Init", "Init_thread", "Intercomm_create", "Intercomm_merge", "Iprobe", "Improbe", "Recv", "Rsend",
+    "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Request_free",
+})  # fmt: skip
 """Names that only look like nonblocking or request-based ones."""

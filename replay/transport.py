@@ -44,7 +44,7 @@ class Transport(Protocol):
         """Build and commit a datatype: (handle, size, extent, true lower bound, true extent), in bytes."""
 
     def constant(self, value: int) -> int:
-        """Return MPI's integer for a special value of the trace (PROC_NULL, ANY_TAG, ...); others as they are."""
+        """Return MPI's integer for a special value of the trace (PROC_NULL, ...); others as they are."""
 
     def named_constant(self, name: str) -> int:
         """Return the integer of a constant's name (MPI_...), or the number that the text is."""

@@ -129,7 +129,7 @@ def alltoallv(rank: Rank, event: Any) -> None:
 
 @handles(*variants("Alltoallw"))
 def alltoallw(rank: Rank, event: Any) -> None:
-    """MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)."""
+    """MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, ..., recvtypes, comm)."""
     if in_place(event):
         send: list[Any] = [Constant.IN_PLACE, Constant.NULL, Constant.NULL, Constant.NULL]
     else:
@@ -161,7 +161,7 @@ def _operands(rank: Rank, event: Any, receives: bool = True) -> list[Any]:
 
 
 def _send_and_room(rank: Rank, event: Any, sent: int, built: Any, received: int) -> list[Any]:
-    """Return sendbuf and recvbuf of a reduction whose result is scattered; in place, all of it is in recvbuf."""
+    """Return sendbuf and recvbuf of a reduction whose result is scattered; in place, recvbuf has it all."""
     if in_place(event):
         return [Constant.IN_PLACE, rank.room(sent, built)]
     return [rank.out(sent, built), rank.room(received, built)]

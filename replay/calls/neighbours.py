@@ -35,7 +35,7 @@ def neighbor_alltoall(rank: Rank, event: Any) -> None:
 
 @handles(*variants("Neighbor_alltoallv"))
 def neighbor_alltoallv(rank: Rank, event: Any) -> None:
-    """MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)."""
+    """MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, ..., recvtype, comm)."""
     send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
     rank.start(event, *send, *recv, rank.comm(event.comm.family))
 

@@ -143,7 +143,7 @@ def fetch_and_op(rank: Rank, event: Any) -> None:
 
 @handles("Compare_and_swap")
 def compare_and_swap(rank: Rank, event: Any) -> None:
-    """MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)."""
+    """MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, ..., win)."""
     built = rank.type(event["datatype"])
     buffers = [rank.out(1, built), rank.out(1, built), rank.room(1, built)]
     _keep_room(rank, event)

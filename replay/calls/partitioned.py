@@ -11,7 +11,7 @@ from replay.registry import handles
 
 @handles("Psend_init", "Precv_init")
 def init(rank: Rank, event: Any) -> None:
-    """MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request); the count is an MPI_Count."""
+    """MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)."""
     sends = event.op == "Psend_init"
     built, partitions, count = rank.type(event["datatype"]), event["partitions"], event["count"]
     buffer = rank.out(partitions * count, built) if sends else rank.room(partitions * count, built)

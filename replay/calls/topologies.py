@@ -41,7 +41,7 @@ def graph_create(rank: Rank, event: Any) -> None:
 
 @handles("Dist_graph_create_adjacent")
 def dist_graph_create_adjacent(rank: Rank, event: Any) -> None:
-    """MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, ...)."""
+    """MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, ...)."""
     sources, destinations = event["sources"], event["destinations"]
     args = [
         *(len(sources), Ints(sources), _weights(event["sourceweights"], len(sources))),
@@ -54,7 +54,7 @@ def dist_graph_create_adjacent(rank: Rank, event: Any) -> None:
 
 @handles("Dist_graph_create")
 def dist_graph_create(rank: Rank, event: Any) -> None:
-    """MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)."""
+    """MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, ...)."""
     sources, degrees, destinations = event["sources"], event["degrees"], event["destinations"]
     args = [
         *(len(sources), Ints(sources), Ints(degrees), Ints(destinations)),
