@@ -1,0 +1,44 @@
+"""Matching the communicators of two records of one run, which number them differently."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["CommMatcher", "Description"]
+
+
+class Description(NamedTuple):
+    """What a rank knows of a communicator: kind, parent's number or -1, members, remote members."""
+
+    kind: str
+    parent: int
+    members: tuple[int, ...]
+    remote: tuple[int, ...] | None
+
+
+class CommMatcher:
+    """A one-to-one correspondence between communicator numbers, made as pairs of calls use them.
+
+    Two duplicates of one communicator look alike, so which is which is known only once a call used one.
+    """
+
+    def __init__(self, left: Callable[[int], Description], right: Callable[[int], Description]) -> None:
+        self._left, self._right = left, right
+        self._pairs: dict[int, int] = {}
+        self._back: dict[int, int] = {}
+
+    def match(self, left: int, right: int) -> bool:
+        """Whether these may be the same communicator; from then on they are."""
+        if left < 0 or right < 0:
+            return left == right
+        if left in self._pairs or right in self._back:
+            return self._pairs.get(left) == right
+        a, b = self._left(left), self._right(right)
+        if (a.kind, a.members, a.remote) != (b.kind, b.members, b.remote):
+            return False
+        self._pairs[left], self._back[right] = right, left
+        if self.match(a.parent, b.parent):
+            return True
+        del self._pairs[left], self._back[right]
+        return False
