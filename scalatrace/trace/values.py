@@ -245,7 +245,7 @@ def _low(term: Term) -> int | None:
     if stride < 0 and turns == 0:
         return None
     low = min(value for value in map(_low, inner) if value is not None)
-    return int(low + min(0, stride * (turns - 1)))
+    return int(low + min(0, stride * max(0, turns - 1)))
 
 
 def _text(term: Term) -> str:

@@ -42,28 +42,30 @@ int st_core::define_op(const char *name, int nparams, const char *const *names, 
 namespace {
 
 /* The absolute rank in each encoding; special values are themselves in all of them. */
-void encode_peer(int64_t peer, const st_event &e, int64_t out[kEncodings]) {
-    if (peer < ST_SPECIAL_MAX) {
-        for (int i = 0; i < kEncodings; ++i) out[i] = peer;
-        return;
-    }
-    const int64_t relative = peer - e.self;
-    out[0] = peer;
-    out[1] = relative;
-    out[2] = relative < 0 ? relative + e.size : relative; // as relative % size, for ranks of one communicator
-    if (out[2] < 0 || out[2] >= e.size) out[2] = e.size > 0 ? ((relative % e.size) + e.size) % e.size : relative;
-    out[3] = peer ^ e.self;
+void append_peer(Elastic *slots, int64_t peer, const st_event &e) {
+    int64_t relative = peer - e.self, modulo = relative < 0 ? relative + e.size : relative, exclusive = peer ^ e.self;
+    if (peer < ST_SPECIAL_MAX)
+        relative = modulo = exclusive = peer;
+    else if (peer < 0 || peer >= e.size) // no rank of the communicator: the modulo would lose it
+        slots[2].dead = true;
+    else if (modulo >= e.size) // self is a rank of another group (an intercommunicator's)
+        modulo %= e.size;
+    else if (modulo < 0)
+        modulo = (modulo % e.size + e.size) % e.size;
+    slots[0].vec.append(peer);
+    slots[1].vec.append(relative);
+    slots[2].vec.append(modulo);
+    slots[3].vec.append(exclusive);
 }
 
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e) {
-    size_t slot = 0;
+    Elastic *slot = slots.data();
     for (size_t i = 0; i < op.kinds.size(); ++i) {
         if (op.kinds[i] == ST_PEER) {
-            int64_t peers[kEncodings];
-            encode_peer(e.values[i], e, peers);
-            for (int64_t p : peers) slots[slot++].vec.append(p);
+            append_peer(slot, e.values[i], e);
+            slot += kEncodings;
         } else {
-            slots[slot++].vec.append(e.values[i]);
+            (slot++)->vec.append(e.values[i]);
         }
     }
 }

@@ -37,6 +37,12 @@ class Elastic {
     Elastic(Elastic &&) noexcept = default;
     Elastic &operator=(Elastic &&) noexcept = default;
 
+    /* No values, as new. */
+    void reset() {
+        vec.clear();
+        groups_.reset();
+        dead = false;
+    }
     /* Give the vector of all participants, `ranks`, its ranklist; no effect when there are groups. */
     void spread(const RankSet &ranks);
 

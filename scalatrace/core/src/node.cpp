@@ -18,9 +18,9 @@ Node *NodePool::make() {
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
     n->stats.clear();
-    for (Elastic &e : n->slots) e.vec.clear();
-    if (!n->repeat.single()) n->repeat = Elastic();
-    n->repeat.vec.clear();
+    for (Elastic &e : n->slots) e.reset();
+    n->repeat.reset();
+    n->ranks = RankSet();
     n->count = n->runs = 0;
     n->nleaves = 1;
     n->skipped = n->multiple = n->sampled = false;
@@ -112,6 +112,7 @@ void merge_stats(Node *into, Node *from) {
 void append_event(Node *into, Node *from) {
     for (size_t i = 0; i < into->slots.size(); ++i) {
         const Vec &v = from->slots[i].vec;
+        into->slots[i].dead |= from->slots[i].dead;
         if (v.constant() && v.size() == 1)
             into->slots[i].vec.append(v.first());
         else

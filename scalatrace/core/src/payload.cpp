@@ -94,7 +94,7 @@ class Writer {
         put_load();
         p_.str("nodes");
         p_.array(core_.roots.size());
-        for (const Node *n : core_.roots) put_node(n);
+        for (const Node *n : core_.roots) put_node(n, core_.ranks);
         return std::move(p_.out);
     }
 
@@ -327,17 +327,25 @@ class Writer {
         p_.out += best;
     }
 
-    void put_node(const Node *n) {
+    /* The groups of a repeat are the node's participants: one vector for all is for all of `around` only. */
+    void put_repeat(const Node *n, const RankSet &around) {
+        if (!n->repeat.single() || n->ranks == around) return put_elastic(n->repeat, ST_INT);
+        Elastic named = n->repeat;
+        named.spread(n->ranks);
+        put_elastic(named, ST_INT);
+    }
+
+    void put_node(const Node *n, const RankSet &around) {
         if (!n->leaf()) {
             p_.array(2);
-            put_elastic(n->repeat, ST_INT);
+            put_repeat(n, around);
             p_.array(n->kids.size());
-            for (const Node *kid : n->kids) put_node(kid);
+            for (const Node *kid : n->kids) put_node(kid, n->ranks);
             return;
         }
         const OpSchema &op = core_.ops[n->op];
         p_.array(5);
-        put_elastic(n->repeat, ST_INT);
+        put_repeat(n, around);
         p_.integer(op_index_[n->op]);
         p_.integer(signature_index_.at(n->signature));
         p_.array(op.kinds.size());

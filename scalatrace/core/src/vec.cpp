@@ -195,11 +195,11 @@ struct Vec::Detail {
         for (size_t k = 1; k <= kMaxShortPeriod && 2 * k <= n; ++k) {
             int64_t diff = 0;
             if (!blocks_match(n, k, diff)) continue;
-            if (diff != 0 && k > kMaxStridedPeriod) continue;
-            if (k == 1 && diff != 0 && !terms[n - 1].rep) {
-                int64_t before = 0; // two literals always differ by something: a progression takes three
-                if (n < 3 || !same_shape(terms[n - 3], terms[n - 2], before) || before != diff) continue;
-                make_rep(n - 3, 1, 3, diff);
+            if (diff != 0 && !(k == 1 && terms[n - 1].rep)) {
+                // two short blocks often differ by something: a progression takes three
+                int64_t before = 0;
+                if (k > kMaxStridedPeriod || n < 3 * k || !blocks_match(n - k, k, before) || before != diff) continue;
+                make_rep(n - 3 * k, k, 3, diff);
                 return;
             }
             make_rep(n - 2 * k, k, 2, diff);
@@ -208,6 +208,7 @@ struct Vec::Detail {
         fold_long();
     }
 
+    /* The k terms before index n repeat the k before those, up to a constant. */
     bool blocks_match(size_t n, size_t k, int64_t &diff) const {
         bool known = false;
         for (size_t i = 1; i <= k; ++i) {
