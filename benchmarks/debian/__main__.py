@@ -1,0 +1,122 @@
+"""Trace Debian's lammps, hpcc and pw.x: same results as untraced, nothing lost, bytes of trace and logs.
+
+python -m benchmarks.debian [--only hpcc] [--keep]
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.debian.cases import CASES, Case
+from benchmarks.sizes import measure
+from benchmarks.table import grouped, keep, show
+from support.mpis import Mpi, installed
+from support.running import Finished, mpirun, record, scalatrace
+
+TITLE = "Programs from Debian's packages, Debian's Open MPI"
+COLUMNS = (
+    "program",
+    "ranks",
+    "results",
+    "verify",
+    "calls",
+    "trace",
+    "plain log",
+    "log, gzip",
+    "s plain",
+    "s traced",
+)
+#: Several ranks per core are slow enough without threads in each.
+SINGLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def plain_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finished, float]:
+    """The program as it is; and its seconds."""
+    began = time.monotonic()
+    done = mpirun(mpi, nprocs, [case.program, *case.arguments], env=SINGLE, cwd=folder, timeout=600)
+    return done.check(), time.monotonic() - began
+
+
+def traced_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finished, float]:
+    """The program under the tracer, a.st and logs in the same folder; and its seconds."""
+    began = time.monotonic()
+    command = [case.program, *case.arguments]
+    options = ["--flat-log", folder / "logs"]
+    done = record(mpi, nprocs, command, folder / "a.st", options=options, env=SINGLE, timeout=900)
+    return done, time.monotonic() - began
+
+
+def prepared(case: Case, parent: Path, name: str) -> Path:
+    """A fresh folder with the program's input."""
+    folder = parent / name
+    folder.mkdir()
+    case.prepare(folder)
+    return folder
+
+
+def one(mpi: Mpi, case: Case, nprocs: int, parent: Path) -> tuple[list[str], list[str]]:
+    """Run a case both ways. Returns the table's row and what went wrong."""
+    plain, traced = prepared(case, parent, "plain"), prepared(case, parent, "traced")
+    expected, plain_s = plain_run(mpi, case, nprocs, plain)
+    done, traced_s = traced_run(mpi, case, nprocs, traced)
+    wanted = case.results(expected.stdout, plain)
+    if not wanted:
+        raise ValueError(f"{case.name}: no results in the output, nothing to compare")
+    if done.returncode != 0 or not (traced / "a.st").exists():
+        row = [
+            case.name,
+            str(nprocs),
+            f"status {done.returncode}",
+            *[""] * 5,
+            f"{plain_s:.1f}",
+            f"{traced_s:.1f}",
+        ]
+        return row, [f"{case.name}: {done.stderr[-3000:]}"]
+    different = list(
+        difflib.unified_diff(wanted, case.results(done.stdout, traced), "plain", "traced", lineterm="")
+    )
+    checked = scalatrace(mpi, "verify", traced / "a.st", traced / "logs", timeout=600)
+    sizes = measure(traced / "a.st", traced / "logs")
+    numbers = [grouped(n) for n in (sizes.calls, sizes.trace, sizes.log, sizes.gzipped)]
+    verdicts = ["differ" if different else "equal", "clean" if checked.returncode == 0 else "LOST"]
+    problems = (
+        different if checked.returncode == 0 else [*different, checked.stdout[-2000:], checked.stderr[-2000:]]
+    )
+    return [case.name, str(nprocs), *verdicts, *numbers, f"{plain_s:.1f}", f"{traced_s:.1f}"], problems
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=TITLE)
+    parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--ranks", type=int, nargs="+", help="instead of each program's own choice")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/debian.md")
+    args = parser.parse_args()
+    mpi = installed().get("debian-openmpi")
+    if mpi is None:
+        print("skipped: Debian's Open MPI is not installed (apt install openmpi-bin libopenmpi-dev)")
+        return 0
+    rows, problems = [], []
+    for case in (case for case in CASES if args.only in case.name):
+        if shutil.which(case.program) is None:
+            print(f"skipped: {case.name}, {case.program} is not installed (apt install {case.package})")
+            continue
+        for nprocs in args.ranks or case.nprocs:
+            with tempfile.TemporaryDirectory() as folder:
+                row, wrong = one(mpi, case, nprocs, Path(folder))
+            rows.append(row)
+            problems += wrong
+    print("\n".join(problems))
+    show(TITLE, COLUMNS, rows)
+    if args.keep:
+        keep("debian", TITLE, COLUMNS, rows, "Calls, trace and logs are those of all ranks; sizes in bytes.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

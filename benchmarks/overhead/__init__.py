@@ -1,0 +1,1 @@
+"""What the tracer costs per MPI call, and how much memory it holds."""

@@ -1,0 +1,77 @@
+"""Ways of running a loop: plain, under the bare log, under the tracer with each kind of stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.mpis import Mpi
+from support.running import Argument, mpirun, run
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop to measure.
+
+    Attributes:
+        name: as the table shows it.
+        program: argument of loops.c; None for the Python loop.
+        calls: MPI calls per repetition.
+        limits: most ns per call over the plain run, by setup.
+    """
+
+    name: str
+    program: str | None
+    calls: int
+    limits: dict[str, int]
+
+
+LOOPS = (
+    Loop("Send to PROC_NULL", "procnull", 1_000_000, {"none": 200, "native": 900}),
+    Loop("Irecv + Send + Wait to self", "self", 600_000, {"none": 250, "native": 900}),
+    Loop("Send, 5000 different counts", "counts", 300_000, {"none": 500, "native": 900}),
+    Loop("mpi4py, 10 Python frames", None, 300_000, {"none": 200, "python": 700}),
+)
+SETUPS = ("plain", "flat24", "none", "python", "native")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: ns of CPU per MPI call, peak resident memory in KiB."""
+
+    ns: float
+    peak_kib: int
+
+
+class Bench:
+    """Compiles the loops and the bare log for one MPI and runs them."""
+
+    def __init__(self, mpi: Mpi, folder: Path) -> None:
+        self.mpi = mpi
+        self._folder = folder
+        self._loops = self._compile("loops.c", "loops")
+        self._flat24 = self._compile("flat24.c", "flat24.so", "-shared", "-fPIC")
+
+    def _compile(self, source: str, target: str, *flags: str) -> Path:
+        made = self._folder / target
+        command = [self.mpi.mpicc, "-O2", *flags, "-o", made, HERE / source]
+        run(command, env=self.mpi.environment()).check()
+        return made
+
+    def measure(self, loop: Loop, setup: str, calls: int | None = None) -> Sample:
+        """Run a loop once on one rank."""
+        ncalls = str(calls or loop.calls)
+        command: list[Argument] = [self._loops, loop.program or "", ncalls]
+        if loop.program is None:
+            command = [str(self.mpi.python), HERE / "loop.py", ncalls]
+        env = {}
+        if setup == "flat24":
+            env = {"LD_PRELOAD": str(self._flat24), "FLAT24_OUT": str(self._folder / "flat24.bin")}
+            command = ["env", *(f"{k}={v}" for k, v in env.items()), *command]
+        elif setup != "plain":
+            options = ["record", "-o", self._folder / "a.st", "--stacks", setup, "--"]
+            command = [*self.mpi.scalatrace(), *options, *command]
+        words = mpirun(self.mpi, 1, command, cwd=self._folder, timeout=300).check().stdout.split()
+        return Sample(float(words[-2]), int(words[-1]))

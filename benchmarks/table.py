@@ -1,0 +1,41 @@
+"""Tables on the terminal, and the same as Markdown in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from os import cpu_count
+from pathlib import Path
+from platform import platform
+
+from rich.console import Console
+from rich.table import Table
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+
+def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; the first column to the left, the others to the right."""
+    table = Table(title=title, title_justify="left")
+    for i, column in enumerate(columns):
+        table.add_column(column, justify="right" if i else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console(width=160).print(table)
+
+
+def keep(name: str, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> None:
+    """Write a table to results/<name>.md, with the machine it was measured on."""
+    lines = [f"# {title}", "", f"{date.today()}, {platform()}, {cpu_count()} cores.", *notes, ""]
+    lines += [_row(columns), _row(["---"] + ["--:"] * (len(columns) - 1)), *(_row(row) for row in rows)]
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def grouped(number: float) -> str:
+    """An integer with thin groups of three digits."""
+    return f"{round(number):,}"
