@@ -9,7 +9,7 @@ constexpr size_t kMaxCells = size_t{1} << 22; // of the table; larger bodies are
 
 /* The kids of `loop` are exactly body[from...]. */
 bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
-    if (loop->leaf() || end - from < loop->kids.size()) return false;
+    if (loop->kids.size() < 2 || end - from < loop->kids.size()) return false;
     for (size_t i = 0; i < loop->kids.size(); ++i)
         if (loop->kids[i]->shape != body[from + i]->shape) return false;
     return true;

@@ -237,14 +237,14 @@ bool Queue::detect() {
 bool Queue::join_equal(size_t tail, size_t length) {
     Node *before = queue_[tail].node;
     const size_t first = tail + 1;
+    if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop, or run of one event, went on
+        Node *later = pop_from(first).front();
+        before->count += later->count;
+        append_content(pool_, before, later);
+        if (!before->leaf()) open(before);
+        return true;
+    }
     if (!before->leaf()) {
-        if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop went on
-            Node *later = pop_from(first).front();
-            before->count += later->count;
-            append_content(pool_, before, later);
-            open(before);
-            return true;
-        }
         if (before->kids.size() == length) {
             size_t i = 0;
             while (i < length && before->kids[i]->shape == queue_[first + i].node->shape) ++i;
