@@ -20,18 +20,7 @@ from support.mpis import Mpi, installed
 from support.running import Finished, mpirun, record, scalatrace
 
 TITLE = "Programs from Debian's packages, Debian's Open MPI"
-COLUMNS = (
-    "program",
-    "ranks",
-    "results",
-    "verify",
-    "calls",
-    "trace",
-    "plain log",
-    "log, gzip",
-    "s plain",
-    "s traced",
-)
+COLUMNS = ("program", "ranks", "results", "verify", "calls", "trace", "log", "log.gz", "s plain", "s traced")
 #: Several ranks per core are slow enough without threads in each.
 SINGLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -68,27 +57,20 @@ def one(mpi: Mpi, case: Case, nprocs: int, parent: Path) -> tuple[list[str], lis
     wanted = case.results(expected.stdout, plain)
     if not wanted:
         raise ValueError(f"{case.name}: no results in the output, nothing to compare")
+    seconds = [f"{plain_s:.1f}", f"{traced_s:.1f}"]
     if done.returncode != 0 or not (traced / "a.st").exists():
-        row = [
-            case.name,
-            str(nprocs),
-            f"status {done.returncode}",
-            *[""] * 5,
-            f"{plain_s:.1f}",
-            f"{traced_s:.1f}",
-        ]
+        row = [case.name, str(nprocs), f"status {done.returncode}", *[""] * 5, *seconds]
         return row, [f"{case.name}: {done.stderr[-3000:]}"]
-    different = list(
-        difflib.unified_diff(wanted, case.results(done.stdout, traced), "plain", "traced", lineterm="")
-    )
+    found = case.results(done.stdout, traced)
+    problems = list(difflib.unified_diff(wanted, found, "plain", "traced", lineterm=""))
+    verdicts = ["differ" if problems else "equal"]
     checked = scalatrace(mpi, "verify", traced / "a.st", traced / "logs", timeout=600)
+    verdicts.append("clean" if checked.returncode == 0 else "LOST")
+    if checked.returncode != 0:
+        problems += [checked.stdout[-2000:], checked.stderr[-2000:]]
     sizes = measure(traced / "a.st", traced / "logs")
-    numbers = [grouped(n) for n in (sizes.calls, sizes.trace, sizes.log, sizes.gzipped)]
-    verdicts = ["differ" if different else "equal", "clean" if checked.returncode == 0 else "LOST"]
-    problems = (
-        different if checked.returncode == 0 else [*different, checked.stdout[-2000:], checked.stderr[-2000:]]
-    )
-    return [case.name, str(nprocs), *verdicts, *numbers, f"{plain_s:.1f}", f"{traced_s:.1f}"], problems
+    numbers = map(grouped, (sizes.calls, sizes.trace, sizes.log, sizes.gzipped))
+    return [case.name, str(nprocs), *verdicts, *numbers, *seconds], problems
 
 
 def main() -> int:
