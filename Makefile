@@ -35,10 +35,10 @@ demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-r
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
-	$(BIN)/python -m pytest -q -m 'not slow'
+	$(BIN)/python -m pytest -m 'not slow'
 
 test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest
 
 bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
 	$(BIN)/python -m benchmarks.size

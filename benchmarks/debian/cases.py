@@ -52,8 +52,8 @@ def _hpcc_input(folder: Path) -> None:
 def _hpcc_checks(_: str, folder: Path) -> list[str]:
     """HPCC: every verdict in its output file, and the sizes in its summary.
 
-    Not results are rates, times and dates, what comes from a seed by the clock (residuals, DGEMM_N), and how many
-    updates RandomAccess lost to its races (it passes below 1 %).
+    No results are rates, times and dates, what comes from a seed by the clock (residuals, DGEMM_N), and
+    how many updates RandomAccess lost to its races (it passes below 1 %).
     """
     lines = (folder / "hpccoutf.txt").read_text().splitlines()
     verdicts = [line for line in lines if re.search(r"PASSED|FAILED|Found|completed and passed", line)]
