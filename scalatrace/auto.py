@@ -1,0 +1,33 @@
+"""`import scalatrace.auto` before `from mpi4py import MPI`: the program is traced without a launcher's help.
+
+A library that is opened for all to see before mpi4py's extension is loaded is found first. Options are the variables that
+`scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+
+from scalatrace.errors import UsageError
+from scalatrace.record.launch import RecordOptions, environment
+from scalatrace.record.resolved import shim_of
+
+__all__: list[str] = []
+
+
+def _load() -> None:
+    if hasattr(ctypes.CDLL(None), "scalatrace_tracing"):
+        return  # under `scalatrace record` already
+    if "mpi4py.MPI" in sys.modules:
+        raise UsageError("import scalatrace.auto before mpi4py.MPI: MPI is loaded already")
+    shim = shim_of([sys.executable])
+    options = RecordOptions(os.environ.get("SCALATRACE_OUTPUT", "out.st"))
+    for name, value in environment(options, sys.orig_argv, shim).items():
+        if name != "LD_PRELOAD":
+            os.environ.setdefault(name, value)
+    ctypes.CDLL(str(shim), mode=ctypes.RTLD_GLOBAL)
+
+
+_load()

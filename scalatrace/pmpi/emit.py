@@ -1,0 +1,375 @@
+"""C text of the wrappers: a recorder per procedure, shared by its C and Fortran entries, and the entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scalatrace.pmpi import rules
+from scalatrace.pmpi.standard import Parameter, Procedure
+
+__all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder"]
+
+_COMPLETION = frozenset(
+    "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free".split()
+)
+_AGREED = frozenset({"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Intercomm_create_from_groups"})
+_TRACKED = frozenset({"REQUEST", "MESSAGE", "COMMUNICATOR", "WINDOW", "FILE"})
+_F2C = {
+    "COMMUNICATOR": "PMPI_Comm_f2c",
+    "DATATYPE": "PMPI_Type_f2c",
+    "OPERATION": "PMPI_Op_f2c",
+    "GROUP": "PMPI_Group_f2c",
+    "WINDOW": "PMPI_Win_f2c",
+    "FILE": "PMPI_File_f2c",
+    "MESSAGE": "PMPI_Message_f2c",
+    "REQUEST": "PMPI_Request_f2c",
+    "ERRHANDLER": "PMPI_Errhandler_f2c",
+}
+_BUFFERS = frozenset({"BUFFER", "C_BUFFER", "C_BUFFER2", "C_BUFFER3", "C_BUFFER4"})
+
+
+def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
+    """ops.h and ops.c: a number, a name and a schema for each operation."""
+    ops = {p.op: p for p in reversed(list(procedures))}  # the plain variant stands for the large-count one
+    order = sorted(ops)
+    header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
+    header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
+    body = ['#include "ops.h"', '#include "shim.h"', ""]
+    rows = []
+    for op in order:
+        schema = _schema(ops[op])
+        if schema:
+            body.append(f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in schema)}}};")
+            body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in schema)}}};")
+        names = f"names_{op}, kinds_{op}" if schema else "NULL, NULL"
+        rows.append(f'    {{"{op}", {len(schema)}, {names}}},')
+    body += ["const struct st_op st_ops[] = {", *rows, "};", "const int st_nops = ST_NOPS;", ""]
+    return "\n".join(header), "\n".join(body)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _schema(procedure: Procedure) -> list[rules.Value]:
+    if rules.is_counted(procedure):
+        return _query_values(procedure)
+    if procedure.op in ("Waitany", "Testany"):
+        return [rules.Value("requests", rules.ARRAY, ""), rules.Value("index", rules.INT, "")]
+    if procedure.op in _COMPLETION and procedure.op not in ("Wait", "Test", "Request_free"):
+        return [rules.Value("requests", rules.ARRAY, "")]
+    return rules.values(procedure)
+
+
+def _query_values(procedure: Procedure) -> list[rules.Value]:
+    """What a recorded query holds: its communicator, its datatype and its plain numbers."""
+    simple = []
+    for p in procedure.parameters:
+        if p.is_out or p.is_array:
+            continue
+        if p.kind == "COMMUNICATOR":
+            simple.append(rules.Value("comm", rules.COMM, f"(int64_t)st_comm_name({p.name})"))
+        elif p.base in ("int", "MPI_Count", "MPI_Aint", "MPI_Offset") and p.kind not in _BUFFERS and "*" not in p.text:
+            simple.append(rules.Value(p.name, rules.INT, f"(int64_t){p.name}"))
+    return simple if len({v.name for v in simple}) == len(simple) else []
+
+
+# -- the recorder ----------------------------------------------------------------------------------------
+
+
+def _parameters(procedure: Procedure) -> str:
+    return ", ".join(p.text for p in procedure.parameters) or "void"
+
+
+def _arguments(procedure: Procedure) -> str:
+    return ", ".join(p.name for p in procedure.parameters)
+
+
+def recorder(procedure: Procedure) -> str:
+    """`rec_X(call, parameters of MPI_X)`: the event of a call that succeeded."""
+    if procedure.op in _COMPLETION:
+        return ""
+    counted = rules.is_counted(procedure)
+    values = _query_values(procedure) if counted else rules.values(procedure)
+    lines = [f"static void rec_{procedure.name}(struct st_call *call{_more(_parameters(procedure))})", "{"]
+    lines += [f"    (void){p.name};" for p in procedure.parameters if p.base]
+    lines += _before(procedure) if not counted else []
+    lines.append(f"    st_begin(call, ST_OP_{procedure.op});")
+    lines += _context(procedure)
+    lines += [f"    call->event.values[{i}] = {v.text};" for i, v in enumerate(values)]
+    lines += _statistics(procedure) if not counted else []
+    lines.append(f"    st_append(call, {len(values)});")
+    lines += _after(procedure) if not counted else []
+    return "\n".join([*lines, "    st_end(call);", "}", ""])
+
+
+def _more(text: str) -> str:
+    return "" if text in ("", "void") else f", {text}"
+
+
+def _flag(procedure: Procedure) -> Parameter | None:
+    return next((p for p in procedure.parameters if p.name == "flag" and p.is_out), None)
+
+
+def _before(procedure: Procedure) -> list[str]:
+    lines = []
+    if _flag(procedure):
+        lines += ["    if (!*flag) {", f"        st_poll(call, ST_OP_{procedure.op});", "        return;", "    }"]
+    made = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and made:
+        parent = rules.communicator(procedure)
+        lines.append(f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{made.name});")
+    return lines
+
+
+def _context(procedure: Procedure) -> list[str]:
+    """What the expressions of the values refer to."""
+    lines = []
+    comm = rules.communicator(procedure)
+    if comm and rules.frees(procedure):
+        lines += ["    call->event.self = call->taken.self;", "    call->event.size = call->taken.size;"]
+    elif comm and not comm.is_array:
+        lines.append(f"    st_on_comm(call, {comm.name});")
+    if procedure.find("GROUP"):
+        lines += _group_context(procedure, comm)
+    if rules.is_counted(procedure):
+        return lines
+    if rules.allows_in_place(procedure):
+        lines.append(f"    bool in_place = {rules.in_place_buffer(procedure)} == MPI_IN_PLACE;")
+    if procedure.has("root") and any(p.root_only for p in procedure.parameters):
+        lines.append("    bool at_root = call->comm->inter ? root == MPI_ROOT : root == call->event.self;")
+        lines.append("    bool at_leaf = !call->comm->inter || root >= 0;")
+        lines.append("    (void)at_root, (void)at_leaf;")
+    if "eighbor" in procedure.op and comm:
+        lines.append(f"    st_comm_degrees(call->comm, {comm.name});")
+        lines.append("    int indegree = call->comm->indegree, outdegree = call->comm->outdegree;")
+        lines.append("    (void)indegree, (void)outdegree;")
+    return lines
+
+
+def _group_context(procedure: Procedure, comm: Parameter | None) -> list[str]:
+    window = procedure.find("WINDOW")
+    if window:
+        return [f"    PMPI_Win_get_group({window.name}, &call->whole);"]
+    return [f"    PMPI_Comm_group({comm.name if comm else 'MPI_COMM_WORLD'}, &call->whole);"]
+
+
+def _is_blocking_receive(procedure: Procedure) -> bool:
+    return procedure.has("source") and procedure.find("STATUS") is not None
+
+
+def _statistics(procedure: Procedure) -> list[str]:
+    lines = []
+    if _flag(procedure):
+        lines.append(f"    st_polled(call, ST_OP_{procedure.op});")
+    if _is_blocking_receive(procedure):
+        lines.append("    if (source == MPI_ANY_SOURCE) st_source(call, status, 0);")
+    return lines
+
+
+def _after(procedure: Procedure) -> list[str]:
+    lines = []
+    request = procedure.find("REQUEST")
+    if request and request.direction == "OUT":
+        persistent = "true" if procedure.op.endswith("_init") else "false"
+        wild = "source == MPI_ANY_SOURCE" if procedure.has("source") else "false"
+        lines.append(f"    st_request_new(call, {request.name}, {persistent}, {wild});")
+    message = procedure.find("MESSAGE")
+    if message and message.direction == "OUT":
+        lines.append(f"    st_message_new(*{message.name});")
+    if procedure.find("GROUP"):
+        lines.append("    PMPI_Group_free(&call->whole);")
+    return lines
+
+
+# -- the entries -----------------------------------------------------------------------------------------
+
+
+def _needed(procedure: Procedure) -> str:
+    """Whether the tracer must see the call even while events are off: it makes or ends something that is tracked."""
+    touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
+    return "true" if touched else "false"
+
+
+def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
+    """Before the call: take out of the tables what the call ends."""
+    lines = []
+    for p in procedure.parameters:
+        handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
+        if rules.frees(procedure) and p.kind in ("COMMUNICATOR", "WINDOW", "FILE"):
+            noun = {"COMMUNICATOR": "comm", "WINDOW": "win", "FILE": "file"}[p.kind]
+            lines.append(f"    st_{noun}_take(&call, {handle});")
+        if p.kind == "MESSAGE" and p.direction == "INOUT":
+            lines.append(f"    st_message_take(&call, {handle});")
+    if procedure.op in _COMPLETION:
+        lines += _claim(procedure, fortran)
+    return lines
+
+
+def _claim(procedure: Procedure, fortran: bool) -> list[str]:
+    request = procedure.find("REQUEST")
+    assert request is not None
+    star = "*" if fortran else ""
+    count = f"{star}{request.length}" if request.is_array else "1"
+    lines = [f"    st_claim(&call, (MPI_Request *)(void *){request.name}, {count});"]
+    status = procedure.find("STATUS")
+    if status and status.is_array:
+        lines += [
+            f"    if (call.nwild && {_ignored(status, fortran)}) {{",
+            f"        {_status_type(fortran)} *own = (void *)st_own_statuses(&call, {count});",
+            f"        if (own) {status.name} = own;",
+            "    }",
+        ]
+    return lines
+
+
+def _status_type(fortran: bool) -> str:
+    return "MPI_Fint" if fortran else "MPI_Status"
+
+
+def _ignored(status: Parameter, fortran: bool) -> str:
+    constant = "STATUSES_IGNORE" if status.is_array else "STATUS_IGNORE"
+    return f"st_fortran_is({status.name}, ST_F_{constant})" if fortran else f"{status.name} == MPI_{constant}"
+
+
+def _own_status(procedure: Procedure, fortran: bool) -> list[str]:
+    """Where the program ignores the status of a receive, ours tells which source matched."""
+    status = procedure.find("STATUS")
+    wanted = _is_blocking_receive(procedure) or (procedure.op in _COMPLETION and procedure.find("STATUS"))
+    if not wanted or status is None or status.is_array:
+        return []
+    own = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
+    reference = "own" if fortran else "&own"
+    return [f"    {own};", f"    if ({_ignored(status, fortran)}) {status.name} = {reference};"]
+
+
+def c_entry(procedure: Procedure) -> str:
+    """`MPI_X`."""
+    real = f"PMPI_{procedure.name}({_arguments(procedure)})"
+    head = [f"ST_EXPORT int MPI_{procedure.name}({_parameters(procedure)})", "{"]
+    if procedure.op == "Type_free":
+        head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
+    if rules.is_counted(procedure):
+        return "\n".join([*head, *_query_body(procedure, real), "}", ""])
+    body = ["    struct st_call call;", f"    if (!ST_ENTER(&call, {_needed(procedure)})) return {real};"]
+    body += _own_status(procedure, False) + _prepare(procedure, False)
+    body += [f"    int error = {real};", "    st_leave(&call);", *_finish(procedure, "error", _arguments(procedure))]
+    return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
+
+
+def _query_body(procedure: Procedure, real: str) -> list[str]:
+    return [
+        "    struct st_call call;",
+        f"    if (!ST_QUERY(&call, ST_OP_{procedure.op})) return {real};",
+        f"    int error = {real};",
+        "    st_leave(&call);",
+        f"    rec_{procedure.name}(&call{_more(_arguments(procedure))});",
+        "    st_exit(&call);",
+        "    return error;",
+    ]
+
+
+def _finish(procedure: Procedure, error: str, arguments: str) -> list[str]:
+    if procedure.op in _COMPLETION:
+        return [f"    st_post_{procedure.op}(&call, {error}{_more(arguments)});"]
+    return [
+        f"    if ({error} == MPI_SUCCESS)",
+        f"        rec_{procedure.name}(&call{_more(arguments)});",
+        "    else",
+        f"        st_failed(ST_OP_{procedure.op});",
+    ]
+
+
+# -- Fortran ---------------------------------------------------------------------------------------------
+
+
+def needs_fortran(procedure: Procedure) -> bool:
+    """Events, and what frees a handle; there are no large-count entries in Fortran but through overloading."""
+    return procedure.name == procedure.op and (rules.is_event(procedure) or procedure.op == "Type_free")
+
+
+def _f_type(p: Parameter) -> str:
+    if p.kind in _BUFFERS:
+        return "void *"
+    if p.kind.startswith("STRING"):
+        return "char *"
+    return {"MPI_Aint": "MPI_Aint *", "MPI_Offset": "MPI_Offset *", "MPI_Count": "MPI_Count *"}.get(p.base, "MPI_Fint *")
+
+
+def _f_converted(procedure: Procedure, p: Parameter) -> str:
+    """The C argument of the recorder for a Fortran argument."""
+    if p.kind in _BUFFERS:
+        return f"st_fortran_is({p.name}, ST_F_IN_PLACE) ? MPI_IN_PLACE : {p.name}"
+    if p.kind in ("REQUEST", "STATUS") and (p.is_array or "*" in p.text):
+        return f"(MPI_{p.kind.capitalize()} *)(void *){p.name}"
+    if p.kind == "STRING":
+        return f"text_{p.name}"
+    if p.kind.startswith("STRING"):
+        return "NULL"
+    if p.kind == "INFO":
+        return "NULL" if p.is_array else "MPI_INFO_NULL"
+    if p.kind == "DATATYPE" and p.is_array:
+        return f"(const MPI_Datatype *)(void *){p.name}"
+    if p.kind in _F2C and p.is_out:
+        return f"&c_{p.name}"
+    if p.kind in _F2C:
+        return f"{_F2C[p.kind]}(*{p.name})"
+    return p.name if p.is_array or p.is_out else f"*{p.name}"
+
+
+def fortran_entries(procedure: Procedure) -> str:
+    """`mpi_x_` and `mpi_x_f08_`: the original with the very same pointers, then the recorder."""
+    strings = [p for p in procedure.parameters if p.kind.startswith("STRING")]
+    declared = [f"{_f_type(p)}{p.name}" for p in procedure.parameters] + ["MPI_Fint *ierror"]
+    declared += [f"size_t length_{p.name}" for p in strings]
+    passed = [p.name for p in procedure.parameters] + ["ierror"] + [f"length_{p.name}" for p in strings]
+    types = ", ".join(d.rsplit("*", 1)[0] + "*" if "*" in d else "size_t" for d in declared)
+    args = ", ".join(passed)
+    lines = [
+        f"typedef void f_type_{procedure.name}({types});",
+        f"static inline __attribute__((always_inline)) void f_{procedure.name}(f_type_{procedure.name} *next, void *caller,",
+        f"    void *frame, {', '.join(declared)})",
+        "{",
+        *_f_body(procedure, args, strings),
+        "}",
+    ]
+    lower = procedure.name.lower()
+    for symbol in (f"mpi_{lower}_", f"mpi_{lower}_f08_"):
+        lines += [
+            f"ST_EXPORT void {symbol}({', '.join(declared)})",
+            "{",
+            f"    static f_type_{procedure.name} *next;",
+            f'    if (!next) next = (f_type_{procedure.name} *)st_fortran_next("{symbol}");',
+            f"    f_{procedure.name}(next, __builtin_return_address(0), __builtin_frame_address(0), {args});",
+            "}",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[str]:
+    lines = ["    struct st_call call;", "    MPI_Fint own_error;"]
+    if procedure.op == "Type_free":
+        return [
+            "    (void)caller, (void)frame;",
+            "    if (st_shared.active && !st_thread.depth) st_type_forget(PMPI_Type_f2c(*datatype));",
+            f"    next({args});",
+        ]
+    lines += [f"    if (!st_enter(&call, {_needed(procedure)}, caller, frame)) {{", f"        next({args});"]
+    lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
+    lines += _own_status(procedure, True) + _prepare(procedure, True)
+    lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]
+    converted = ", ".join(_f_converted(procedure, p) for p in procedure.parameters)
+    lines += [*_finish(procedure, "*ierror", converted), "    st_exit(&call);"]
+    return lines
+
+
+def _f_conversions(procedure: Procedure, strings: list[Parameter]) -> list[str]:
+    lines = []
+    for p in procedure.parameters:
+        if p.kind in _F2C and p.is_out and p.kind != "REQUEST":
+            lines.append(f"    {p.base} c_{p.name} = {_F2C[p.kind]}(*{p.name});")
+    for p in strings:
+        if p.kind == "STRING":
+            lines.append(f"    char text_{p.name}[ST_F_TEXT];")
+            lines.append(f"    st_fortran_text(text_{p.name}, {p.name}, length_{p.name});")
+    return lines

@@ -1,0 +1,45 @@
+"""Write the generated C sources of the shim for the procedures that one mpi.h declares.
+
+`python -m scalatrace.pmpi.generate DIRECTORY < preprocessed-mpi.h`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from scalatrace.pmpi import emit, rules
+from scalatrace.pmpi.standard import Procedure, as_declared, declarations, procedures
+
+__all__ = ["generate", "selected"]
+
+_HEAD = "/* Generated from the MPI Forum's database of procedures; see scalatrace/pmpi/generate.py. */\n"
+
+
+def selected(declared: Mapping[str, tuple[str, ...]]) -> list[Procedure]:
+    """The procedures to wrap: events and counted queries that this mpi.h has."""
+    wanted = (p for p in procedures() if rules.is_event(p) or rules.is_counted(p))
+    return [as_declared(p, declared[p.name]) for p in wanted if p.name in declared]
+
+
+def generate(declared: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """File name -> text, for what mpi.h declares (`declarations`)."""
+    chosen = selected(declared)
+    header, table = emit.op_table(p for p in procedures() if rules.is_event(p) or rules.is_counted(p))
+    wrappers = [_HEAD, '#include "ops.h"', '#include "shim.h"', ""]
+    for procedure in chosen:
+        wrappers += [emit.recorder(procedure), emit.c_entry(procedure)]
+    wrappers.append("#ifdef OPEN_MPI /* its Fortran bindings call PMPI_ */")
+    wrappers += [emit.fortran_entries(p) for p in chosen if emit.needs_fortran(p)]
+    wrappers += ["#endif", ""]
+    return {"ops.h": _HEAD + header, "ops.c": _HEAD + table, "wrappers.c": "\n".join(wrappers)}
+
+
+def main(directory: str) -> None:
+    for name, text in generate(declarations(sys.stdin.read())).items():
+        Path(directory, name).write_text(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

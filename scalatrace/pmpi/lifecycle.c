@@ -1,0 +1,259 @@
+/* lifecycle.c - the calls that start and end tracing, in C and, where Fortran passes by the C wrappers, in Fortran. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "ops.h"
+#include "shim.h"
+
+/* -- the environment ------------------------------------------------------------------------------------- */
+
+/* Does the main program itself need MPI, or is it Python? Else it is a launcher (bash, numactl) that will exec one. */
+static bool is_candidate(void)
+{
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return true;
+    const struct link_map *program = dlopen(NULL, RTLD_LAZY);
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB) strings = (const char *)d->d_un.d_ptr;
+    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; strings && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && strstr(strings + d->d_un.d_val, "mpi")) return true;
+    return false;
+}
+
+/* Programs that this one starts are not ours to trace. */
+static void leave_environment(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    Dl_info self;
+    if (!preload || !dladdr((void *)leave_environment, &self) || !self.dli_fname) return;
+    const char *slash = strrchr(self.dli_fname, '/'), *name = slash ? slash + 1 : self.dli_fname;
+    char *old = strdup(preload), *rest = calloc(1, strlen(preload) + 1), *state = NULL;
+    if (old && rest) {
+        for (char *word = strtok_r(old, ": ", &state); word; word = strtok_r(NULL, ": ", &state)) {
+            if (strstr(word, name)) continue;
+            if (*rest) strcat(rest, ":");
+            strcat(rest, word);
+        }
+        if (*rest)
+            setenv("LD_PRELOAD", rest, 1);
+        else
+            unsetenv("LD_PRELOAD");
+    }
+    free(old), free(rest);
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+    if (is_candidate()) leave_environment();
+}
+
+/* -- start and stop -------------------------------------------------------------------------------------- */
+
+static pid_t process;
+
+static void in_child(void)
+{
+    st_shared.active = st_shared.on = false; /* a forked child is not a rank */
+}
+
+static void define_stats(void)
+{
+    static const char *const names[] = {"compute_ns", "comm_ns", "source", "polls"};
+    for (int i = 0; i < 4; i++) st_core_check(st_define_stat(st_shared.core, names[i], 1.0));
+}
+
+static void set_meta(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n = 0;
+    PMPI_Get_library_version(version, &n);
+    version[strcspn(version, "\n\r")] = 0;
+    st_set_meta(st_shared.core, "mpi", version);
+    st_set_meta(st_shared.core, "version", st_core_version());
+    char *all = st_options.meta ? strdup(st_options.meta) : NULL, *state = NULL;
+    for (char *pair = all ? strtok_r(all, "\x1f", &state) : NULL; pair; pair = strtok_r(NULL, "\x1f", &state)) {
+        char *equals = strchr(pair, '=');
+        if (!equals) continue;
+        *equals = 0;
+        st_set_meta(st_shared.core, pair, equals + 1);
+    }
+    free(all);
+}
+
+static void open_flat_log(void)
+{
+    if (!st_options.flat_log) return;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.log", st_options.flat_log, st_shared.rank);
+    if (st_flatlog_open(st_shared.core, path) < 0) st_complain("%s", st_core_error(st_shared.core));
+}
+
+void st_start(void)
+{
+    if (st_shared.core) return;
+    st_thread.depth = 1;
+    leave_environment();
+    st_read_options();
+    PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
+    PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
+    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
+    if (!st_shared.core) st_complain("out of memory; this run is not traced");
+    process = getpid();
+    st_save_start(); /* communicates: on every rank, whatever happened above */
+    if (st_shared.core) {
+        define_stats();
+        set_meta();
+        open_flat_log();
+        st_comm_start();
+        pthread_atfork(NULL, NULL, in_child);
+        st_shared.active = st_shared.on = true;
+    }
+    st_thread.depth = 0;
+    st_thread.last_exit = st_now();
+}
+
+void st_stop(void)
+{
+    if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
+    st_thread.depth = 1;
+    st_lock();
+    st_shared.active = st_shared.on = false;
+    if (st_shared.core) {
+        st_pending_flush();
+        st_publish_counts();
+        st_core_check(st_core_finish(st_shared.core));
+        if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
+    }
+    st_unlock();
+    st_finish();
+    st_save_stop();
+    st_comm_forget_all();
+    PMPI_Comm_free(&st_shared.private_comm);
+    st_shared.private_comm = MPI_COMM_NULL;
+    st_core_free(st_shared.core);
+    st_shared.core = NULL;
+    st_thread.depth = 0;
+}
+
+/* The program ended without MPI_Finalize: keep what there is, here and on this node. */
+__attribute__((destructor)) static void on_exit_without_finalize(void)
+{
+    if (!st_shared.active || getpid() != process) return;
+    st_thread.depth = 1;
+    st_save_with_siblings();
+    st_shared.active = false;
+}
+
+/* -- the calls in C -------------------------------------------------------------------------------------- */
+
+ST_EXPORT int MPI_Init(int *argc, char ***argv)
+{
+    if (st_thread.depth) return PMPI_Init(argc, argv);
+    st_thread.depth = 1;
+    int error = PMPI_Init(argc, argv);
+    st_thread.depth = 0;
+    if (error == MPI_SUCCESS) st_start();
+    return error;
+}
+
+ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    if (st_thread.depth) return PMPI_Init_thread(argc, argv, required, provided);
+    st_thread.depth = 1;
+    int error = PMPI_Init_thread(argc, argv, required, provided);
+    st_thread.depth = 0;
+    if (error == MPI_SUCCESS) st_start();
+    return error;
+}
+
+static bool is_ours(void) { return st_shared.active && !st_thread.depth; }
+
+ST_EXPORT int MPI_Finalize(void)
+{
+    if (is_ours()) st_stop();
+    return PMPI_Finalize();
+}
+
+ST_EXPORT int MPI_Abort(MPI_Comm comm, int code)
+{
+    if (is_ours()) st_save_with_siblings();
+    return PMPI_Abort(comm, code);
+}
+
+ST_EXPORT int MPI_Pcontrol(const int level, ...)
+{
+    if (is_ours()) st_switch(level != 0);
+    return PMPI_Pcontrol(level);
+}
+
+/* -- the switch for Python ------------------------------------------------------------------------------- */
+
+ST_EXPORT int scalatrace_active(void) { return st_shared.active; }
+
+/* Events on or off; the state before: 1, 0, or -1 where nothing is traced. */
+ST_EXPORT int scalatrace_tracing(int on)
+{
+    if (!st_shared.active) return -1;
+    int before = st_shared.on;
+    st_switch(on != 0);
+    return before;
+}
+
+/* -- Fortran, where its bindings call PMPI_ -------------------------------------------------------------- */
+
+#ifdef OPEN_MPI
+#define NEXT(type, name) ((type)st_fortran_next(name))
+
+#define FORTRAN_INIT(symbol)                                                        \
+    ST_EXPORT void symbol(MPI_Fint *error)                                          \
+    {                                                                               \
+        int before = st_thread.depth++;                                             \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                 \
+        st_thread.depth = before;                                                   \
+        if (!before && (!error || *error == MPI_SUCCESS)) st_start();               \
+    }
+#define FORTRAN_INIT_THREAD(symbol)                                                          \
+    ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)           \
+    {                                                                                        \
+        int before = st_thread.depth++;                                                      \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error); \
+        st_thread.depth = before;                                                            \
+        if (!before && (!error || *error == MPI_SUCCESS)) st_start();                        \
+    }
+#define FORTRAN_FINALIZE(symbol)                          \
+    ST_EXPORT void symbol(MPI_Fint *error)                \
+    {                                                     \
+        if (is_ours()) st_stop();                         \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);       \
+    }
+#define FORTRAN_ABORT(symbol)                                                          \
+    ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error)             \
+    {                                                                                  \
+        if (is_ours()) st_save_with_siblings();                                        \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error); \
+    }
+#define FORTRAN_PCONTROL(symbol)                          \
+    ST_EXPORT void symbol(MPI_Fint *level)                \
+    {                                                     \
+        if (is_ours()) st_switch(*level != 0);            \
+        NEXT(void (*)(MPI_Fint *), #symbol)(level);       \
+    }
+#define BOTH(macro, name) macro(name##_) macro(name##_f08_)
+
+BOTH(FORTRAN_INIT, mpi_init)
+BOTH(FORTRAN_INIT_THREAD, mpi_init_thread)
+BOTH(FORTRAN_FINALIZE, mpi_finalize)
+BOTH(FORTRAN_ABORT, mpi_abort)
+BOTH(FORTRAN_PCONTROL, mpi_pcontrol)
+#endif

@@ -1,0 +1,290 @@
+/* save.c - nothing is lost: parts, written when a rank must die before MPI_Finalize.
+ *
+ * A signal handler may do next to nothing, so a helper thread saves: the handler wakes it and, where the process is about
+ * to die, waits for it. It takes the tracer's lock; a thread that was interrupted inside the tracer therefore must not wait,
+ * but handles the signal when it leaves. MPI_Abort makes the launcher kill the other ranks, some launchers with
+ * SIGKILL: so the aborting rank first asks its siblings on the node to save.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define SNAPSHOT (SIGRTMAX - 3)
+#define HANDLER_LIMIT_MS 3000
+#define SIBLING_LIMIT_MS 1000
+
+struct sibling {
+    int64_t pid, started, rank;
+};
+
+volatile int st_signal_waiting;
+static sem_t wake;
+static pthread_t helper;
+static bool helping, snapshots;
+static volatile sig_atomic_t stopping, asked, dying;
+static volatile sig_atomic_t answered;
+static struct sigaction before_term;
+static struct sibling *siblings;
+static int nsiblings;
+
+static void sleep_ms(int ms)
+{
+    struct timespec time = {ms / 1000, (ms % 1000) * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+/* -- parts ----------------------------------------------------------------------------------------------- */
+
+static void parts_directory(char *path, size_t n) { snprintf(path, n, "%s.parts", st_options.output); }
+
+void st_part_path(char *path, size_t n, int rank) { snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank); }
+
+static int save(bool last)
+{
+    char path[4096];
+    parts_directory(path, sizeof path);
+    mkdir(path, 0777);
+    st_part_path(path, sizeof path, st_shared.rank);
+    st_lock();
+    int error = ST_E_USAGE;
+    if (st_shared.core) {
+        if (last) {
+            st_pending_flush();
+            st_core_finish(st_shared.core);
+        }
+        st_publish_counts();
+        error = st_core_write_part(st_shared.core, path);
+        if (error < 0) st_complain("%s", st_core_error(st_shared.core));
+    }
+    st_unlock();
+    return error;
+}
+
+int st_save_part(void) { return save(true); }
+
+void st_parts_discard(void)
+{
+    char path[4096];
+    st_part_path(path, sizeof path, st_shared.rank);
+    unlink(path);
+    PMPI_Barrier(st_shared.private_comm);
+    parts_directory(path, sizeof path);
+    if (st_shared.rank == 0) rmdir(path);
+}
+
+/* -- the helper thread and the handlers -------------------------------------------------------------------- */
+
+static bool wait_for_work(void)
+{
+    if (st_options.checkpoint <= 0) {
+        while (sem_wait(&wake) && errno == EINTR) continue;
+        return true;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += st_options.checkpoint;
+    while (sem_timedwait(&wake, &until))
+        if (errno == ETIMEDOUT) return false;
+    return true;
+}
+
+static void *help(void *none)
+{
+    while (!stopping) {
+        bool called = wait_for_work();
+        if (stopping) break;
+        sig_atomic_t upto = asked;
+        save(called);
+        answered = upto;
+    }
+    return none;
+}
+
+static void on_snapshot(int signal_number)
+{
+    (void)signal_number;
+    int error = errno;
+    sem_post(&wake);
+    errno = error;
+}
+
+static void save_from_handler(void)
+{
+    sig_atomic_t mine = ++asked;
+    sem_post(&wake);
+    for (int ms = 0; ms < HANDLER_LIMIT_MS && answered < mine; ms++) sleep_ms(1);
+}
+
+/* What would have happened without us. */
+static void as_before(int number, siginfo_t *info, void *context)
+{
+    if (before_term.sa_flags & SA_SIGINFO) {
+        before_term.sa_sigaction(number, info, context);
+    } else if (before_term.sa_handler == SIG_DFL) {
+        sigaction(number, &before_term, NULL);
+        raise(number); /* pending until we return */
+    } else if (before_term.sa_handler != SIG_IGN) {
+        before_term.sa_handler(number);
+    }
+}
+
+static void on_term(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+    if (st_thread.busy) {
+        dying = number;
+        st_signal_waiting = 1;
+        return;
+    }
+    if (st_shared.core && helping) save_from_handler();
+    as_before(number, info, context);
+    errno = error;
+}
+
+void st_signal_deliver(void)
+{
+    int number = dying;
+    dying = 0;
+    if (number) raise(number);
+}
+
+static void start_helper(void)
+{
+    sigset_t all, old;
+    sem_init(&wake, 0, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    helping = pthread_create(&helper, NULL, help, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void install_handlers(void)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART}, now;
+    action.sa_sigaction = on_term;
+    sigemptyset(&action.sa_mask);
+    if (!sigaction(SIGTERM, NULL, &before_term) && before_term.sa_handler != SIG_IGN) sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SNAPSHOT, NULL, &now) || now.sa_handler != SIG_DFL) return;
+    struct sigaction snapshot = {.sa_handler = on_snapshot, .sa_flags = SA_RESTART};
+    sigemptyset(&snapshot.sa_mask);
+    snapshots = sigaction(SNAPSHOT, &snapshot, NULL) == 0;
+}
+
+static void remove_handlers(void)
+{
+    struct sigaction now;
+    if (!sigaction(SIGTERM, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_term)
+        sigaction(SIGTERM, &before_term, NULL);
+    if (snapshots) signal(SNAPSHOT, SIG_IGN); /* a late request must not kill */
+}
+
+/* -- siblings on this node --------------------------------------------------------------------------------- */
+
+/* When a process started (clock ticks since boot), which with its pid names it for good; -1: it is gone. */
+static int64_t started_at(int64_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t n = read(file, text, sizeof text - 1);
+    close(file);
+    if (n <= 0) return -1;
+    text[n] = 0;
+    const char *at = strrchr(text, ')'); /* field 2 may hold anything; field 22 is wanted */
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? atoll(at + 1) : -1;
+}
+
+static bool catches_snapshot(int64_t pid)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+    fclose(file);
+    return caught >> (SNAPSHOT - 1) & 1;
+}
+
+static void meet_siblings(void)
+{
+    MPI_Comm node;
+    int n = 0;
+    struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
+    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) return;
+    PMPI_Comm_size(node, &n);
+    siblings = calloc((size_t)n, sizeof *siblings);
+    struct sibling *all = siblings ? siblings : &self;
+    int ok = siblings != NULL, everywhere = 0;
+    PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
+    if (everywhere) PMPI_Allgather(&self, 3, MPI_INT64_T, all, 3, MPI_INT64_T, node);
+    nsiblings = everywhere ? n : 0;
+    PMPI_Comm_free(&node);
+}
+
+static bool has_saved(const struct sibling *sibling, const struct timespec *since)
+{
+    char path[4096];
+    struct stat file;
+    st_part_path(path, sizeof path, (int)sibling->rank);
+    if (stat(path, &file)) return false;
+    return file.st_mtim.tv_sec > since->tv_sec ||
+           (file.st_mtim.tv_sec == since->tv_sec && file.st_mtim.tv_nsec >= since->tv_nsec);
+}
+
+void st_save_with_siblings(void)
+{
+    struct timespec since;
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file times */
+    bool *waiting = calloc((size_t)nsiblings + 1, sizeof *waiting);
+    int left = 0;
+    for (int i = 0; waiting && i < nsiblings; i++) {
+        const struct sibling *s = &siblings[i];
+        if (s->rank == st_shared.rank || started_at(s->pid) != s->started || !catches_snapshot(s->pid)) continue;
+        waiting[i] = kill((pid_t)s->pid, SNAPSHOT) == 0;
+        left += waiting[i];
+    }
+    int saved = st_save_part();
+    for (int ms = 0; saved == ST_OK && left && ms < SIBLING_LIMIT_MS; ms += 5) {
+        sleep_ms(5);
+        for (int i = 0; i < nsiblings; i++) {
+            if (!waiting[i] || (!has_saved(&siblings[i], &since) && started_at(siblings[i].pid) >= 0)) continue;
+            waiting[i] = false;
+            left--;
+        }
+    }
+    free(waiting);
+}
+
+/* -- start and stop -------------------------------------------------------------------------------------- */
+
+void st_save_start(void)
+{
+    meet_siblings();
+    start_helper();
+    if (helping) install_handlers();
+}
+
+void st_save_stop(void)
+{
+    if (!helping) return;
+    remove_handlers();
+    stopping = 1;
+    sem_post(&wake);
+    pthread_join(helper, NULL);
+    helping = false;
+}

@@ -1,0 +1,172 @@
+/* stack_native.c - the native stack, with a cache in front of the unwinder.
+ *
+ * A stack is found by the wrapper's return address and where on the stack that lies. The entry remembers every frame's
+ * return-address slot and the value seen there; it is a hit when all slots still hold these values. (x86-64: the slot
+ * lies below the canonical frame address; elsewhere the stack is unwound each time.)
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unwind.h>
+
+#include "shim.h"
+
+#define MAX_DEPTH 128
+#define WAYS 4
+#define SETS 4096
+
+struct entry {
+    void *caller;
+    void **slot;
+    uint64_t name;
+    int n;
+    bool sure; /* all slots are known */
+    void ***slots;
+    void **values;
+};
+struct walk {
+    void *addresses[MAX_DEPTH];
+    void **slots[MAX_DEPTH];
+    void *caller;
+    int n, depth;
+    bool started, sure;
+};
+
+static struct entry *cache[SETS][WAYS];
+static unsigned turn;
+static struct st_map names; /* hash of addresses -> name */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void **slot_of(struct _Unwind_Context *context)
+{
+#if defined(__x86_64__)
+    return (void **)_Unwind_GetCFA(context) - 1;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
+{
+    struct walk *walk = argument;
+    void *address = (void *)_Unwind_GetIP(context);
+    if (address == walk->caller) walk->started = true; /* what lies above is ours */
+    if (!walk->started) return _URC_NO_REASON;
+    if (!address || walk->n == walk->depth) return _URC_END_OF_STACK;
+    void **slot = slot_of(context);
+    if (!slot || *slot != address) walk->sure = false;
+    walk->addresses[walk->n] = address;
+    walk->slots[walk->n++] = slot;
+    return _URC_NO_REASON;
+}
+
+/* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
+static char *describe(void *address, bool *libc)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    char *call = (char *)address - 1;
+    *libc = false;
+    if (!dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname) return strdup("?+0x0");
+    const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
+    *libc = !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5);
+    size_t n = strlen(module) + (info.dli_sname ? strlen(info.dli_sname) : 0) + 32;
+    char *text = malloc(n);
+    if (!text) return NULL;
+    uintptr_t offset = (uintptr_t)call - (map ? map->l_addr : (uintptr_t)info.dli_fbase);
+    if (info.dli_sname)
+        snprintf(text, n, "%s+0x%zx:%s", module, (size_t)offset, info.dli_sname);
+    else
+        snprintf(text, n, "%s+0x%zx", module, (size_t)offset);
+    return text;
+}
+
+static uint64_t define(const struct walk *walk)
+{
+    char *texts[MAX_DEPTH];
+    int n = 0, end = 0;
+    bool libc = false;
+    for (int i = 0; i < walk->n; i++) {
+        char *text = describe(walk->addresses[i], &libc);
+        if (libc && i) { /* the C library that called main; but a callback (qsort) has frames of ours below */
+            free(text);
+            continue;
+        }
+        if (text) texts[n++] = text;
+        end = n;
+    }
+    if (libc == false && end > 1 && walk->n > n) free(texts[--n]); /* _start, which called the C library */
+    uint64_t name = n ? st_define_frames((const char *const *)texts, (size_t)n) : 0;
+    while (n) free(texts[--n]);
+    return name;
+}
+
+static uint64_t name_of(const struct walk *walk)
+{
+    uint64_t hash = (uint64_t)walk->n;
+    for (int i = 0; i < walk->n; i++) hash = (hash ^ (uintptr_t)walk->addresses[i]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    uint64_t *found = st_map_find(&names, hash);
+    if (found) return *found;
+    uint64_t name = define(walk);
+    st_map_put(&names, hash, name);
+    return name;
+}
+
+static bool still(const struct entry *entry)
+{
+    for (int i = 0; i < entry->n; i++)
+        if (*entry->slots[i] != entry->values[i]) return false;
+    return entry->sure;
+}
+
+static void forget(struct entry *entry)
+{
+    if (!entry) return;
+    free(entry->slots), free(entry->values), free(entry);
+}
+
+static void remember(struct entry **ways, const struct walk *walk, void **slot, uint64_t name)
+{
+    struct entry *entry = malloc(sizeof *entry);
+    if (!entry) return;
+    size_t n = (size_t)walk->n;
+    *entry = (struct entry){.caller = walk->caller, .slot = slot, .name = name, .n = walk->n, .sure = walk->sure};
+    entry->slots = malloc((n + 1) * sizeof *entry->slots);
+    entry->values = malloc((n + 1) * sizeof *entry->values);
+    if (!entry->slots || !entry->values) {
+        forget(entry);
+        return;
+    }
+    memcpy(entry->slots, walk->slots, n * sizeof *entry->slots);
+    memcpy(entry->values, walk->addresses, n * sizeof *entry->values);
+    unsigned way = turn++ % WAYS;
+    forget(ways[way]);
+    ways[way] = entry;
+}
+
+static uint64_t unwind(struct entry **ways, void *caller, void **slot, int depth)
+{
+    struct walk walk = {.caller = caller, .depth = depth < MAX_DEPTH ? depth : MAX_DEPTH, .sure = true};
+    _Unwind_Backtrace(step, &walk);
+    uint64_t name = name_of(&walk);
+    if (walk.sure && walk.n) remember(ways, &walk, slot, name);
+    return name;
+}
+
+uint64_t st_stack_native(void *caller, void **slot, int depth)
+{
+    uint64_t key = ((uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^ ((uintptr_t)slot * UINT64_C(0xC2B2AE3D27D4EB4F));
+    struct entry **ways = cache[(key >> 40) % SETS];
+    uint64_t name = 0;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < WAYS && !name; i++)
+        if (ways[i] && ways[i]->caller == caller && ways[i]->slot == slot && still(ways[i])) name = ways[i]->name;
+    if (!name) name = unwind(ways, caller, slot, depth);
+    pthread_mutex_unlock(&mutex);
+    return name;
+}

@@ -1,0 +1,54 @@
+"""`python -m scalatrace.record [options] app.py [arguments]`: the same as `scalatrace record`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of recording."""
+    parser.add_argument("-o", "--output", default="out.st", help="the trace (default: %(default)s)")
+    parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: %(default)s)")
+    parser.add_argument("--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)")
+    parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
+    parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
+    parser.add_argument("--record-queries", action="store_true", help="events for local queries too")
+    parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
+    parser.add_argument("--param", action="append", default=[], metavar="N=V", help="parameter of the program")
+    parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
+
+
+def options_of(args: argparse.Namespace) -> RecordOptions:
+    return RecordOptions(
+        output=args.output,
+        stacks=args.stacks,
+        stack_depth=args.stack_depth,
+        flat_log=args.flat_log,
+        checkpoint=args.checkpoint,
+        record_queries=args.record_queries,
+        quiet=args.quiet,
+        compress=not args.no_compress,
+        meta={**parse_meta(args.meta), **parse_meta(args.param, "param.")},
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m scalatrace.record", description=__doc__)
+    arguments(parser)
+    args = parser.parse_args()
+    words = args.program[1:] if args.program[:1] == ["--"] else args.program
+    try:
+        launch(options_of(args), words)
+    except ScalatraceError as error:
+        print(f"scalatrace: {error}", file=sys.stderr)
+        return error.exit_status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

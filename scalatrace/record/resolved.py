@@ -1,0 +1,55 @@
+"""Remembering which shim a program needs: finding out takes a compiler's answer or two, and every rank asks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from scalatrace.record.mpi import find_mpi
+from scalatrace.record.shim import cache_folder, shim_for, shim_path
+from scalatrace.record.mpi import Mpi
+
+__all__ = ["shim_of"]
+
+_ENVIRONMENT = ("PATH", "MPICC", "SCALATRACE_MPICC", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+
+
+def shim_of(argv: Sequence[str]) -> Path:
+    """The shim for the MPI that the program `argv` will use; see `find_mpi` and `shim_for`."""
+    note = cache_folder() / f"program-{_key(argv)}.json"
+    if (mpi := _remembered(note)) and (path := shim_path(mpi)).exists():
+        return path
+    mpi = find_mpi(argv)
+    path = shim_for(mpi)
+    _remember(note, mpi)
+    return path
+
+
+def _key(argv: Sequence[str]) -> str:
+    program = shutil.which(argv[0]) or argv[0]
+    facts = [os.path.abspath(program), sys.executable, *(os.environ.get(name, "") for name in _ENVIRONMENT)]
+    with suppress(OSError):
+        facts.append(str(os.stat(program).st_mtime_ns))
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
+
+
+def _remembered(note: Path) -> Mpi | None:
+    try:
+        facts = json.loads(note.read_text())
+        mpi = Mpi(Path(facts["library"]), Path(facts["compiler"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return mpi if mpi.library.exists() and mpi.compiler.exists() else None
+
+
+def _remember(note: Path, mpi: Mpi) -> None:
+    aside = note.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):  # only speed is lost
+        aside.write_text(json.dumps({"library": str(mpi.library), "compiler": str(mpi.compiler)}))
+        os.replace(aside, note)

@@ -1,0 +1,140 @@
+"""Building the shim for an MPI, once: `libscalatrace_<mpi>.so` in the user's cache.
+
+The key of a shim is what it depends on: the MPI library, its mpi.h, our sources, the core's place. Ranks that start at the same
+moment wait for the one that builds; the file is written aside and renamed, so nobody ever sees half of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.record.mpi import Mpi
+
+__all__ = ["cache_folder", "core_library", "shim_for", "shim_path"]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_SOURCES = _PACKAGE / "pmpi"
+_FLAGS = (
+    "-shared -fPIC -O2 -std=gnu11 -Wall -Wextra -Wno-deprecated-declarations -fvisibility=hidden"
+).split()
+
+
+def cache_folder() -> Path:
+    """SCALATRACE_CACHE, else `scalatrace` in XDG_CACHE_HOME, else ~/.cache/scalatrace."""
+    if own := os.environ.get("SCALATRACE_CACHE"):
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scalatrace")
+
+
+def core_library() -> Path:
+    """The compressor's library. Raises ScalatraceError when it is not built."""
+    found = _PACKAGE / "core" / "libscalatrace_core.so"
+    if not found.exists():
+        found = _installed_core() or found
+    if not found.exists():
+        raise ScalatraceError(f"{found} is missing: the native core is not built; reinstall scalatrace")
+    return found
+
+
+def _installed_core() -> Path | None:
+    """An editable install may keep the library elsewhere in the package's search path."""
+    import scalatrace.core
+
+    folders = (Path(p) for p in scalatrace.core.__path__)
+    return next((p for f in folders if (p := f / "libscalatrace_core.so").exists()), None)
+
+
+def shim_path(mpi: Mpi) -> Path:
+    """Where the shim for this MPI is, or would be."""
+    return cache_folder() / f"libscalatrace_{mpi.flavour}-{_key(mpi)}.so"
+
+
+def shim_for(mpi: Mpi) -> Path:
+    """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words when it fails."""
+    path = shim_path(mpi)
+    if path.exists():
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path.with_suffix(".lock")):
+            if not path.exists():
+                _build(mpi, path)
+    except OSError as error:
+        raise ScalatraceError(f"cannot build the tracer in {path.parent}: {error.strerror}") from None
+    return path
+
+
+def _key(mpi: Mpi) -> str:
+    library = mpi.library.resolve()
+    facts = library.stat()
+    digest = hashlib.sha256(f"{library} {facts.st_size} {facts.st_mtime_ns} {core_library()}".encode())
+    for source in _source_files():
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _source_files() -> list[Path]:
+    own = [p for p in _SOURCES.iterdir() if p.suffix in (".c", ".h", ".py")]
+    return [*sorted(own), _PACKAGE / "core" / "include" / "st_core.h"]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(mpi: Mpi, path: Path) -> None:
+    from scalatrace.pmpi.generate import generate
+    from scalatrace.pmpi.standard import declarations
+
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        header = Path(folder, "probe.c")
+        header.write_text("#include <mpi.h>\n")
+        preprocessed = _run([str(mpi.compiler), "-E", str(header)])
+        header.unlink()
+        for name, text in generate(declarations(preprocessed)).items():
+            Path(folder, name).write_text(text)
+        built = Path(folder, "shim.so")
+        _compile(mpi, Path(folder), built)
+        os.replace(built, path)
+
+
+def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
+    core, include = core_library(), _PACKAGE / "core" / "include"
+    includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{include}"]
+    sources = [*sorted(_SOURCES.glob("*.c")), *sorted(folder.glob("*.c"))]
+    objects = [str(folder / f"{source.stem}.o") for source in sources]
+
+    def compile_one(pair: tuple[Path, str]) -> None:
+        _run([str(mpi.compiler), *_FLAGS, *includes, "-c", str(pair[0]), "-o", pair[1]])
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(compile_one, sorted(zip(sources, objects, strict=True), key=_largest_first)))
+    link = [*_FLAGS, *objects, "-o", str(built), str(core), f"-Wl,-rpath,{core.parent}", "-ldl", "-lpthread"]
+    _run([str(mpi.compiler), *link])
+
+
+def _largest_first(pair: tuple[Path, str]) -> int:
+    return -pair[0].stat().st_size
+
+
+def _run(command: list[str]) -> str:
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise ScalatraceError(f"{command[0]}: {error.strerror}") from None
+    if result.returncode:
+        words = "\n".join(result.stderr.strip().splitlines()[:5])
+        raise ScalatraceError(f"the tracer could not be built with {command[0]}:\n{words}")
+    return result.stdout
