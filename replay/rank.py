@@ -82,6 +82,7 @@ class Rank:
         self._types: dict[str, Built] = {}
         self._ops: dict[str, Handle] = {}
         self._taken: list[Any] = []
+        self._sent = 0
 
     def issue(self, op: str, *args: Any) -> Prepared:
         """Make a call when it is due; its arguments are converted while waiting for that."""
@@ -90,7 +91,8 @@ class Rank:
         start = self.pace.clock()
         self.mpi.issue(call)
         self.pace.called()
-        self.ledger.add(op, self.pace.last_ns - start)
+        self.ledger.add(op, self.pace.last_ns - start, 0 if op.endswith("_init") else self._sent)
+        self._sent = 0
         return call
 
     def again(self, call: Prepared) -> None:
@@ -177,7 +179,7 @@ class Rank:
             if name.startswith("MPI_"):
                 self._ops[name] = self.mpi.predefined("op", name)
             else:
-                self._ops[name] = self.mpi.user_op("noncommut" not in name)
+                self._ops[name] = self.mpi.user_op()
         return self._ops[name]
 
     def file_path(self, recorded: str) -> str:
@@ -190,6 +192,7 @@ class Rank:
 
     def out(self, elements: int, built: Built, first: int = 0) -> Any:
         """Return the address of random elements to send."""
+        self.sends(elements * built.size)
         before, nbytes = built.span(first, elements)
         return self.out_bytes(nbytes, before)
 
@@ -197,6 +200,10 @@ class Rank:
         """Return the address of room to receive elements into; it is ours until the operation completes."""
         before, nbytes = built.span(first, elements)
         return self.room_bytes(nbytes, before)
+
+    def sends(self, nbytes: int) -> None:
+        """Note that the call to come hands over so many bytes; a persistent one does not yet."""
+        self._sent += nbytes
 
     def out_bytes(self, nbytes: int, before: int = 0) -> Any:
         """Return an address with `before` of the `nbytes` to send in front of it."""

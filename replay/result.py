@@ -20,7 +20,7 @@ class RankResult:
         wall_ns: from the first event to the last.
         computed_ns: computation that was waited out.
         late_ns: what the engine needed beyond that, and could not hide.
-        calls, mpi_ns: calls issued and time in them, by operation.
+        calls, mpi_ns, sent: calls issued, time in them, bytes handed over, by operation.
         left: requests that nobody completed.
     """
 
@@ -30,6 +30,7 @@ class RankResult:
     late_ns: int
     calls: dict[str, int] = field(default_factory=dict)
     mpi_ns: dict[str, int] = field(default_factory=dict)
+    sent: dict[str, int] = field(default_factory=dict)
     left: int = 0
 
     @classmethod
@@ -43,6 +44,7 @@ class RankResult:
             pace.late_ns,
             dict(ledger.calls),
             dict(ledger.mpi_ns),
+            dict(ledger.sent),
             len(rank.requests.left()),
         )
 
@@ -64,7 +66,7 @@ class Summary:
         nprocs: ranks.
         wall_s: of the slowest rank.
         computed_s, late_s: means over the ranks.
-        calls, mpi_s: by operation, over all ranks.
+        calls, mpi_s, sent: calls, seconds in them, bytes handed over, by operation, over all ranks.
         left: requests that nobody completed, over all ranks.
     """
 
@@ -74,6 +76,7 @@ class Summary:
     late_s: float
     calls: dict[str, int]
     mpi_s: dict[str, float]
+    sent: dict[str, int]
     left: int
 
     @classmethod
@@ -81,9 +84,11 @@ class Summary:
         """Summarise the results of all ranks."""
         calls: Counter[str] = Counter()
         mpi_ns: Counter[str] = Counter()
+        sent: Counter[str] = Counter()
         for result in results:
             calls.update(result.calls)
             mpi_ns.update(result.mpi_ns)
+            sent.update(result.sent)
         n = len(results)
         return cls(
             n,
@@ -92,5 +97,6 @@ class Summary:
             sum(r.late_ns for r in results) / n / 1e9,
             dict(calls.most_common()),
             {op: ns / 1e9 for op, ns in mpi_ns.most_common()},
+            dict(sent),
             sum(r.left for r in results),
         )

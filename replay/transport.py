@@ -37,7 +37,7 @@ class Transport(Protocol):
     def predefined(self, kind: str, name: str) -> Handle:
         """Return a predefined "comm", "type" or "op" by its MPI name. Raises KeyError."""
 
-    def user_op(self, commute: bool) -> Handle:
+    def user_op(self) -> Handle:
         """Return a reduction operation that leaves its operands alone."""
 
     def datatype(self, tree: TypeTree) -> tuple[Handle, int, int, int, int]:
@@ -55,7 +55,7 @@ class Transport(Protocol):
     def buffer(self, nbytes: int, random: bool = False) -> Buffer:
         """Return memory, with random content where that is asked for."""
 
-    def at(self, buffer: Buffer, offset: int) -> Handle:
+    def at(self, buffer: Any, offset: int) -> Handle:
         """Return the address `offset` bytes into a buffer, as an argument."""
 
     def prepare(self, op: str, args: Sequence[Any]) -> Prepared:

@@ -62,9 +62,9 @@ class MemoryTransport:
         """Return a handle called as MPI calls it."""
         return Named(kind, name)
 
-    def user_op(self, commute: bool) -> Named:
+    def user_op(self) -> Named:
         """Return a reduction."""
-        return Named("op", f"user(commute={commute})")
+        return Named("op", "user")
 
     def datatype(self, tree: TypeTree) -> tuple[Any, int, int, int, int]:
         """Return a handle; its size is that of the types it names."""

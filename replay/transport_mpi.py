@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,15 +58,17 @@ class MPITransport:
         """Return a predefined communicator or reduction by its MPI name."""
         return getattr(MPI, name.removeprefix("MPI_"))
 
-    def user_op(self, commute: bool) -> Any:
+    def user_op(self) -> Any:
         """Return a reduction that leaves its operands alone."""
-        return MPI.Op.Create(_leave_alone, commute)
+        return MPI.Op.Create(_leave_alone, commute=True)
 
     def datatype(self, tree: TypeTree) -> tuple[Any, int, int, int, int]:
         """Build and commit a datatype: (handle, size, extent, true lower bound, true extent)."""
-        made = mpi_types.build(tree, self.call)
+        if tree.name == "MPI_DATATYPE_NULL":
+            return MPI.DATATYPE_NULL, 0, 0, 0, 0
+        made = mpi_types.build(tree, self.quiet)
         if not tree.predefined:
-            self.call("Type_commit", Ref(made))
+            self.quiet("Type_commit", Ref(made))
         true_lb, true_extent = made.Get_true_extent()
         return made, made.Get_size(), made.Get_extent()[1], true_lb, true_extent
 
@@ -98,10 +101,6 @@ class MPITransport:
     def issue(self, call: clibrary.Ready) -> None:
         """Make the call."""
         call()
-
-    def call(self, op: str, *args: Any) -> None:
-        """Convert and make the call at once."""
-        clibrary.ready("MPI_", op, args)()
 
     def quiet(self, op: str, *args: Any) -> None:
         """Make the call past any tracer."""
@@ -150,6 +149,11 @@ class MPITransport:
         if self.rank:
             return None
         return [room.raw[start : start + n] for start, n in zip(starts, lengths.values, strict=True)]
+
+    def abort(self, message: str) -> None:
+        """Say why, and end all ranks; does not return."""
+        print(message, file=sys.stderr, flush=True)
+        MPI.COMM_WORLD.Abort(1)
 
     def is_null(self, handle: Any) -> bool:
         """Say whether a handle is null."""

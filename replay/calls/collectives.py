@@ -155,13 +155,14 @@ def _placed(event: Any, side: list[Any]) -> None:
 def _operands(rank: Rank, event: Any, receives: bool = True) -> list[Any]:
     """Return sendbuf, recvbuf, count, datatype of a reduction."""
     built, n = rank.type(event["datatype"]), event["count"]
-    send = Constant.IN_PLACE if in_place(event) else rank.out(n, built)
     recv = rank.room(n, built) if receives else Constant.NULL
-    return [send, recv, Count(n), built.handle]
+    args = [rank.out(n, built), recv, Count(n), built.handle]
+    _placed(event, args)
+    return args
 
 
 def _send_and_room(rank: Rank, event: Any, sent: int, built: Any, received: int) -> list[Any]:
     """Return sendbuf and recvbuf of a reduction whose result is scattered; in place, recvbuf has it all."""
-    if in_place(event):
-        return [Constant.IN_PLACE, rank.room(sent, built)]
-    return [rank.out(sent, built), rank.room(received, built)]
+    args = [rank.out(sent, built), rank.room(sent if in_place(event) else received, built)]
+    _placed(event, args)
+    return args

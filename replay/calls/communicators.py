@@ -10,20 +10,12 @@ from replay.rank import NULL, Rank
 from replay.registry import handles
 from replay.requests import Live
 
-NEW_COMMUNICATOR = ("newcomm", "newintercomm", "newintracomm", "comm_cart", "comm_graph", "comm_dist_graph")
-"""What the standard calls the communicator that a call makes."""
-
-
-def made_by(event: Any) -> Any:
-    """Return the communicator that an event makes on this rank (it may be MPI_COMM_NULL)."""
-    return next(event[name] for name in NEW_COMMUNICATOR if name in event)
-
 
 def make(rank: Rank, event: Any, *args: Any) -> None:
     """Issue a call that ends with the new communicator, and keep that."""
     handle = rank.mpi.handle("comm")
     rank.issue(event.op, *args, Ref(handle))
-    rank.adopt(made_by(event), handle)
+    rank.adopt(event["newcomm"], handle)
 
 
 @handles("Comm_dup")
@@ -45,7 +37,7 @@ def idup(rank: Rank, event: Any) -> None:
     info = [Constant.INFO_NULL] if event.op.endswith("info") else []
     rank.issue(event.op, rank.comm(event.comm.family), *info, Ref(handle), Ref(live.handle))
     rank.requests.add(live)
-    rank.comms[made_by(event).family] = handle
+    rank.comms[event["newcomm"].family] = handle
 
 
 @handles("Comm_split")
@@ -78,8 +70,13 @@ def intercomm_create(rank: Rank, event: Any) -> None:
     """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)."""
     peer = event["peer_comm"]
     peer_comm = rank.comm(peer.family if hasattr(peer, "family") else NULL)
-    args = [event["local_leader"], peer_comm, rank.mpi.constant(event["remote_leader"]), event["tag"]]
-    make(rank, event, rank.comm(event["local_comm"].family), *args)
+    args = [
+        rank.mpi.constant(event["local_leader"]),
+        peer_comm,
+        rank.mpi.constant(event["remote_leader"]),
+        event["tag"],
+    ]
+    make(rank, event, rank.comm(event.comm.family), *args)
 
 
 @handles("Intercomm_merge")

@@ -102,6 +102,14 @@ def some_of(rank: Rank, event: Any) -> None:
     rank.complete(lives)
 
 
+@handles("Request_get_status")
+def get_status(rank: Rank, event: Any) -> None:
+    """MPI_Request_get_status(request, flag, status), until it says yes; the request stays."""
+    (live,) = of_ages(rank, [event["request"]])
+    flag = Out()
+    rank.poll("Request_get_status", flag, live.handle, flag, Constant.STATUS)
+
+
 def await_quietly(rank: Rank, live: Live) -> None:
     """Wait until a request could complete, without completing it and past any tracer."""
     flag = Out()

@@ -7,8 +7,11 @@ from typing import Any
 from replay.rank import Rank
 from replay.registry import handles
 
+SILENT = ("Init", "Init_thread", "Finalize")
+"""Events whose calls are made around the replay, not in it."""
 
-@handles("Init", "Init_thread", "Finalize")
+
+@handles(*SILENT)
 def lifecycle(rank: Rank, event: Any) -> None:
     """MPI is up when the replay starts, and goes down when its process ends."""
     rank.pace.wait()

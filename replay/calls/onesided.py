@@ -145,7 +145,7 @@ def fetch_and_op(rank: Rank, event: Any) -> None:
 def compare_and_swap(rank: Rank, event: Any) -> None:
     """MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, ..., win)."""
     built = rank.type(event["datatype"])
-    buffers = [rank.out(1, built), rank.out(1, built), rank.room(1, built)]
+    buffers = [rank.out(1, built), rank.out_bytes(built.true_extent), rank.room(1, built)]
     _keep_room(rank, event)
     target = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
     rank.issue("Compare_and_swap", *buffers, built.handle, *target, window_of(rank, event).handle)

@@ -9,6 +9,9 @@ from replay.args import Constant, Count, Counts, Handles, Wides
 from replay.datatypes import TypeTree
 from replay.rank import Built, Rank
 
+NO_TYPE = "MPI_DATATYPE_NULL"
+"""The recorded datatype of a side that means nothing on a rank, or in place."""
+
 
 def in_place(event: Any) -> bool:
     """Say whether the program gave MPI_IN_PLACE for one of the buffers."""
@@ -22,7 +25,7 @@ def nothing(rank: Rank) -> list[Any]:
 
 def is_given(event: Any, datatype: str) -> bool:
     """Say whether a side is significant: its datatype is a datatype."""
-    return hasattr(event.get(datatype), "description")
+    return getattr(event.get(datatype), "description", NO_TYPE) != NO_TYPE
 
 
 def plain(rank: Rank, event: Any, side: str, out: bool, pieces: int = 1) -> list[Any]:
@@ -40,8 +43,10 @@ def vector(rank: Rank, event: Any, side: str, out: bool) -> list[Any]:
         return [Constant.NULL, Constant.NULL, Constant.NULL, _byte(rank)]
     built, counts = rank.type(event[f"{side}type"]), event[f"{side}counts"]
     displs = displacements(event, side, counts)
-    low, elements = reach(counts, displs)
-    buffer = (rank.out if out else rank.room)(elements, built, low)
+    before, nbytes = built.span(*reach(counts, displs))
+    if out:
+        rank.sends(sum(counts) * built.size)
+    buffer = (rank.out_bytes if out else rank.room_bytes)(nbytes, before)
     return [buffer, Counts(counts), Counts(displs), built.handle]
 
 

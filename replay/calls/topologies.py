@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from replay.args import Constant, Ints
-from replay.calls.communicators import made_by, make
+from replay.calls.communicators import make
 from replay.rank import Rank
 from replay.registry import handles
 
@@ -33,7 +33,7 @@ def graph_create(rank: Rank, event: Any) -> None:
     index, edges = event["index"], event["edges"]
     args = [len(index), Ints(index), Ints(edges), event["reorder"]]
     make(rank, event, rank.comm(event.comm.family), *args)
-    made = made_by(event)
+    made = event["newcomm"]
     if 0 <= made.rank < len(index):
         own = index[made.rank] - (index[made.rank - 1] if made.rank else 0)
         _keep(rank, event, own, own)
@@ -61,7 +61,7 @@ def dist_graph_create(rank: Rank, event: Any) -> None:
         *(_weights(event["weights"], len(destinations)), Constant.INFO_NULL, event["reorder"]),
     ]
     make(rank, event, rank.comm(event.comm.family), *args)
-    made = made_by(event)
+    made = event["newcomm"]
     if made.family in rank.comms:
         _keep(rank, event, *rank.mpi.degrees(rank.comms[made.family]))
 
@@ -72,4 +72,4 @@ def _weights(weights: Sequence[int], n: int) -> Any:
 
 
 def _keep(rank: Rank, event: Any, destinations: int, sources: int) -> None:
-    rank.topologies[made_by(event).family] = destinations, sources
+    rank.topologies[event["newcomm"].family] = destinations, sources

@@ -1,0 +1,39 @@
+"""Compare two traces event by event; exit status 1 when they differ."""
+
+from __future__ import annotations
+
+import argparse
+
+from scalatrace.cli.output import add_json, print_json, words
+
+EXAMPLE = "scalatrace diff a.st b.st --ignore callsites,times"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("left", help="trace file")
+    parser.add_argument("right", help="trace file to compare it with")
+    parser.add_argument(
+        "--ignore",
+        type=words,
+        default=[],
+        metavar="WORDS",
+        help="what may differ, with commas: callsites, times, comms, and names of parameters",
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load both and report each rank's first difference."""
+    import scalatrace
+    from scalatrace.report.findings import DiffReporter
+    from scalatrace.report.style import console
+    from scalatrace.trace.diff import diff
+
+    found = diff(scalatrace.load(args.left), scalatrace.load(args.right), args.ignore)
+    reporter = DiffReporter(found, args.left, args.right)
+    if args.json:
+        print_json(reporter.plain())
+    else:
+        reporter.render(console())
+    return 1 if found else 0

@@ -1,0 +1,30 @@
+"""Say what recording needs and what of it was found; exit status 1 when something is missing."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from scalatrace.cli.output import add_json, print_json
+
+EXAMPLE = "scalatrace doctor --build"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--build", action="store_true", help="build the tracer for every MPI that is found")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, and report."""
+    from scalatrace.record.doctor import build_all, facts
+    from scalatrace.report.checks import ChecksReporter
+    from scalatrace.report.style import console
+
+    found = [*facts(), *(build_all() if args.build else [])]
+    if args.json:
+        print_json([asdict(fact) for fact in found])
+    else:
+        ChecksReporter([(fact.name, fact.ok, fact.detail, fact.hint) for fact in found]).render(console())
+    return 0 if all(fact.ok for fact in found) else 1

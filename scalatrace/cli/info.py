@@ -1,0 +1,30 @@
+"""Describe a trace: header, ranks, events, nodes, communicators, and what takes how many bytes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from scalatrace.cli.output import add_json, add_trace, print_json
+
+EXAMPLE = "scalatrace info stencil.st"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the trace and report."""
+    import scalatrace
+    from scalatrace.report.info import InfoReporter
+    from scalatrace.report.style import console
+
+    reporter = InfoReporter(scalatrace.load(args.trace), os.path.getsize(args.trace))
+    if args.json:
+        print_json(reporter.facts())
+    else:
+        reporter.render(console())
+    return 0

@@ -1,0 +1,35 @@
+"""Who sends how much to whom, point to point: a table, for many ranks a heat map, or CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from scalatrace.cli.output import add_json, add_trace, print_json
+
+EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what messages --csv > messages.csv"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="sender,receiver,amount of each pair that has any")
+    add_json(form)  # type: ignore[arg-type]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the trace and report."""
+    import scalatrace
+    from scalatrace.report.matrix import MatrixReporter
+    from scalatrace.report.style import console
+
+    reporter = MatrixReporter(scalatrace.load(args.trace).matrix(args.what), args.what)
+    if args.csv:
+        sys.stdout.write(reporter.csv())
+    elif args.json:
+        print_json(reporter.plain())
+    else:
+        reporter.render(console())
+    return 0

@@ -1,0 +1,101 @@
+"""Replay a trace: the same calls with the same parameters on the same number of ranks, random payload, waiting
+in place of computing. Run it under mpiexec; put `scalatrace record` in front to record the replay."""
+
+from __future__ import annotations
+
+import argparse
+import traceback
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.errors import ScalatraceError
+
+if TYPE_CHECKING:
+    from replay import Options, RankResult
+    from replay.transport_mpi import MPITransport
+    from scalatrace import Trace
+
+EXAMPLE = (
+    "mpiexec -n 16 scalatrace replay app.st\n"
+    "  mpiexec -n 16 scalatrace replay app.st --compute-scale 0.5 --json\n"
+    "  mpiexec -n 16 scalatrace record -o again.st -- scalatrace replay app.st"
+)
+COMPUTE = ("spin", "sleep", "none")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("--compute", choices=COMPUTE, default="spin", help="how to wait (default: spin)")
+    parser.add_argument("--compute-scale", type=_factor, default=1.0, metavar="F", help="computation times F")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
+    parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
+    parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
+    import scalatrace
+    from replay import Compute, Options
+    from replay.start import start_mpi
+
+    trace = scalatrace.load(args.trace)
+    transport = start_mpi(trace, args.seed)
+    options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
+    status = _checked(trace, transport)
+    if status is not None:
+        return status
+    try:
+        return _report(trace, transport.gather(_replay(trace, transport, options).pack()), args)
+    except ScalatraceError as error:
+        transport.abort(f"scalatrace: {error}")
+    except Exception:
+        # A fault of ours on one rank: the others would wait for it for ever.
+        transport.abort(traceback.format_exc())
+    return 1
+
+
+def _checked(trace: Trace, transport: MPITransport) -> int | None:
+    """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
+    from replay import check
+
+    try:
+        check(trace, transport.size)
+    except ScalatraceError as error:
+        if transport.rank == 0:
+            raise
+        return error.exit_status
+    return None
+
+
+def _replay(trace: Trace, transport: MPITransport, options: Options) -> RankResult:
+    from replay import run as replay_rank
+
+    return replay_rank(trace, transport, options)
+
+
+def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
+    if packed is None:
+        return 0
+    from replay import RankResult, Summary
+    from replay.compare import compare, recorded
+    from scalatrace.report.replay import ReplayReporter
+    from scalatrace.report.style import console
+
+    summary = Summary.over([RankResult.unpack(data) for data in packed])
+    unequal = compare(trace, summary) if args.verify else None
+    facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "unequal": unequal}
+    if args.json:
+        print_json(facts)
+    else:
+        ReplayReporter(facts).render(console())
+    return 1 if unequal else 0
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if factor < 0:
+        raise argparse.ArgumentTypeError("a factor on times must not be negative")
+    return factor

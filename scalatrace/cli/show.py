@@ -1,0 +1,71 @@
+"""Show a trace: a tree of loops and events, exact text, the dissertation's notation, or one rank's calls."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from scalatrace.cli.output import add_trace, natural
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+EXAMPLE = "scalatrace show stencil.st\n  scalatrace show stencil.st --rank 3 --limit 20"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--text", action="store_true", help="the exact text form, for `scalatrace pack`"
+    )
+    form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
+    form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
+    parser.add_argument("--full", action="store_true", help="tree: cut no long value")
+    parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
+    parser.add_argument("--limit", type=natural, metavar="N", help="with --rank: the first N calls")
+    parser.add_argument("--json", action="store_true", help="with --rank: a line of JSON for each call")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the trace and show it in the form asked for."""
+    import scalatrace
+
+    if args.json and args.rank is None:
+        raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
+    trace = scalatrace.load(args.trace)
+    if args.rank is not None:
+        _show_rank(trace, args)
+    elif args.text:
+        from scalatrace.trace.text import text
+
+        sys.stdout.write(text(trace))
+    else:
+        _show_nodes(trace, args)
+    return 0
+
+
+def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
+    from scalatrace.report.lines import LinesReporter
+    from scalatrace.report.style import console
+
+    reporter = LinesReporter(trace.walk(args.rank), args.limit)
+    if args.json:
+        for line in reporter.json_lines():
+            print(line)
+    else:
+        reporter.render(console())
+
+
+def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
+    from scalatrace.report.notation import NotationReporter
+    from scalatrace.report.style import console
+    from scalatrace.report.tree import TreeReporter
+
+    if args.notation:
+        NotationReporter(trace).render(console())
+    else:
+        TreeReporter(trace, args.full, args.stacks).render(console())

@@ -1,0 +1,34 @@
+"""Compare every rank's walk with its flat log, event by event; exit status 1 when they differ."""
+
+from __future__ import annotations
+
+import argparse
+
+from scalatrace.cli.output import add_json, add_trace, print_json
+
+EXAMPLE = (
+    "mpiexec -n 4 scalatrace record -o a.st --flat-log logs -- python app.py && scalatrace verify a.st logs"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("logs", help="folder with the flat logs of the same run (rank-R.log)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the trace, read the logs, report."""
+    import scalatrace
+    from scalatrace.report.findings import VerifyReporter
+    from scalatrace.report.style import console
+    from scalatrace.trace.verify import verify
+
+    found = verify(scalatrace.load(args.trace), args.logs)
+    reporter = VerifyReporter(found)
+    if args.json:
+        print_json(reporter.plain())
+    else:
+        reporter.render(console())
+    return 0 if found.ok else 1

@@ -1,0 +1,1 @@
+"""Reporters: one per output. A reporter is given what it shows and opens no file."""

@@ -1,0 +1,72 @@
+"""`diff` and `verify`: what was found, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import clean, number
+from scalatrace.trace.diff import Difference
+from scalatrace.trace.verify import Verification
+
+SHOWN = 10
+"""Ranks whose finding is printed; the others are counted."""
+
+
+class DiffReporter:
+    """Shows the first difference of each rank."""
+
+    def __init__(self, differences: Sequence[Difference], left: str, right: str) -> None:
+        self.differences, self.left, self.right = differences, left, right
+
+    def plain(self) -> dict[str, Any]:
+        """Return them as plain data."""
+        return {"equal": not self.differences, "differences": [asdict(d) for d in self.differences]}
+
+    def render(self, console: Console) -> None:
+        """Print them, or that the traces are equal."""
+        if not self.differences:
+            console.print(Text("equal", style="bold green"))
+            return
+        console.print(Text(f"- {clean(self.left)}\n+ {clean(self.right)}", style="bold"))
+        for found in self.differences[:SHOWN]:
+            place = "the traces" if found.rank is None else f"rank {found.rank}, event {found.event}"
+            console.print(Text(place, style="bold"))
+            for mark, side, style in (("-", found.left, "red"), ("+", found.right, "green")):
+                console.print(
+                    Text(f"  {mark} {clean(side) or 'no more events'}", style=style), soft_wrap=True
+                )
+        _more(console, len(self.differences))
+
+
+class VerifyReporter:
+    """Says whether every walk equals its flat log."""
+
+    def __init__(self, verification: Verification) -> None:
+        self.verification = verification
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        v = self.verification
+        problems = [asdict(problem) for problem in v.problems]
+        return {"ok": v.ok, "ranks": v.nranks, "events": v.nevents, "problems": problems}
+
+    def render(self, console: Console) -> None:
+        """Print one line when all is well, else the problems."""
+        v = self.verification
+        if v.ok:
+            text = f"lossless: {number(v.nevents)} events of {v.nranks} ranks, walk and flat log are equal"
+            console.print(Text(text, style="bold green"))
+            return
+        for problem in v.problems[:SHOWN]:
+            console.print(Text("\n".join(map(clean, str(problem).split("\n"))), style="red"), soft_wrap=True)
+        _more(console, len(v.problems))
+
+
+def _more(console: Console, n: int) -> None:
+    if n > SHOWN:
+        console.print(Text(f"… and {n - SHOWN} more"))

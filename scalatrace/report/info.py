@@ -1,0 +1,107 @@
+"""`info`: the header of a trace and what it consists of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.sizes import shares
+from scalatrace.report.style import DIM, TITLE, clean, nbytes, number, percent, ranks, table
+from scalatrace.report.values import comm_name
+from scalatrace.trace.trace import Trace
+
+COMMS_SHOWN = 20
+
+
+class InfoReporter:
+    """Describes a trace; `file_bytes` is the size of its file, 0 when there is none."""
+
+    def __init__(self, trace: Trace, file_bytes: int = 0) -> None:
+        self.trace, self.file_bytes = trace, file_bytes
+
+    def facts(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        trace = self.trace
+        per_rank = [trace.nevents(rank) for rank in trace.ranks]
+        return {
+            "nprocs": trace.nprocs,
+            "ranks": list(trace.ranks),
+            "meta": dict(trace.meta),
+            "events": sum(per_rank),
+            "events_per_rank": {"min": min(per_rank, default=0), "max": max(per_rank, default=0)},
+            "nodes": trace.nnodes,
+            "call_sites": len({leaf.signature for leaf in trace.leaves()}),
+            "file_bytes": self.file_bytes,
+            "communicators": [
+                {"family": i, "kind": family.kind, "parent": family.parent, "sizes": self._sizes(i)}
+                for i, family in enumerate(trace.comms)
+            ],
+            "datatypes": [t.description for t in trace.types],
+            "counted": dict(trace.counts),
+            "payload_bytes": shares(trace),
+        }
+
+    def render(self, console: Console) -> None:
+        """Print header, communicators, counted calls, and where the bytes are."""
+        facts = self.facts()
+        self._header(console, facts)
+        self._communicators(console, facts["communicators"])
+        self._counted(console)
+        self._shares(console, facts["payload_bytes"])
+
+    def _header(self, console: Console, facts: dict[str, Any]) -> None:
+        per_rank = facts["events_per_rank"]
+        spread = number(per_rank["min"])
+        if per_rank["max"] != per_rank["min"]:
+            spread += f" to {number(per_rank['max'])}"
+        rows = [(key, value) for key, value in self.trace.meta.items()]
+        rows += [
+            ("ranks", f"{self.trace.nprocs}{self._missing()}"),
+            ("events", f"{number(facts['events'])} ({spread} per rank)"),
+            ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
+        ]
+        if self.file_bytes:
+            each = facts["events"] / self.file_bytes
+            rows.append(("file", f"{number(self.file_bytes)} bytes, {each:,.3g} events per byte"))
+        width = max(len(key) for key, _ in rows)
+        for key, value in rows:
+            console.print(Text.assemble((f"{clean(key):<{width}}  ", DIM), clean(value)), soft_wrap=True)
+
+    def _missing(self) -> str:
+        trace = self.trace
+        if len(trace.ranks) == trace.nprocs:
+            return ""
+        return f", of which the trace has {ranks(trace.ranks)}"
+
+    def _sizes(self, family: int) -> list[int]:
+        """Return the sizes of a family's communicators; MPI_COMM_SELF and MPI_COMM_NULL have none stored."""
+        return [len(group) for group in self.trace.layout(family).groups]
+
+    def _communicators(self, console: Console, families: list[dict[str, Any]]) -> None:
+        rows = table("communicators", "made from", "how many", "ranks in each", right=("how many",))
+        for entry in families[:COMMS_SHOWN]:
+            sizes = entry["sizes"]
+            if not sizes:
+                continue
+            spread = str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+            parent = comm_name(self.trace, entry["parent"]) if entry["parent"] >= 0 else ""
+            rows.add_row(comm_name(self.trace, entry["family"]), parent, number(len(sizes)), spread)
+        console.print(rows)
+        if len(families) > COMMS_SHOWN:
+            console.print(Text(f"… {len(families) - COMMS_SHOWN} more", style=DIM))
+
+    def _counted(self, console: Console) -> None:
+        if not self.trace.counts:
+            return
+        most = sorted(self.trace.counts.items(), key=lambda item: -item[1])
+        listed = ", ".join(f"{clean(name)} {number(n)}" for name, n in most)
+        console.print(Text.assemble(("counted, not recorded  ", TITLE), (listed, DIM)))
+
+    def _shares(self, console: Console, parts: dict[str, int]) -> None:
+        rows = table("payload (before deflation)", "bytes", "share", right=("bytes", "share"))
+        whole = sum(parts.values())
+        for name, size in sorted(parts.items(), key=lambda item: -item[1]):
+            rows.add_row(name, nbytes(size), percent(size, whole))
+        console.print(rows)

@@ -1,0 +1,69 @@
+"""`show --rank`: the walk of one rank, a line for each call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import DIM, SITE, clean, op_text
+from scalatrace.report.values import array
+from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.tables import Communicator, Datatype
+from scalatrace.trace.values import special_name
+from scalatrace.trace.walk import Call
+
+
+class LinesReporter:
+    """Prints calls as they come, without holding them."""
+
+    def __init__(self, calls: Iterable[Call], limit: int | None = None) -> None:
+        """`limit`: stop after so many calls; None for all."""
+        self._calls = enumerate(islice(calls, limit), 1)
+
+    def render(self, console: Console) -> None:
+        """Print a numbered line for each call."""
+        for n, call in self._calls:
+            text = Text(f"{n:>7}  ", style=DIM).append_text(op_text(call.op))
+            for name, value in call.params.items():
+                text.append(f"  {clean(name)}=", style=DIM).append(_shown(value), style="default")
+            if call.site:
+                text.append("  " + clean(short_frame(call.site)), style=SITE)
+            console.print(text, soft_wrap=True)
+
+    def json_lines(self) -> Iterator[str]:
+        """Yield each call as one line of JSON."""
+        for n, call in self._calls:
+            given = {name: _plain(value) for name, value in call.params.items()}
+            yield json.dumps({"event": n, "op": call.op, **given, "stack": list(call.stack)})
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Communicator):
+        return f"{clean(value.kind)}#{value.family}" if value.family > 2 else clean(value.kind)
+    if isinstance(value, Datatype):
+        return clean(value.description)
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, tuple):
+        return array(value)
+    return special_name(value) or str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Communicator):
+        return {
+            "kind": value.kind,
+            "family": value.family,
+            "members": list(value.members),
+            "rank": value.rank,
+        }
+    if isinstance(value, Datatype):
+        return {"description": value.description, "size": value.size, "extent": value.extent}
+    if isinstance(value, int):
+        return special_name(value) or value
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,95 @@
+"""`matrix`: who sends how much to whom, as a table of numbers, a heat map, or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import DIM, nbytes, number, table
+
+NUMBERS_UP_TO = 16
+"""Ranks whose numbers fit beside each other; above, a heat map."""
+
+HEAT = ("grey11", "#2c105c", "#6b1d81", "#b5367a", "#f0605d", "#feae76", "#fcfdbf")
+"""From nothing to the most, the logarithm of the amount."""
+
+
+class MatrixReporter:
+    """Shows a square matrix; row: sender, column: receiver. `what`: "bytes" or "messages"."""
+
+    def __init__(self, matrix: Any, what: str) -> None:
+        self.rows: list[list[int]] = [[int(n) for n in row] for row in matrix]
+        self.what = what
+
+    def csv(self) -> str:
+        """Return sender, receiver, amount for each pair that has any."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(["sender", "receiver", self.what])
+        writer.writerows((i, j, n) for i, row in enumerate(self.rows) for j, n in enumerate(row) if n)
+        return out.getvalue()
+
+    def plain(self) -> dict[str, Any]:
+        """Return the matrix as plain data."""
+        return {"what": self.what, "matrix": self.rows}
+
+    def render(self, console: Console) -> None:
+        """Print numbers for few ranks, a heat map for many, and the totals."""
+        if len(self.rows) <= NUMBERS_UP_TO:
+            self._numbers(console)
+        else:
+            self._heat(console)
+        flat = [n for row in self.rows for n in row if n]
+        shown = nbytes if self.what == "bytes" else number
+        text = f"{len(flat)} pairs, {shown(sum(flat))} in all"
+        if flat:
+            text += f", {shown(min(flat))} to {shown(max(flat))} a pair"
+        console.print(Text(text, style="bold"))
+
+    def _numbers(self, console: Console) -> None:
+        names = [str(i) for i in range(len(self.rows))]
+        made = table("from \\ to", *names, right=names)
+        most = max((n for row in self.rows for n in row), default=0)
+        for i, row in enumerate(self.rows):
+            made.add_row(str(i), *(self._number(n, most) for n in row))
+        console.print(made)
+
+    def _number(self, n: int, most: int) -> Text:
+        if not n:
+            return Text("·", style=DIM)
+        shown = nbytes(n).replace(" ", "") if self.what == "bytes" else number(n)
+        return Text(shown, style=_colour(n, most))
+
+    def _heat(self, console: Console) -> None:
+        """Print two rows of pixels a line; several ranks share a pixel when there are more than columns."""
+        pixels = self._pixels(max(8, console.width - 8))
+        step = -(-len(self.rows) // len(pixels))
+        most = max((n for row in pixels for n in row), default=0)
+        for top in range(0, len(pixels), 2):
+            line = Text(f"{top * step:>6} ", style=DIM)
+            upper = pixels[top]
+            lower = pixels[top + 1] if top + 1 < len(pixels) else [0] * len(upper)
+            for a, b in zip(upper, lower, strict=True):
+                line.append("▀", style=f"{_colour(a, most)} on {_colour(b, most)}")
+            console.print(line, no_wrap=True)
+
+    def _pixels(self, width: int) -> list[list[int]]:
+        step = -(-len(self.rows) // width)
+        n = -(-len(self.rows) // step)
+        pixels = [[0] * n for _ in range(n)]
+        for i, row in enumerate(self.rows):
+            for j, amount in enumerate(row):
+                pixels[i // step][j // step] += amount
+        return pixels
+
+
+def _colour(n: int, most: int) -> str:
+    """Return the colour of an amount: bits of it over bits of the most."""
+    if not n:
+        return HEAT[0]
+    share = n.bit_length() / max(1, most.bit_length())
+    return HEAT[max(1, min(len(HEAT) - 1, round(share * (len(HEAT) - 1))))]

@@ -1,0 +1,91 @@
+"""`show --notation`: the dissertation's mnemonic for loops (§5.2.2), e.g. `E1(4,2) E2(1,1 0) E3(1,0 1) E4`.
+
+The subscript (m,i) of an event says that it is the head of a loop of m member events and i iterations,
+outermost loop first; every event is a loop of length 1 and iteration 1, which is not written. Where the
+iterations differ between ranks, each is followed by its ranks in brackets, as in Figure 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as AnySequence
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report import values
+from scalatrace.report.style import DIM, SITE, clean, op_text, ranks, table
+from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.nodes import Event, Node, events
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import Vec
+
+SHOWN = 16
+"""Iterations of one loop that are written out; longer vectors are written compressed."""
+
+
+def notation(trace: Trace) -> str:
+    """Return the mnemonic of the whole trace; events are numbered by call site as they come first."""
+    names = _names(trace)
+    return " ".join(
+        f"E{names[event.op, event.signature]}{''.join(subscripts)}"
+        for event, subscripts in _heads(trace.nodes, [])
+    )
+
+
+def _names(trace: Trace) -> dict[tuple[int, int], int]:
+    """Return a number for each operation at a call site."""
+    found: dict[tuple[int, int], int] = {}
+    for leaf in trace.leaves():
+        found.setdefault((leaf.op, leaf.signature), len(found) + 1)
+    return found
+
+
+def _heads(nodes: AnySequence[Node], above: list[str]) -> Iterator[tuple[Event, list[str]]]:
+    """Yield each event with the subscripts of the loops it heads, outermost first."""
+    for node in nodes:
+        if isinstance(node, Event):
+            yield node, above + _subscript(1, node.repeat)
+        else:
+            members = sum(1 for _ in events(node.nodes))
+            yield from _heads(node.nodes, above + _subscript(members, node.repeat))
+        above = []
+
+
+def _subscript(members: int, repeat: Elastic) -> list[str]:
+    if repeat == Vec(1):
+        return []
+    if isinstance(repeat, Groups):
+        return ["".join(f"({members},{_iterations(v)})[{ranks(group)}]" for group, v in repeat.groups)]
+    if isinstance(repeat, Columns):
+        return [f"({members},each {_iterations(repeat.vec)})[{ranks(repeat.ranks)}]"]
+    return [f"({members},{_iterations(repeat)})"]
+
+
+def _iterations(vec: Vec) -> str:
+    if vec.constant is not None or vec.length is None or vec.length > SHOWN:
+        return str(vec)
+    return " ".join(map(str, vec.first(vec.length)))
+
+
+class NotationReporter:
+    """Prints the mnemonic and which event is which."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def render(self, console: Console) -> None:
+        """Print it."""
+        console.print(Text(notation(self.trace)), soft_wrap=True)
+        legend = table("", "operation", "parameters", "call site")
+        first = {(leaf.op, leaf.signature): leaf for leaf in reversed(list(self.trace.leaves()))}
+        for (op, signature), number in _names(self.trace).items():
+            stack = self.trace.stack(signature)
+            shown = ", ".join(f"{name}={v}" for name, v in values.params(self.trace, first[op, signature]))
+            site = Text(clean(short_frame(stack[0])) if stack else "", style=SITE)
+            legend.add_row(f"E{number}", op_text(self.trace.ops[op].name), Text(shown, style=DIM), site)
+        console.print(legend)
+
+
+__all__ = ["NotationReporter", "notation"]

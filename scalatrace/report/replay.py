@@ -1,0 +1,62 @@
+"""`replay`: how long it took, how well it kept the time, and what was called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import DIM, duration, nbytes, number, op_text, percent, table
+
+
+class ReplayReporter:
+    """Shows the facts of a replay: the fields of its summary, `recorded_s`, and the result of a comparison.
+
+    `facts["unequal"]` is None when nothing was compared, else a list of rows
+    {op, calls_recorded, calls_replayed, bytes_recorded, bytes_replayed}.
+    """
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print the times, the calls per operation, and what differs."""
+        f = self.facts
+        console.print(Text(f"replayed on {f['nprocs']} ranks in {duration(f['wall_s'] * 1e9)}", style="bold"))
+        if f["recorded_s"] is not None:
+            ratio = percent(f["wall_s"], f["recorded_s"])
+            shown = duration(f["recorded_s"] * 1e9)
+            console.print(Text(f"recorded: {shown} per rank; the replay took {ratio} of it", style=DIM))
+        waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
+        line = f"computation waited out: {waited} per rank; own time that could not be hidden in it: {late}"
+        console.print(Text(line, style=DIM))
+        if f["left"]:
+            console.print(Text(f"{number(f['left'])} requests were never completed, as recorded", style=DIM))
+        self._calls(console)
+        self._comparison(console)
+
+    def _calls(self, console: Console) -> None:
+        numbers = ("calls", "sent", "MPI time", "mean")
+        rows = table("operation", *numbers, right=numbers)
+        for op, n in self.facts["calls"].items():
+            ns = self.facts["mpi_s"].get(op, 0.0) * 1e9
+            sent = nbytes(self.facts["sent"].get(op, 0))
+            rows.add_row(op_text(op), number(n), sent, duration(ns), duration(ns / n))
+        console.print(rows)
+
+    def _comparison(self, console: Console) -> None:
+        unequal = self.facts["unequal"]
+        if unequal is None:
+            return
+        if not unequal:
+            text = "verified: calls and bytes of every operation are those of the trace"
+            console.print(Text(text, style="bold green"))
+            return
+        numbers = ("calls recorded", "calls replayed", "bytes recorded", "bytes replayed")
+        rows = table("operation that differs", *numbers, right=numbers)
+        for row in unequal:
+            amounts = (row[name.replace(" ", "_")] for name in numbers)
+            rows.add_row(op_text(row["op"]), *map(number, amounts))
+        console.print(rows)

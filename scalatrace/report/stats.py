@@ -1,0 +1,196 @@
+"""`stats`: calls, bytes and time per operation, call site or rank, as mpiP reports them.
+
+Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.ops import received_bytes, sent_bytes
+from scalatrace.report.style import DIM, SITE, clean, duration, nbytes, number, op_text, percent, table
+from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.counting import executions_of
+from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.nodes import Event, PredStats
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.walk import calls
+
+COMM, COMPUTE = "comm_ns", "compute_ns"
+
+
+@dataclass
+class Row:
+    """Totals of what shares a key; times in nanoseconds, over all ranks.
+
+    Attributes:
+        sent, received: bytes handed to MPI, and room made for bytes.
+        comm_ns, compute_ns: time in the calls, and in the computation before them.
+        timed: calls whose time was measured; max_ns is the longest of them.
+    """
+
+    key: tuple[str, ...]
+    calls: int = 0
+    sent: int = 0
+    received: int = 0
+    comm_ns: float = 0.0
+    compute_ns: float = 0.0
+    timed: int = 0
+    max_ns: float = 0.0
+
+    def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
+        """Add an event node's histograms."""
+        for stats in event.stats:
+            if (h := _histogram(stats, comm)) is not None and comm is not None:
+                self.comm_ns += h.total * units[comm]
+                self.timed += h.count
+                self.max_ns = max(self.max_ns, h.max * units[comm])
+            if (h := _histogram(stats, compute)) is not None and compute is not None:
+                self.compute_ns += h.total * units[compute]
+
+    def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the row as plain data; `names` of the parts of the key."""
+        mean = self.comm_ns / self.timed if self.timed else 0.0
+        return {
+            **dict(zip(names, self.key, strict=True)),
+            "calls": self.calls,
+            "bytes_sent": self.sent,
+            "bytes_received": self.received,
+            "mpi_ns": round(self.comm_ns),
+            "mpi_ns_mean": round(mean),
+            "mpi_ns_max": round(self.max_ns),
+            "compute_ns": round(self.compute_ns),
+        }
+
+
+def _histogram(stats: PredStats, index: int | None) -> Histogram | None:
+    """Return a statistic's histogram; trailing ones that are missing are not stored."""
+    return stats.histograms[index] if index is not None and index < len(stats.histograms) else None
+
+
+Key = Callable[[Trace, Event], tuple[str, ...]]
+
+
+def _op(trace: Trace, event: Event) -> tuple[str, ...]:
+    return (trace.ops[event.op].name,)
+
+
+def _site(trace: Trace, event: Event) -> tuple[str, ...]:
+    stack = trace.stack(event.signature)
+    return trace.ops[event.op].name, stack[0] if stack else ""
+
+
+KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
+    "op": (("operation",), _op),
+    "site": (("operation", "call site"), _site),
+}
+
+
+def by_node(trace: Trace, by: str) -> list[Row]:
+    """Return the rows of a key of KEYS, the most expensive first."""
+    _, key = KEYS[by]
+    rows: dict[tuple[str, ...], Row] = {}
+    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
+    units = [stat.resolution for stat in trace.stats]
+    for leaf in trace.leaves():
+        row = rows.setdefault(key(trace, leaf), Row(key(trace, leaf)))
+        row.add_time(leaf, comm, compute, units)
+    for rank in trace.ranks:
+        for event, times in executions_of(trace, rank):
+            _count(rows[key(trace, event)], trace, event, rank, times)
+    return sorted(rows.values(), key=lambda row: (-row.comm_ns, -row.calls, row.key))
+
+
+def by_rank(trace: Trace) -> list[Row]:
+    """Return a row per rank; times are the mean rank's, times the rank's share of the load."""
+    whole = Row(("",))
+    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
+    for leaf in trace.leaves():
+        whole.add_time(leaf, comm, compute, [stat.resolution for stat in trace.stats])
+    rows = []
+    for rank in trace.ranks:
+        row = Row((str(rank),))
+        for event, times in executions_of(trace, rank):
+            _count(row, trace, event, rank, times)
+        row.comm_ns = whole.comm_ns / len(trace.ranks) * trace.load_factor(COMM, rank)
+        row.compute_ns = whole.compute_ns / len(trace.ranks) * trace.load_factor(COMPUTE, rank)
+        row.timed = row.calls if whole.timed else 0
+        rows.append(row)
+    return rows
+
+
+def _count(row: Row, trace: Trace, event: Event, rank: int, times: int) -> None:
+    row.calls += times
+    for call, n in _distinct(calls(trace, event, rank), times):
+        row.sent += n * sent_bytes(call.op, call)
+        row.received += n * received_bytes(call.op, call)
+
+
+def _distinct(stream: Iterator[Any], times: int) -> Iterator[tuple[Any, int]]:
+    """Yield the calls of a node with how many there are alike; a node of constants has just one."""
+    first = next(stream)
+    if first.place.constant:
+        yield first, times
+        return
+    yield first, 1
+    yield from ((call, 1) for call in islice(stream, times - 1))
+
+
+class StatsReporter:
+    """Prints one table: `by` is "op", "site" or "rank"."""
+
+    def __init__(self, trace: Trace, by: str = "op", limit: int | None = None) -> None:
+        self.by, self.limit = by, limit
+        self.names = ("rank",) if by == "rank" else KEYS[by][0]
+        self.rows = by_rank(trace) if by == "rank" else by_node(trace, by)
+        self.timed = COMM in trace.stat_index
+
+    def plain(self) -> dict[str, Any]:
+        """Return all rows as plain data."""
+        return {"by": self.by, "rows": [row.plain(self.names) for row in self.rows]}
+
+    def render(self, console: Console) -> None:
+        """Print the table and the line of totals."""
+        comm, compute = sum(r.comm_ns for r in self.rows), sum(r.compute_ns for r in self.rows)
+        numbers = ["calls", "sent", "received"]
+        if self.timed:
+            numbers += ["MPI time", "mean", "max", "of MPI", "of all", "compute before"]
+        if self.timed and self.by == "rank":
+            numbers.remove("max")
+        rows = table(*self.names, *numbers, right=numbers)
+        for row in self.rows[: self.limit]:
+            rows.add_row(*self._key(row), *self._numbers(row, comm, comm + compute))
+        console.print(rows)
+        if self.limit is not None and len(self.rows) > self.limit:
+            console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
+        self._totals(console, comm, compute)
+
+    def _key(self, row: Row) -> list[Text]:
+        if self.by == "rank":
+            return [Text(row.key[0])]
+        site = [Text(clean(short_frame(part)), style=SITE) for part in row.key[1:]]
+        return [op_text(row.key[0]), *site]
+
+    def _numbers(self, row: Row, comm: float, whole: float) -> list[str]:
+        shown = [number(row.calls), nbytes(row.sent), nbytes(row.received)]
+        if not self.timed:
+            return shown
+        mean = duration(row.comm_ns / row.timed) if row.timed else "-"
+        times = [duration(row.comm_ns), mean, duration(row.max_ns), percent(row.comm_ns, comm)]
+        if self.by == "rank":
+            del times[2]
+        return [*shown, *times, percent(row.comm_ns, whole), duration(row.compute_ns)]
+
+    def _totals(self, console: Console, comm: float, compute: float) -> None:
+        ncalls = sum(row.calls for row in self.rows)
+        text = f"{number(ncalls)} calls, {nbytes(sum(row.sent for row in self.rows))} sent"
+        if self.timed:
+            share = percent(comm, comm + compute)
+            text += f", {duration(comm)} in MPI, {duration(compute)} computing ({share} MPI)"
+        console.print(Text(text, style="bold"))

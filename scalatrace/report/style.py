@@ -1,0 +1,102 @@
+"""What all reports share: colours, the console, numbers as people read them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scalatrace.ops import Category, operation
+from scalatrace.trace.ranklist import RankList
+
+UNTERMINAL_WIDTH = 132
+"""Columns of a report that goes to a file or a pipe, where nobody says how wide it may be."""
+
+CATEGORY_STYLES = {
+    Category.SEND: "green",
+    Category.RECV: "cyan",
+    Category.SENDRECV: "bright_cyan",
+    Category.PROBE: "blue",
+    Category.PERSISTENT: "bright_green",
+    Category.START: "bright_green",
+    Category.COMPLETION: "yellow",
+    Category.COLLECTIVE: "magenta",
+    Category.NEIGHBOUR: "bright_magenta",
+    Category.COMMUNICATOR: "bright_blue",
+    Category.WINDOW: "red",
+    Category.ONE_SIDED: "bright_red",
+    Category.FILE: "bright_yellow",
+    Category.IO: "bright_yellow",
+}
+SITE, DIM, LOOP, TITLE = "italic bright_black", "bright_black", "bold", "bold"
+
+_BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+_RUNS_SHOWN = 4
+
+
+def console(stream: Any = None) -> Console:
+    """Return a console for the terminal, or for a wide plain file."""
+    out = sys.stdout if stream is None else stream
+    width = None if out.isatty() or "COLUMNS" in os.environ else UNTERMINAL_WIDTH
+    return Console(file=out, width=width, highlight=False, emoji=False, markup=False)
+
+
+def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:
+    """Return an empty table; the columns in `right` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
+    for name in columns:
+        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return made
+
+
+def clean(text: str) -> str:
+    """Return a name from a trace without characters that would do something to a terminal."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+
+
+def op_text(name: str) -> Text:
+    """Return an operation's name in its category's colour."""
+    return Text(clean(name), style=f"bold {CATEGORY_STYLES.get(operation(name).category, 'white')}")
+
+
+def nbytes(n: float) -> str:
+    """Return a number of bytes with a unit: 999 B, 1.23 MB (powers of 1000)."""
+    size, unit = float(n), 0
+    while abs(size) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{int(n)} B" if unit == 0 else f"{size:.3g} {_BYTE_UNITS[unit]}"
+
+
+def duration(ns: float) -> str:
+    """Return a time with a unit, from nanoseconds."""
+    for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(ns) >= factor * 0.9995:
+            return f"{ns / factor:,.4g} {unit}" if ns / factor < 1e4 else f"{ns / factor:,.0f} {unit}"
+    return f"{ns:.3g} ns"
+
+
+def number(n: float) -> str:
+    """Return a whole number with its thousands apart."""
+    return f"{n:,.0f}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Return a share of a whole; nothing of nothing is "-"."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def ranks(which: RankList) -> str:
+    """Return a set of ranks as runs where there are few (0-3, 8), else in the dissertation's notation."""
+    runs = which.runs
+    if len(runs) > _RUNS_SHOWN:
+        return str(which)
+    return (
+        ", ".join(str(start) if stop == start + 1 else f"{start}-{stop - 1}" for start, stop in runs)
+        or "none"
+    )

@@ -1,0 +1,84 @@
+"""`show`: the trace as a tree of loops and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as AnySequence
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+from scalatrace.report import values
+from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks
+from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.nodes import Event, Node, Sequence
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.trace import Trace
+
+LONGEST = 60
+"""Characters of one value; what is longer is cut unless everything is wanted."""
+
+
+class TreeReporter:
+    """Draws the nodes: `1000 × loop` with its events below, each with parameters, ranks and call site."""
+
+    def __init__(self, trace: Trace, full: bool = False, stacks: bool = False) -> None:
+        """`full`: cut no value; `stacks`: show all frames of a call site, not just the innermost."""
+        self.trace, self.full, self.stacks = trace, full, stacks
+
+    def render(self, console: Console) -> None:
+        """Print the tree."""
+        root = Tree(self._title(), guide_style=DIM)
+        self._add(root, self.trace.nodes, self.trace.ranks)
+        console.print(root)
+
+    def _title(self) -> Text:
+        trace = self.trace
+        program = clean(trace.meta.get("program", "trace"))
+        return Text.assemble(
+            (program, "bold"),
+            (f"  {trace.nprocs} ranks, {number(trace.nevents())} events, {trace.nnodes} nodes", DIM),
+        )
+
+    def _add(self, branch: Tree, nodes: AnySequence[Node], around: RankList) -> None:
+        for node in nodes:
+            taking_part = self.trace.participants(node)
+            if isinstance(node, Sequence):
+                self._add(branch.add(self._loop(node, taking_part, around)), node.nodes, taking_part)
+            else:
+                branch.add(self._event(node, taking_part, around))
+
+    def _loop(self, node: Sequence, taking_part: RankList, around: RankList) -> Text:
+        text = Text()
+        self._put_repeat(text, values.repeat(node.repeat) or "1")
+        text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
+        self._put_ranks(text, taking_part, around)
+        return text
+
+    def _event(self, event: Event, taking_part: RankList, around: RankList) -> Text:
+        text = Text()
+        if shown := values.repeat(event.repeat):
+            self._put_repeat(text, shown)
+        text.append_text(op_text(self.trace.ops[event.op].name))
+        for name, value in values.params(self.trace, event):
+            text.append(f"  {clean(name)}=", style=DIM).append(self._cut(value))
+        self._put_ranks(text, taking_part, around)
+        self._put_site(text, event)
+        return text
+
+    def _put_repeat(self, text: Text, repeat: str) -> None:
+        text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)
+
+    def _put_ranks(self, text: Text, taking_part: RankList, around: RankList) -> None:
+        """Say who takes part, where that is not everybody around."""
+        if taking_part != around:
+            text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
+
+    def _put_site(self, text: Text, event: Event) -> None:
+        stack = self.trace.stack(event.signature)
+        shown = stack if self.stacks else stack[:1]
+        if shown:
+            text.append("  " + " < ".join(clean(short_frame(frame)) for frame in shown), style=SITE)
+
+    def _cut(self, value: str) -> str:
+        return value if self.full or len(value) <= LONGEST else value[: LONGEST - 1] + "…"

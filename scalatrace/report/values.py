@@ -1,0 +1,104 @@
+"""Parameters and repeats in readable form: `dest=self+1`, `count=100`, `comm=world`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scalatrace.report.style import clean, ranks
+from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.nodes import Encoding, Event, Param, Peer
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
+
+ONE = Callable[[int], str]
+"""How one stored integer is written."""
+
+SHOWN = 8
+"""Value vectors up to this long are written out; longer ones in their compressed form."""
+
+PEERS = {
+    Encoding.ABSOLUTE: "{}",
+    Encoding.RELATIVE: "self{}",
+    Encoding.MODULO: "self{} mod size",
+    Encoding.XOR: "self^{}",
+}
+SIGNED = (Encoding.RELATIVE, Encoding.MODULO)
+
+
+def repeat(value: Elastic) -> str:
+    """Return a repeat without its ×; one that is just 1 is empty."""
+    return "" if value == Vec(1) else elastic(value, _plain)
+
+
+def elastic(value: Elastic, one: ONE) -> str:
+    """Return an elastic value, its integers written by `one`."""
+    if isinstance(value, Vec):
+        return vec(value, one)
+    if isinstance(value, Columns):
+        return f"{{{ranks(value.ranks)}: each {vec(value.vec, one)}}}"
+    assert isinstance(value, Groups)
+    return "{" + "; ".join(f"{ranks(group)}: {vec(values, one)}" for group, values in value.groups) + "}"
+
+
+def vec(value: Vec, one: ONE) -> str:
+    """Return a value vector: the one value, the few values, or the compressed form."""
+    if value.constant is not None:
+        return one(value.constant)
+    length = value.length
+    if length is not None and length <= SHOWN:
+        return "[" + " ".join(map(one, value.first(length))) + "]"
+    return str(value)
+
+
+def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
+    """Return name and readable value of each parameter of an event node."""
+    op = trace.ops[event.op]
+    return [
+        (name, param(trace, kind, value)) for (name, kind), value in zip(op.params, event.params, strict=True)
+    ]
+
+
+def param(trace: Trace, kind: Kind, value: Param) -> str:
+    """Return one parameter in readable form."""
+    if isinstance(value, Peer):
+        return elastic(value.value, lambda peer: peer_text(value.encoding, peer))
+    return elastic(value, lambda stored: resolved(trace, kind, stored))
+
+
+def peer_text(encoding: Encoding, value: int) -> str:
+    """Return a stored peer: 3, self+1, self-1 mod size, self^4, PROC_NULL."""
+    if value < SPECIAL_MAX:
+        return _plain(value)
+    return PEERS[encoding].format(f"{value:+d}" if encoding in SIGNED else value)
+
+
+def resolved(trace: Trace, kind: Kind, value: int) -> str:
+    """Return what a stored integer of a kind stands for."""
+    if kind is Kind.INT or kind is Kind.PEER or value < SPECIAL_MAX:
+        return _plain(value)
+    if kind is Kind.COMM:
+        return comm_name(trace, value)
+    if kind is Kind.TYPE:
+        return clean(trace.datatype(value).description)
+    if kind is Kind.STRING:
+        return clean(trace.string(value))
+    return array(trace.array(value))
+
+
+def comm_name(trace: Trace, family: int) -> str:
+    """Return a communicator family's kind, with its number where there may be several of them."""
+    if not 0 <= family < len(trace.comms):
+        return f"#{family}"
+    kind = clean(trace.comms[family].kind)
+    return kind if family < 3 else f"{kind}#{family}"
+
+
+def array(values: tuple[int, ...]) -> str:
+    """Return an array, of long ones the beginning."""
+    shown = " ".join(map(_plain, values[:SHOWN]))
+    return f"[{shown}]" if len(values) <= SHOWN else f"[{shown} … {len(values)} values]"
+
+
+def _plain(value: int) -> str:
+    return special_name(value) or str(value)
