@@ -128,7 +128,8 @@ ST_API void st_free(void *bytes);
 
 /* Write the trace to `path` (aside, then renamed). compress: 1 = deflate when zlib can be loaded and it helps. */
 ST_API int st_core_write(st_core *core, const char *path, int compress);
-/* Write st_core_pack's bytes as a part file, and make a core from one (NULL: see `error`, a buffer of nerror bytes). */
+/* Write the core as a part file, finished or not: open loops stay open and the core goes on as before.
+ * And make a core from one (NULL: see `error`, a buffer of nerror bytes). */
 ST_API int st_core_write_part(st_core *core, const char *path);
 ST_API st_core *st_core_read_part(const char *path, char *error, size_t nerror);
 

@@ -220,7 +220,7 @@ int st_core_write(st_core *core, const char *path, int compress) {
 
 int st_core_write_part(st_core *core, const char *path) {
     return guarded(core, [&] {
-        const std::string error = write_container(path, pack_core(*core), true, false);
+        const std::string error = write_container(path, pack_core(*core->snapshot()), true, false);
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }

@@ -76,13 +76,14 @@ void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
     if (flatlog) flatlog->event(*this, e);
     const uint64_t key = event_key(op.hash, e.signature);
-    double samples[ST_MAX_STATS];
-    for (size_t i = 0; i < ST_MAX_STATS; ++i) samples[i] = i < stats.size() ? e.stats[i] : NAN;
+    Sample sample;
+    sample.pred = last_key;
+    for (size_t i = 0; i < ST_MAX_STATS; ++i) sample.values[i] = i < stats.size() ? e.stats[i] : NAN;
     if (Node *run = queue.running(key)) {
         fill_slots(run->slots, op, e);
         ++run->count;
         ++run->runs;
-        add_samples(run, last_key, samples);
+        add_sample(run, sample);
     } else {
         Node *n = pool.make();
         n->shape = n->first = n->last = key;
@@ -91,9 +92,7 @@ void st_core::append(const st_event &e) {
         n->count = n->runs = 1;
         n->slots.resize(op.nslots);
         fill_slots(n->slots, op, e);
-        n->pred = last_key;
-        n->sampled = true;
-        std::copy(samples, samples + ST_MAX_STATS, n->samples);
+        n->samples.push_back(sample);
         queue.append(n);
     }
     last_key = key;
@@ -102,7 +101,7 @@ void st_core::append(const st_event &e) {
 
 static void own(Node *n, const RankSet &ranks, std::vector<double> &totals) {
     n->ranks = ranks;
-    unfold_sample(n);
+    sort_samples(n);
     for (const PredStats &s : n->stats)
         for (size_t i = 0; i < totals.size(); ++i)
             if (s.hist[i]) totals[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
@@ -111,7 +110,10 @@ static void own(Node *n, const RankSet &ranks, std::vector<double> &totals) {
 
 void st_core::finish() {
     queue.finish();
-    Body tail = queue.take();
+    own_tail(queue.take());
+}
+
+void st_core::own_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
     std::vector<double> &totals = load[rank];
@@ -119,7 +121,21 @@ void st_core::finish() {
     for (Node *n : tail) own(n, self, totals);
     roots.insert(roots.end(), tail.begin(), tail.end());
     ranks.unite(self);
-    finished = true;
+}
+
+std::unique_ptr<st_core> st_core::snapshot() {
+    std::unique_ptr<st_core> copy(new st_core(rank, nprocs));
+    copy->ops = ops;
+    copy->stats = stats;
+    copy->tables = tables;
+    copy->meta = meta;
+    copy->counts = counts;
+    copy->nevents = nevents;
+    copy->ranks = ranks;
+    copy->load = load;
+    for (const Node *n : roots) copy->roots.push_back(copy->pool.clone(n));
+    copy->own_tail(queue.copy(copy->pool));
+    return copy;
 }
 
 void st_core::merge(st_core &&other) {

@@ -26,7 +26,6 @@ struct st_core {
     std::string error;
 
     // after finish()
-    bool finished = false;
     st::Body roots;
     st::RankSet ranks;
     std::map<int32_t, std::vector<double>> load; // rank -> total of each stat
@@ -38,7 +37,12 @@ struct st_core {
     int find_op(const std::string &name) const;
     void append(const st_event &event);
     void finish();
+    /* A finished core with the same past; this one goes on as if nothing had been asked. */
+    std::unique_ptr<st_core> snapshot();
     void merge(st_core &&other);
+
+  private:
+    void own_tail(st::Body tail);
 };
 
 namespace st {

@@ -18,12 +18,13 @@ Node *NodePool::make() {
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
     n->stats.clear();
+    n->samples.clear();
     for (Elastic &e : n->slots) e.reset();
     n->repeat.reset();
     n->ranks = RankSet();
     n->count = n->runs = 0;
     n->nleaves = 1;
-    n->skipped = n->multiple = n->sampled = false;
+    n->skipped = n->multiple = false;
     free_.push_back(n);
 }
 
@@ -44,6 +45,14 @@ Node *NodePool::clone_shape(const Node *n) {
     c->signature = n->signature;
     c->slots.resize(n->slots.size());
     for (const Node *kid : n->kids) c->kids.push_back(clone_shape(kid));
+    return c;
+}
+
+Node *NodePool::clone(const Node *n) {
+    Node *c = make();
+    *c = *n;
+    c->kids.clear();
+    for (const Node *kid : n->kids) c->kids.push_back(clone(kid));
     return c;
 }
 
@@ -75,28 +84,33 @@ static PredStats &stats_after(Node *n, uint64_t pred) {
     return n->stats.back();
 }
 
-void add_samples(Node *into, uint64_t pred, const double *samples) {
-    unfold_sample(into);
-    PredStats &s = stats_after(into, pred);
+static void put_sample(Node *into, const Sample &sample) {
+    PredStats &s = stats_after(into, sample.pred);
     for (int i = 0; i < ST_MAX_STATS; ++i) {
-        if (std::isnan(samples[i])) continue;
+        if (std::isnan(sample.values[i])) continue;
         if (!s.hist[i]) s.hist[i].reset(new Histogram);
-        s.hist[i]->add(samples[i]);
+        s.hist[i]->add(sample.values[i]);
     }
 }
 
-void unfold_sample(Node *n) {
-    if (!n->sampled) return;
-    n->sampled = false;
-    add_samples(n, n->pred, n->samples);
+void sort_samples(Node *n) {
+    for (const Sample &s : n->samples) put_sample(n, s);
+    n->samples.clear();
+}
+
+void add_sample(Node *into, const Sample &sample) {
+    if (into->stats.empty() && into->samples.size() < Node::kFewSamples) {
+        into->samples.push_back(sample);
+        return;
+    }
+    sort_samples(into);
+    put_sample(into, sample);
 }
 
 void merge_stats(Node *into, Node *from) {
-    if (from->sampled) {
-        add_samples(into, from->pred, from->samples);
-        return;
-    }
-    unfold_sample(into);
+    for (const Sample &s : from->samples) add_sample(into, s);
+    if (from->stats.empty()) return;
+    sort_samples(into);
     for (PredStats &theirs : from->stats) {
         PredStats &mine = stats_after(into, theirs.pred);
         for (int i = 0; i < ST_MAX_STATS; ++i) {
@@ -124,7 +138,8 @@ void append_event(Node *into, Node *from) {
 
 size_t tree_bytes(const Node *n) {
     size_t bytes = sizeof(Node) + n->repeat.nbytes() + n->kids.capacity() * sizeof(Node *) +
-                   n->slots.capacity() * sizeof(Elastic) + n->stats.capacity() * sizeof(PredStats);
+                   n->slots.capacity() * sizeof(Elastic) + n->samples.capacity() * sizeof(Sample) +
+                   n->stats.capacity() * sizeof(PredStats);
     for (const Elastic &e : n->slots) bytes += e.nbytes();
     for (const PredStats &s : n->stats)
         for (const auto &h : s.hist)

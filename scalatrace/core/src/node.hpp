@@ -43,6 +43,13 @@ struct PredStats {
     }
     PredStats(PredStats &&) noexcept = default;
     PredStats &operator=(PredStats &&) noexcept = default;
+    PredStats &operator=(const PredStats &o) { return *this = PredStats(o); }
+};
+
+/* One execution's samples; the first few of a node are kept as they are. */
+struct Sample {
+    uint64_t pred;
+    double values[ST_MAX_STATS]; // NaN: none
 };
 
 struct Node {
@@ -62,11 +69,10 @@ struct Node {
     uint32_t op = 0;
     uint64_t signature = 0;
     std::vector<Elastic> slots;     // value vectors by parameter
-    std::vector<PredStats> stats;   // from the second execution on
-    uint64_t pred = 0;              // of the only execution so far ...
-    double samples[ST_MAX_STATS];   // ... and its samples
-    bool sampled = false;           // pred and samples are in use, stats are not
+    std::vector<Sample> samples;    // up to kFewSamples executions, then ...
+    std::vector<PredStats> stats;   // ... histograms
 
+    static constexpr size_t kFewSamples = 12;
     bool leaf() const { return kids.empty(); }
 };
 
@@ -93,6 +99,7 @@ class NodePool {
     void release(Node *node);         // with everything below
     void release_shell(Node *node);   // without its children
     Node *clone_shape(const Node *node); // same structure, no values
+    Node *clone(const Node *node);       // everything
 
   private:
     std::vector<Node *> free_;
@@ -102,10 +109,9 @@ class NodePool {
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
 void update_shape(Node *sequence);
 
-/* One execution's samples after `pred`; NaN is no sample. */
-void add_samples(Node *into, uint64_t pred, const double *samples);
-/* Put the samples kept from a single execution into histograms. */
-void unfold_sample(Node *node);
+void add_sample(Node *into, const Sample &sample);
+/* Put the samples kept so far into histograms. */
+void sort_samples(Node *node);
 /* Add the samples of `from` to `into`. */
 void merge_stats(Node *into, Node *from);
 /* Both events ran on the same rank, `from` after `into`: values are appended, stats merged. Not the repeat. */

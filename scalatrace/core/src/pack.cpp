@@ -158,7 +158,6 @@ class Loader {
         pool_ = &c->pool;
         for (size_t n = in_.array(); n; --n) c->roots.push_back(node(0));
         if (!in_.at_end()) in_.fail("bytes are left over");
-        c->finished = true;
         return c;
     }
 

@@ -74,6 +74,15 @@ void Queue::finish() {
 
 Body Queue::take() { return pop_from(0); }
 
+Body Queue::copy(NodePool &pool) const {
+    Body out;
+    for (const Entry &e : queue_) out.push_back(pool.clone(e.node));
+    for (size_t f = 0; f < frames_.size(); ++f)
+        for (const Node *p : frames_[f].pending)
+            if (p->count) out.push_back(pool.clone(p)); // 0: an inner loop that has not got through once
+    return out;
+}
+
 size_t Queue::nbytes() const {
     size_t n = queue_.capacity() * sizeof(Entry);
     for (const Entry &e : queue_) n += tree_bytes(e.node);

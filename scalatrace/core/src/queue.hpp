@@ -25,6 +25,7 @@ class Queue {
     void append(Node *event); // takes it over
     void finish();            // close all loops
     Body take();              // the nodes, after finish(); the queue is empty then
+    Body copy(NodePool &pool) const; // the nodes as they stand, unfinished iterations laid out; the queue goes on
     size_t nbytes() const;
 
     /* When the event only goes on a run of the same event, where to append it; else null. Saves making a node. */

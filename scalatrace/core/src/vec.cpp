@@ -93,6 +93,7 @@ struct Vec::Detail {
     };
 
     std::vector<Term> terms;
+    std::vector<uint32_t> tags; // of the terms: equal terms have equal tags
     bool predicting = false;
     uint64_t matched = 0;
     std::vector<Level> cursor;
@@ -101,7 +102,7 @@ struct Vec::Detail {
 
     Detail() = default;
     Detail(const Detail &other)
-        : terms(other.terms), predicting(other.predicting), lag_table(other.lag_table), last_lag(other.last_lag),
+        : terms(other.terms), tags(other.tags), predicting(other.predicting), lag_table(other.lag_table), last_lag(other.last_lag),
           lag_run(other.lag_run) {
         if (predicting) {
             start_cursor();
@@ -160,6 +161,7 @@ struct Vec::Detail {
             return;
         }
         terms.emplace_back(value);
+        tags.push_back(static_cast<uint32_t>(term_tag(terms.back())));
         fold();
     }
 
@@ -172,6 +174,7 @@ struct Vec::Detail {
         for (size_t i = 0; left && i < r.block.size(); ++i) collect(r.block[i], base, left, prefix);
         predicting = false;
         matched = 0;
+        tags.back() = static_cast<uint32_t>(term_tag(terms.back())); // its count is settled now
         fold();
         for (auto [v, times] : prefix)
             for (uint64_t i = 0; i < times; ++i) append(v);
@@ -189,20 +192,25 @@ struct Vec::Detail {
             for (const Term &inner : t.rep->block) collect(inner, base, left, out);
     }
 
-    /* Replace two equal blocks at the end by a repetition, if there are such. */
+    /* Replace equal blocks at the end by a repetition, if there are such. */
     void fold() {
         const size_t n = terms.size();
         for (size_t k = 1; k <= kMaxShortPeriod && 2 * k <= n; ++k) {
-            int64_t diff = 0;
-            if (!blocks_match(n, k, diff)) continue;
-            if (diff != 0 && !(k == 1 && terms[n - 1].rep)) {
-                // two short blocks often differ by something: a progression takes three
-                int64_t before = 0;
-                if (k > kMaxStridedPeriod || n < 3 * k || !blocks_match(n - k, k, before) || before != diff) continue;
-                make_rep(n - 3 * k, k, 3, diff);
+            int64_t diff = 0, before = 0;
+            if (tags[n - 1] == tags[n - 1 - k]) {
+                if (!blocks_match(n, k, diff) || diff != 0) continue;
+                make_rep(n - 2 * k, k, 2, 0);
                 return;
             }
-            make_rep(n - 2 * k, k, 2, diff);
+            if (k > kMaxStridedPeriod) continue;
+            if (k == 1 && terms[n - 1].rep) {
+                if (!blocks_match(n, 1, diff)) continue;
+                make_rep(n - 2, 1, 2, diff);
+                return;
+            }
+            // two short blocks often differ by something: a progression takes three
+            if (n < 3 * k || !blocks_match(n, k, diff) || !blocks_match(n - k, k, before) || before != diff) continue;
+            make_rep(n - 3 * k, k, 3, diff);
             return;
         }
         fold_long();
@@ -213,7 +221,6 @@ struct Vec::Detail {
         bool known = false;
         for (size_t i = 1; i <= k; ++i) {
             if (!same_term(terms[n - i - k], terms[n - i], diff, known)) return false;
-            if (k > kMaxStridedPeriod && known && diff != 0) return false;
         }
         return true;
     }
@@ -223,7 +230,7 @@ struct Vec::Detail {
         const size_t n = terms.size();
         if (n < kGram) return;
         uint64_t h = 0;
-        for (size_t i = n - kGram; i < n; ++i) h = mix(h * 3 + term_tag(terms[i]));
+        for (size_t i = n - kGram; i < n; ++i) h = mix(h * 3 + tags[i]);
         if (lag_table.size() < 2 * n) grow_lag_table(n);
         uint32_t &slot = lag_table[h & (lag_table.size() - 1)];
         const size_t seen = slot;
@@ -243,7 +250,7 @@ struct Vec::Detail {
         std::vector<uint32_t> bigger(size, 0);
         for (size_t end = kGram; end < n; ++end) {
             uint64_t h = 0;
-            for (size_t i = end - kGram; i < end; ++i) h = mix(h * 3 + term_tag(terms[i]));
+            for (size_t i = end - kGram; i < end; ++i) h = mix(h * 3 + tags[i]);
             bigger[h & (size - 1)] = static_cast<uint32_t>(end);
         }
         lag_table.swap(bigger);
@@ -257,75 +264,103 @@ struct Vec::Detail {
             std::move(rep.rep->block.begin(), rep.rep->block.end(), terms.begin() + static_cast<ptrdiff_t>(from));
             return;
         }
-        terms.resize(from);
+        terms.erase(terms.begin() + static_cast<ptrdiff_t>(from), terms.end());
+        tags.resize(from);
         terms.push_back(std::move(rep));
+        tags.push_back(0); // not compared while its count grows
         start_cursor();
     }
 };
 
-Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), detail_(o.detail_ ? new Detail(*o.detail_) : nullptr) {}
+Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), is_few_(o.is_few_) {
+    if (o.is_few_) {
+        few_ = new int64_t[kFew];
+        std::copy(o.few_, o.few_ + n_, few_);
+    } else if (o.detail_) {
+        detail_ = new Detail(*o.detail_);
+    }
+}
 Vec &Vec::operator=(const Vec &o) {
     if (this != &o) *this = Vec(o);
     return *this;
 }
 
-void Vec::drop() {
+void Vec::drop_detail() {
     delete detail_;
     detail_ = nullptr;
 }
 
-void Vec::clear() {
-    n_ = 0;
-    drop();
+void Vec::drop() {
+    delete detail_;
+    delete[] few_;
 }
 
 void Vec::append_slow(int64_t value) {
-    if (!detail_) { // the first value that differs: the constant becomes a term
-        detail_ = new Detail;
-        if (n_ == 1) {
-            detail_->terms.emplace_back(first_);
-        } else {
-            std::vector<Term> block;
-            block.emplace_back(first_);
-            detail_->terms.emplace_back(n_, 0, std::move(block));
-            detail_->start_cursor();
+    if (constant() && n_ < kFew) { // the first value that differs
+        if (!few_) few_ = new int64_t[kFew];
+        std::fill(few_, few_ + n_, first_);
+        is_few_ = true;
+    }
+    if (is_few_) {
+        if (n_ < kFew) {
+            few_[n_++] = value;
+            return;
         }
+        compress();
+    }
+    if (!detail_) { // a long constant becomes a term
+        detail_ = new Detail;
+        std::vector<Term> block;
+        block.emplace_back(first_);
+        detail_->terms.emplace_back(n_, 0, std::move(block));
+        detail_->tags.push_back(0);
+        detail_->start_cursor();
     }
     detail_->append(value);
     ++n_;
 }
 
+void Vec::compress() const {
+    detail_ = new Detail;
+    for (uint64_t i = 0; i < n_; ++i) detail_->append(few_[i]);
+    is_few_ = false;
+}
+
 void Vec::append_run(int64_t value, uint64_t times) {
-    if (!detail_ && times && (n_ == 0 || value == first_)) {
+    if (constant() && times && (n_ == 0 || value == first_)) {
         first_ = value;
         n_ += times;
         return;
     }
     for (; times; --times) {
         append(value);
-        Detail &d = *detail_;
-        if (!d.predicting || d.cursor.size() != 1) continue;
-        Rep &r = *d.cursor[0].rep;
+        if (!detail_ || !detail_->predicting || detail_->cursor.size() != 1) continue;
+        Rep &r = *detail_->cursor[0].rep;
         if (r.stride == 0 && r.block.size() == 1 && r.block[0].value == value) { // in a run already: the rest at once
             n_ += times - 1;
             r.count += times - 1;
-            d.cursor[0].iteration = r.count;
+            detail_->cursor[0].iteration = r.count;
             return;
         }
     }
 }
 
 void Vec::concat(const Vec &other) {
-    if (other.constant()) {
+    if (other.constant())
         append_run(other.first_, other.n_);
-        return;
-    }
-    other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
+    else if (other.is_few_)
+        for (uint64_t i = 0; i < other.n_; ++i) append(other.few_[i]);
+    else
+        other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
 }
 
 void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
-    if (!detail_) {
+    if (constant()) {
         if (n_) f(first_, n_);
+        return;
+    }
+    if (is_few_) {
+        for (uint64_t i = 0; i < n_; ++i) f(few_[i], 1);
         return;
     }
     for (const Term &t : detail_->terms) expand(t, 0, f);
@@ -341,7 +376,7 @@ void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
 
 int64_t Vec::last() const {
     int64_t value = first_;
-    if (detail_) runs([&](int64_t v, uint64_t) { value = v; });
+    if (!constant()) runs([&](int64_t v, uint64_t) { value = v; });
     return value;
 }
 
@@ -368,6 +403,7 @@ Vec Vec::prefix(uint64_t n) const {
     runs([&](int64_t v, uint64_t times) { out.append_run(v, std::min(times, n - out.size())); });
     if (out.size() == n || !open()) return out;
     Vec longer = *this;
+    longer.terms();
     while (longer.size() < n) longer.append(longer.detail_->expected());
     return longer;
 }
@@ -380,16 +416,15 @@ static size_t term_bytes(const std::vector<Term> &terms) {
 }
 
 size_t Vec::nbytes() const {
-    if (!detail_) return 0;
-    return sizeof(Detail) + term_bytes(detail_->terms) + detail_->lag_table.capacity() * 4;
+    const size_t few = few_ ? kFew * sizeof *few_ : 0;
+    if (!detail_) return few;
+    return few + sizeof(Detail) + term_bytes(detail_->terms) + (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
 }
 
 bool Vec::same_values(const Vec &other) const {
     if (constant() || other.constant()) return constant() && other.constant() && first_ == other.first_;
-    bool open_a = false, open_b = false;
-    const std::vector<Term> &a = detail_->terms, &b = other.detail_->terms;
-    open_a = detail_->predicting;
-    open_b = other.detail_->predicting;
+    const std::vector<Term> &a = terms(), &b = other.terms();
+    const bool open_a = open(), open_b = other.open();
     if (a.size() != b.size() || open_a != open_b) return false;
     for (size_t i = 0; i < a.size(); ++i) {
         int64_t diff = 0;
@@ -406,15 +441,25 @@ bool Vec::same_values(const Vec &other) const {
     return true;
 }
 
-const std::vector<Term> &Vec::terms() const { return detail_->terms; }
-bool Vec::open() const { return !detail_ || detail_->predicting; }
-uint64_t Vec::matched() const { return detail_ ? detail_->matched : 0; }
+const std::vector<Term> &Vec::terms() const {
+    if (is_few_) compress();
+    return detail_->terms;
+}
+bool Vec::open() const {
+    if (is_few_) compress();
+    return !detail_ || detail_->predicting;
+}
+uint64_t Vec::matched() const {
+    if (is_few_) compress();
+    return detail_ ? detail_->matched : 0;
+}
 
 Vec Vec::restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched) {
     Vec v;
     v.n_ = n;
     v.detail_ = new Detail;
     v.detail_->terms = std::move(terms);
+    for (const Term &t : v.detail_->terms) v.detail_->tags.push_back(static_cast<uint32_t>(term_tag(t)));
     if (open) {
         v.detail_->start_cursor();
         while (matched--) v.detail_->advance();

@@ -48,19 +48,17 @@ class Vec {
     Vec(int64_t value, uint64_t n) : n_(n), first_(value) {}
     Vec(const Vec &other);
     Vec &operator=(const Vec &other);
-    Vec(Vec &&other) noexcept : n_(other.n_), first_(other.first_), detail_(other.detail_) { other.detail_ = nullptr; }
+    Vec(Vec &&other) noexcept { swap(other); }
     Vec &operator=(Vec &&other) noexcept {
-        std::swap(n_, other.n_);
-        std::swap(first_, other.first_);
-        std::swap(detail_, other.detail_);
+        swap(other);
         return *this;
     }
     ~Vec() {
-        if (detail_) drop();
+        if (detail_ || few_) drop();
     }
 
     void append(int64_t value) {
-        if (!detail_) {
+        if (constant()) {
             if (n_ == 0) first_ = value;
             if (value == first_) {
                 ++n_;
@@ -71,14 +69,18 @@ class Vec {
     }
     void append_run(int64_t value, uint64_t times);
     void concat(const Vec &other);
-    void clear();
+    void clear() { // keeps the room for a few values: instances of inner loops are cleared over and over
+        n_ = 0;
+        is_few_ = false;
+        if (detail_) drop_detail();
+    }
 
     uint64_t size() const { return n_; }
-    bool constant() const { return !detail_; }
+    bool constant() const { return !detail_ && !is_few_; }
     int64_t first() const { return first_; }
     int64_t last() const;
     bool contains(int64_t value) const;
-    void bump_last(int64_t by); // rare: rebuilds the encoding
+    void bump_last(int64_t by);   // rare: rebuilds the encoding
     Vec prefix(uint64_t n) const; // the first n values; an open vector goes on as long as needed
     size_t nbytes() const;
 
@@ -96,12 +98,25 @@ class Vec {
 
   private:
     struct Detail;
+    static constexpr uint64_t kFew = 16;
+
     uint64_t n_ = 0;
     int64_t first_ = 0;
-    Detail *detail_ = nullptr; // owned; null while all values are first_
+    mutable Detail *detail_ = nullptr; // owned; the compressed values, once there are more than a few
+    int64_t *few_ = nullptr;           // owned; up to kFew values as they came, while is_few_
+    mutable bool is_few_ = false;
 
     void append_slow(int64_t value);
+    void compress() const; // from few values to terms: what the values alone decide can wait until somebody asks
     void drop();
+    void drop_detail();
+    void swap(Vec &other) noexcept {
+        std::swap(n_, other.n_);
+        std::swap(first_, other.first_);
+        std::swap(detail_, other.detail_);
+        std::swap(few_, other.few_);
+        std::swap(is_few_, other.is_few_);
+    }
 };
 
 } // namespace st
