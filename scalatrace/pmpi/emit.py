@@ -318,7 +318,11 @@ def _f_converted(procedure: Procedure, p: Parameter) -> str:
 
 
 def fortran_entries(procedure: Procedure) -> str:
-    """`mpi_x_` and `mpi_x_f08_`: the original with the very same pointers, then the recorder."""
+    """`mpi_x_` and `mpi_x_f08_`: the original with the very same pointers, then the recorder.
+
+    Open MPI's bindings call PMPI_X: both are wrapped. MPICH's `mpi_x_` call MPI_X and so do its f08 ones with choice
+    buffers (whose arguments are descriptors); its f08 ones without call PMPI_X.
+    """
     strings = [p for p in procedure.parameters if p.kind.startswith("STRING")]
     declared = [f"{_f_type(p)}{p.name}" for p in procedure.parameters] + ["MPI_Fint *ierror"]
     declared += [f"size_t length_{p.name}" for p in strings]
@@ -333,17 +337,25 @@ def fortran_entries(procedure: Procedure) -> str:
         *_f_body(procedure, args, strings),
         "}",
     ]
-    lower = procedure.name.lower()
-    for symbol in (f"mpi_{lower}_", f"mpi_{lower}_f08_"):
-        lines += [
-            f"ST_EXPORT void {symbol}({', '.join(declared)})",
-            "{",
-            f"    static f_type_{procedure.name} *next;",
-            f'    if (!next) next = (f_type_{procedure.name} *)st_fortran_next("{symbol}");',
-            f"    f_{procedure.name}(next, __builtin_return_address(0), __builtin_frame_address(0), {args});",
-            "}",
-        ]
-    return "\n".join([*lines, ""])
+    plain, f08 = (_f_entry(procedure, f"mpi_{procedure.name.lower()}{end}", declared, args) for end in ("_", "_f08_"))
+    if _has_buffer(procedure):
+        return "\n".join(["#ifdef OPEN_MPI", *lines, *plain, *f08, "#endif", ""])
+    return "\n".join([*lines, "#ifdef OPEN_MPI", *plain, "#endif", *f08, ""])
+
+
+def _has_buffer(procedure: Procedure) -> bool:
+    return any(p.kind in _BUFFERS and not p.is_out for p in procedure.parameters) or procedure.has("buf")
+
+
+def _f_entry(procedure: Procedure, symbol: str, declared: list[str], args: str) -> list[str]:
+    return [
+        f"ST_EXPORT void {symbol}({', '.join(declared)})",
+        "{",
+        f"    static f_type_{procedure.name} *next;",
+        f'    if (!next) next = (f_type_{procedure.name} *)st_fortran_next("{symbol}");',
+        f"    f_{procedure.name}(next, __builtin_return_address(0), __builtin_frame_address(0), {args});",
+        "}",
+    ]
 
 
 def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[str]:

@@ -1,6 +1,5 @@
 /* fortran.c - the Fortran symbols behind our wrappers, and the addresses that are constants in Fortran. */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +7,23 @@
 
 #include "shim.h"
 
-#define MANGLINGS 4
-#define CONSTANTS 5
+#define SYMBOLS 5
+
+/* What the constants are called: Open MPI's, in four manglings, and those of MPICH's mpi_f08. */
+static const char *const symbols[][SYMBOLS] = {
+    [ST_F_IN_PLACE] = {"mpi_fortran_in_place_", "mpi_fortran_in_place__", "mpi_fortran_in_place",
+                       "MPI_FORTRAN_IN_PLACE", "MPIR_F08_MPI_IN_PLACE"},
+    [ST_F_STATUS_IGNORE] = {"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore__", "mpi_fortran_status_ignore",
+                            "MPI_FORTRAN_STATUS_IGNORE", "MPIR_F08_MPI_STATUS_IGNORE_OBJ"},
+    [ST_F_STATUSES_IGNORE] = {"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore__",
+                              "mpi_fortran_statuses_ignore", "MPI_FORTRAN_STATUSES_IGNORE",
+                              "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"},
+    [ST_F_UNWEIGHTED] = {"mpi_fortran_unweighted_", "mpi_fortran_unweighted__", "mpi_fortran_unweighted",
+                         "MPI_FORTRAN_UNWEIGHTED", "__mpi_f08_link_constants_MOD_mpi_unweighted"},
+    [ST_F_WEIGHTS_EMPTY] = {"mpi_fortran_weights_empty_", "mpi_fortran_weights_empty__", "mpi_fortran_weights_empty",
+                            "MPI_FORTRAN_WEIGHTS_EMPTY", "__mpi_f08_link_constants_MOD_mpi_weights_empty"},
+};
+#define CONSTANTS (sizeof symbols / sizeof *symbols)
 
 /* The symbol that the program would have got without us. It exists: a wrapper runs only where the program links it. */
 void *st_fortran_next(const char *symbol)
@@ -22,30 +36,16 @@ void *st_fortran_next(const char *symbol)
     return next;
 }
 
-static void mangle(char *to, const char *name, int way)
-{
-    static const char *const endings[MANGLINGS] = {"_", "__", "", ""};
-    strcat(strcpy(to, name), endings[way]);
-    if (way == MANGLINGS - 1)
-        for (char *c = to; *c; c++) *c = (char)toupper((unsigned char)*c);
-}
-
 bool st_fortran_is(const void *address, enum st_fortran_constant constant)
 {
-    static const char *const names[CONSTANTS] = {"mpi_fortran_in_place", "mpi_fortran_status_ignore",
-                                                 "mpi_fortran_statuses_ignore", "mpi_fortran_unweighted",
-                                                 "mpi_fortran_weights_empty"};
-    static const void *addresses[CONSTANTS][MANGLINGS];
+    static const void *addresses[CONSTANTS][SYMBOLS];
     static bool known[CONSTANTS];
     if (!address) return false;
-    for (int way = 0; way < MANGLINGS && !known[constant]; way++) {
-        char symbol[64];
-        mangle(symbol, names[constant], way);
-        addresses[constant][way] = dlsym(RTLD_DEFAULT, symbol);
-    }
+    for (int i = 0; i < SYMBOLS && !known[constant]; i++)
+        addresses[constant][i] = dlsym(RTLD_DEFAULT, symbols[constant][i]);
     known[constant] = true;
-    for (int way = 0; way < MANGLINGS; way++)
-        if (addresses[constant][way] == address) return true;
+    for (int i = 0; i < SYMBOLS; i++)
+        if (addresses[constant][i] == address) return true;
     return false;
 }
 

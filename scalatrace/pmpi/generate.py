@@ -30,9 +30,7 @@ def generate(declared: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     wrappers = [_HEAD, '#include "ops.h"', '#include "shim.h"', ""]
     for procedure in chosen:
         wrappers += [emit.recorder(procedure), emit.c_entry(procedure)]
-    wrappers.append("#ifdef OPEN_MPI /* its Fortran bindings call PMPI_ */")
     wrappers += [emit.fortran_entries(p) for p in chosen if emit.needs_fortran(p)]
-    wrappers += ["#endif", ""]
     return {"ops.h": _HEAD + header, "ops.c": _HEAD + table, "wrappers.c": "\n".join(wrappers)}
 
 

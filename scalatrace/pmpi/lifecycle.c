@@ -210,9 +210,8 @@ ST_EXPORT int scalatrace_tracing(int on)
     return before;
 }
 
-/* -- Fortran, where its bindings call PMPI_ -------------------------------------------------------------- */
+/* -- Fortran, where its bindings call PMPI_: Open MPI's all, MPICH's f08 ---------------------------------- */
 
-#ifdef OPEN_MPI
 #define NEXT(type, name) ((type)st_fortran_next(name))
 
 #define FORTRAN_INIT(symbol)                                                        \
@@ -249,11 +248,14 @@ ST_EXPORT int scalatrace_tracing(int on)
         if (is_ours()) st_switch(*level != 0);            \
         NEXT(void (*)(MPI_Fint *), #symbol)(level);       \
     }
+#ifdef OPEN_MPI
 #define BOTH(macro, name) macro(name##_) macro(name##_f08_)
+#else
+#define BOTH(macro, name) macro(name##_f08_)
+#endif
 
 BOTH(FORTRAN_INIT, mpi_init)
 BOTH(FORTRAN_INIT_THREAD, mpi_init_thread)
 BOTH(FORTRAN_FINALIZE, mpi_finalize)
 BOTH(FORTRAN_ABORT, mpi_abort)
 BOTH(FORTRAN_PCONTROL, mpi_pcontrol)
-#endif

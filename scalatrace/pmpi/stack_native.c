@@ -66,15 +66,18 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 }
 
 /* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
-static char *describe(void *address, bool *libc)
+enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY };
+
+static char *describe(void *address, enum module *kind)
 {
     Dl_info info;
     struct link_map *map = NULL;
     char *call = (char *)address - 1;
-    *libc = false;
+    *kind = PROGRAM;
     if (!dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname) return strdup("?+0x0");
     const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
-    *libc = !strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5);
+    if (!strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5)) *kind = C_LIBRARY;
+    if (!strncmp(module, "libmpi", 6)) *kind = MPI_LIBRARY;
     size_t n = strlen(module) + (info.dli_sname ? strlen(info.dli_sname) : 0) + 32;
     char *text = malloc(n);
     if (!text) return NULL;
@@ -89,18 +92,18 @@ static char *describe(void *address, bool *libc)
 static uint64_t define(const struct walk *walk)
 {
     char *texts[MAX_DEPTH];
-    int n = 0, end = 0;
-    bool libc = false;
+    int n = 0;
+    bool started_by_libc = false;
+    enum module kind = PROGRAM;
     for (int i = 0; i < walk->n; i++) {
-        char *text = describe(walk->addresses[i], &libc);
-        if (libc && i) { /* the C library that called main; but a callback (qsort) has frames of ours below */
-            free(text);
-            continue;
-        }
-        if (text) texts[n++] = text;
-        end = n;
+        char *text = describe(walk->addresses[i], &kind);
+        started_by_libc |= kind == C_LIBRARY;
+        if (kind == PROGRAM && text)
+            texts[n++] = text;
+        else
+            free(text); /* Fortran bindings; what calls main, or calls back (qsort) */
     }
-    if (libc == false && end > 1 && walk->n > n) free(texts[--n]); /* _start, which called the C library */
+    if (started_by_libc && kind == PROGRAM && n > 1) free(texts[--n]); /* _start, which called the C library */
     uint64_t name = n ? st_define_frames((const char *const *)texts, (size_t)n) : 0;
     while (n) free(texts[--n]);
     return name;

@@ -131,10 +131,10 @@ def _mpi4py_library(interpreter: str) -> Path | None:
     prefix, origin = _prefix_and_mpi4py(interpreter)
     if not origin:
         return None
-    for module in sorted(Path(origin).parent.glob("MPI*.so")):
-        if library := linked_mpi(module):
-            return library  # built for one MPI
-    for name in _LIBRARIES[:3]:  # the wheel: takes what is beside the interpreter, then what the linker finds
+    modules = list(Path(origin).parent.glob("MPI*.so"))
+    if len(modules) == 1 and (library := linked_mpi(modules[0])):
+        return library  # built for one MPI
+    for name in _LIBRARIES[:3]:  # the wheel has one for each: takes what is beside the interpreter, then the linker's
         if (Path(prefix, "lib", name)).exists():
             return _library_behind(Path(prefix, "lib", name))
     return _by_linker()
