@@ -8,6 +8,7 @@ hidden.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Pace:
         if self.compute is Compute.SLEEP and left > SLEEP_SLACK_NS:
             self.sleep((left - SLEEP_SLACK_NS) / 1e9)
         while left > 0:
+            os.sched_yield()  # with more ranks than cores, others compute meanwhile
             left = self.deadline_ns - self.clock()
         self.late_ns -= left
 

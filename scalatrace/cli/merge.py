@@ -21,9 +21,7 @@ EXAMPLE = "scalatrace merge app.st.parts -o app.st"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("parts", help="folder of parts, as the recorder leaves it (FILE.st.parts)")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="trace (default: parts without .parts)"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="trace (default: parts without .parts)")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
 
 

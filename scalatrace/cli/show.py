@@ -19,9 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument(
-        "--text", action="store_true", help="the exact text form, for `scalatrace pack`"
-    )
+    form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
     form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
     parser.add_argument("--full", action="store_true", help="tree: cut no long value")

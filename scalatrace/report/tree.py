@@ -11,6 +11,7 @@ from rich.tree import Tree
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks
 from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.elastic import Groups
 from scalatrace.trace.nodes import Event, Node, Sequence
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
@@ -50,14 +51,14 @@ class TreeReporter:
 
     def _loop(self, node: Sequence, taking_part: RankList, around: RankList) -> Text:
         text = Text()
-        self._put_repeat(text, values.repeat(node.repeat) or "1")
+        self._put_repeat(text, _repeat(node, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         return text
 
     def _event(self, event: Event, taking_part: RankList, around: RankList) -> Text:
         text = Text()
-        if shown := values.repeat(event.repeat):
+        if shown := _repeat(event, taking_part):
             self._put_repeat(text, shown)
         text.append_text(op_text(self.trace.ops[event.op].name))
         for name, value in values.params(self.trace, event):
@@ -82,3 +83,11 @@ class TreeReporter:
 
     def _cut(self, value: str) -> str:
         return value if self.full or len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+
+
+def _repeat(node: Node, taking_part: RankList) -> str:
+    """Return the repeat; the ranks of its only group are those that take part, and are said elsewhere."""
+    repeat = node.repeat
+    if isinstance(repeat, Groups) and len(repeat.groups) == 1 and repeat.ranks == taking_part:
+        return values.repeat(repeat.groups[0][1])
+    return values.repeat(repeat)
