@@ -56,7 +56,9 @@ def _fold(terms: list[Any]) -> bool:
         if stride is None:
             continue
         cost = sum(map(_cost, body))
-        turns = 2 + (1 + _cost(stride)) // cost  # the fewest that pay for the header
+        turns = 2 + (2 + _cost(stride)) // cost  # the fewest that pay for the header
+        if width == 1 and type(body[0]) is int:
+            turns = max(turns, 3)  # any two integers are a progression; that would hide longer loops
         if turns * width <= len(terms) and _even(terms, width, stride, turns):
             first = terms[-turns * width : len(terms) - (turns - 1) * width]
             terms[-turns * width :] = [(turns, stride, *first)]

@@ -145,7 +145,8 @@ def repeat(raw: Any, n: int) -> Elastic:
     value = elastic.decode(raw, n)
     vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
     for vec in vecs:
-        if vec.terms != () and (vec.smallest() or 0) < 0:
+        low = vec.smallest()
+        if vec.terms != () and (low is None or low < 0):
             raise ValueError("a repeat is negative")
     return value
 

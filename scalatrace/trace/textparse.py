@@ -51,6 +51,7 @@ class RawNode(NamedTuple):
 
     repeat: Any
     content: Any
+    place: Token | None = None
 
 
 def load_text(path: str | PathLike[str]) -> Trace:
@@ -197,7 +198,8 @@ class _Plain(Transformer[Any, Any]):
         return RawNode(1, parts[0])
 
     def repeated(self, parts: list[Any]) -> RawNode:
-        return RawNode(*parts)
+        repeat, times, content = parts
+        return RawNode(repeat, content, times)
 
     # tables: (field, raw entry, place)
 
@@ -336,6 +338,7 @@ class _Builder:
     def _node(self, node: RawNode, depth: int) -> Node:
         if isinstance(node.content, RawEvent):
             return self._event(node)
+        self.place = node.place or self.place
         repeat = decode.repeat(node.repeat, self.fields["nprocs"])
         return Sequence(repeat, tuple(self._nodes(node.content, depth + 1)))
 
@@ -345,6 +348,7 @@ class _Builder:
         schema = [name for name, _ in self.fields["ops"][op].params]
         if [name for name, _ in raw.params] != schema:
             raise ValueError(f"{raw.op} takes ({', '.join(schema)}) in this order")
+        self.place = node.place or raw.op
         repeat = decode.repeat(node.repeat, self.fields["nprocs"])
         stats = tuple(self._stats(pred, samples) for pred, samples in raw.stats)
         self.place = raw.op

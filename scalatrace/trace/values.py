@@ -184,7 +184,8 @@ def _loop(turns: Any, stride: int, inner: tuple[Term, ...]) -> Iterator[int]:
     else:
         for turn in turns:
             shift = turn * stride
-            yield from [value + shift for value in _each(inner)]
+            for value in _each(inner):  # one by one: the inner terms may be long beyond measure
+                yield value + shift
 
 
 def _length(term: Term) -> int:

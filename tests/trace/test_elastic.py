@@ -1,0 +1,66 @@
+"""Elastic values: one vector for all, for groups, or a value for each rank."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalatrace.trace import elastic
+from scalatrace.trace.elastic import Columns, Elastic, Groups, gather
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import Vec
+from support.traces import elastics, ints
+
+
+@given(elastics(6, ints, partial=True))
+def test_round_trip(value: Elastic) -> None:
+    assert elastic.decode(elastic.encode(value), 6) == value
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.dictionaries(st.integers(0, 9), st.lists(ints, min_size=n, max_size=n), min_size=1)
+    )
+)
+def test_gather_gives_every_rank_its_values(values: dict[int, list[int]]) -> None:
+    gathered = gather(values)
+    for rank, run in values.items():
+        vec = elastic.at(gathered, rank)
+        assert vec is not None
+        assert vec.first(len(run)) == tuple(run)
+
+
+def test_gather_chooses_the_smallest() -> None:
+    assert gather({r: [4, 4] for r in range(9)}) == Vec(4)
+    assert isinstance(gather({r: [r, r] for r in range(9)}), Columns)
+    assert isinstance(gather({r: [r % 2, 5] for r in range(9)}), Groups)
+
+
+def test_ranks_outside_have_no_value() -> None:
+    groups = Groups([(RankList([0, 4]), Vec(1)), (RankList([2]), Vec(2))])
+    assert [groups.at(r) for r in range(5)] == [Vec(1), None, Vec(2), None, Vec(1)]
+    columns = Columns(RankList([1, 3]), Vec((7, 9)))
+    assert [columns.value(r) for r in range(4)] == [None, 7, None, 9]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {2: ()},
+        {0: ()},
+        {0: (0,)},
+        {0: (0, 1, 0, 2)},
+        {0: (1, 1, 0, 2)},
+        {0: ((), 1, 0, 1)},
+        {0: ((), 1)},
+        {1: ((0, 1), (3,))},
+        {1: (0, 1, 1, 1)},
+        {"0": (0, 1)},
+        {0: (9, 1)},
+    ],
+)
+def test_refuses(raw: object) -> None:
+    with pytest.raises(ValueError, match=r"elastic|ranklist|values"):
+        elastic.decode(raw, 6)
