@@ -102,6 +102,7 @@ void st_start(void)
     if (st_shared.core) return;
     st_thread.depth = 1;
     leave_environment();
+    st_clock_start();
     st_read_options();
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);

@@ -59,10 +59,7 @@ static int save(bool last)
     st_lock();
     int error = ST_E_USAGE;
     if (st_shared.core) {
-        if (last) {
-            st_pending_flush();
-            st_core_finish(st_shared.core);
-        }
+        if (last) st_pending_flush();
         st_publish_counts();
         error = st_core_write_part(st_shared.core, path);
         if (error < 0) st_complain("%s", st_core_error(st_shared.core));

@@ -134,11 +134,23 @@ void st_pending_flush(void);
 extern uint64_t st_counts[];
 extern volatile int st_signal_waiting;
 
+/* clock.c: nanoseconds since some moment. Where the kernel itself keeps time by the processor's counter, it is read
+ * directly: a third of what clock_gettime costs, three times per call. */
+struct st_clock {
+    uint64_t scale; /* nanoseconds per tick, times 2^32; 0: use clock_gettime */
+    uint64_t base;
+};
+extern struct st_clock st_clock;
+void st_clock_start(void);
+int64_t st_clock_slow(void);
+
 static inline int64_t st_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+#if defined(__x86_64__)
+    if (__builtin_expect(st_clock.scale != 0, 1))
+        return (int64_t)(((unsigned __int128)(__builtin_ia32_rdtsc() - st_clock.base) * st_clock.scale) >> 32);
+#endif
+    return st_clock_slow();
 }
 
 /* Take a call in; false: not ours to record (no MPI_Init yet, or made inside MPI). `needed`: also when events are off. */
