@@ -151,7 +151,7 @@ _DEFINITIONS: dict[str, Callable[[FlatLog, list[str]], None]] = {
 def _array(word: str) -> tuple[int, ...]:
     if word[0] != "[" or word[-1] != "]":
         raise ValueError("not an array")
-    return tuple(map(int, word[1:-1].split(","))) if len(word) > 2 else ()
+    return tuple(SPECIAL[w] if w in SPECIAL else int(w) for w in word[1:-1].split(",") if w)
 
 
 def _value(word: str, kind: Kind) -> Any:
