@@ -18,14 +18,6 @@ void put_term(Packer &p, const Term &t, bool without_end) {
     for (const Term &inner : t.rep->block) put_term(p, inner, false);
 }
 
-/* A vec that is read as far as executions go. */
-void put_vec(Packer &p, const Vec &v) {
-    if (v.constant()) return p.integer(v.first());
-    const std::vector<Term> &terms = v.terms();
-    p.array(terms.size());
-    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], v.open() && i + 1 == terms.size());
-}
-
 /* A vec that is read to its end. */
 void put_closed(Packer &p, const Vec &v) {
     if (v.size() == 0) return p.array(0);
@@ -48,6 +40,15 @@ void put_closed(Packer &p, const Vec &v) {
     p.array(terms.size() + rest.size());
     for (const Term &t : terms) put_term(p, t, false);
     for (int64_t x : rest) p.integer(x);
+}
+
+/* A vec that is read as far as executions go. */
+void put_vec(Packer &p, const Vec &v) {
+    if (v.constant()) return p.integer(v.first());
+    if (v.falls()) return put_closed(p, v);
+    const std::vector<Term> &terms = v.terms();
+    p.array(terms.size());
+    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], v.open() && i + 1 == terms.size());
 }
 
 class Writer {

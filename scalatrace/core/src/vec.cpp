@@ -425,7 +425,7 @@ bool Vec::same_values(const Vec &other) const {
     if (constant() || other.constant()) return constant() && other.constant() && first_ == other.first_;
     const std::vector<Term> &a = terms(), &b = other.terms();
     const bool open_a = open(), open_b = other.open();
-    if (a.size() != b.size() || open_a != open_b) return false;
+    if (a.size() != b.size() || open_a != open_b || (falls() && n_ != other.n_)) return false;
     for (size_t i = 0; i < a.size(); ++i) {
         int64_t diff = 0;
         bool known = false, last = open_a && i + 1 == a.size();
@@ -440,6 +440,8 @@ bool Vec::same_values(const Vec &other) const {
     }
     return true;
 }
+
+bool Vec::falls() const { return !constant() && open() && terms().back().rep->stride < 0; }
 
 const std::vector<Term> &Vec::terms() const {
     if (is_few_) compress();
