@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from scalatrace.trace.elastic import Columns, Elastic, Groups
@@ -15,6 +16,12 @@ from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.trace import START, Trace
 from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, Vec
+
+# Time limits per example fail on busy machines only, and say nothing about the code.
+settings.register_profile(
+    "traces", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("traces")
 
 OPS = [
     Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM))),

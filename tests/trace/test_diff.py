@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.diff import diff
@@ -39,14 +39,12 @@ def _unrolled(trace: Trace) -> Trace:
 
 
 @given(traces())
-@settings(max_examples=50, deadline=None)
 def test_a_trace_equals_itself_in_any_form(trace: Trace) -> None:
     assert diff(trace, trace) == []
     assert diff(trace, _unrolled(trace)) == []
 
 
 @given(traces(), traces())
-@settings(max_examples=50, deadline=None)
 def test_finds_a_difference_exactly_when_there_is_one(a: Trace, b: Trace) -> None:
     b = replace(
         b, nprocs=a.nprocs, ranks=a.ranks, comms=a.comms, strings=a.strings, frames=a.frames, nodes=[]

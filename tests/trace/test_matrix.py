@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.ops import Category, operation, received_bytes, sent_bytes
@@ -46,7 +46,6 @@ def test_peers_of_a_communicator_become_world_ranks() -> None:
 
 
 @given(traces())
-@settings(max_examples=50, deadline=None)
 def test_matrix_equals_walk(trace: Trace) -> None:
     expected = np.zeros((trace.nprocs, trace.nprocs), int)
     try:

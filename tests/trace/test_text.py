@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import grammars
 from scalatrace.errors import FormatError, TextError
@@ -34,7 +34,6 @@ nodes {
 
 
 @given(traces())
-@settings(max_examples=60, deadline=None)
 def test_round_trip(trace: Trace) -> None:
     written = text(trace)
     assert written.isascii()
