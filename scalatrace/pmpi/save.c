@@ -80,6 +80,98 @@ void st_parts_discard(void)
     if (st_shared.rank == 0) rmdir(path);
 }
 
+/* -- siblings on this node --------------------------------------------------------------------------------- */
+
+/* When a process started (clock ticks since boot), which with its pid names it for good; -1: it is gone. */
+static int64_t started_at(int64_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t n = read(file, text, sizeof text - 1);
+    close(file);
+    if (n <= 0) return -1;
+    text[n] = 0;
+    const char *at = strrchr(text, ')'); /* field 2 may hold anything; field 22 is wanted */
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? atoll(at + 1) : -1;
+}
+
+static bool catches_snapshot(int64_t pid)
+{
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+    fclose(file);
+    return caught >> (SNAPSHOT - 1) & 1;
+}
+
+static void meet_siblings(void)
+{
+    MPI_Comm node;
+    int n = 0;
+    struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
+    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) return;
+    PMPI_Comm_size(node, &n);
+    siblings = calloc((size_t)n, sizeof *siblings);
+    struct sibling *all = siblings ? siblings : &self;
+    int ok = siblings != NULL, everywhere = 0;
+    PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
+    if (everywhere) PMPI_Allgather(&self, 3, MPI_INT64_T, all, 3, MPI_INT64_T, node);
+    nsiblings = everywhere ? n : 0;
+    PMPI_Comm_free(&node);
+}
+
+static bool has_saved(const struct sibling *sibling, const struct timespec *since)
+{
+    char path[4096];
+    struct stat file;
+    st_part_path(path, sizeof path, (int)sibling->rank);
+    if (stat(path, &file)) return false;
+    return file.st_mtim.tv_sec > since->tv_sec ||
+           (file.st_mtim.tv_sec == since->tv_sec && file.st_mtim.tv_nsec >= since->tv_nsec);
+}
+
+static struct timespec file_time(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* the clock of file times */
+    return now;
+}
+
+static bool ask(const struct sibling *s)
+{
+    return started_at(s->pid) == s->started && catches_snapshot(s->pid) && kill((pid_t)s->pid, SNAPSHOT) == 0;
+}
+
+/* Ask those who have not saved since then, after `patience_ms`, and wait until they have. The launcher kills them all as
+ * soon as one of us is dead. */
+static void wait_for_siblings(const struct timespec *since, int patience_ms)
+{
+    for (int ms = 0; ms < SIBLING_LIMIT_MS; ms += 5) {
+        int left = 0;
+        for (int i = 0; i < nsiblings; i++) {
+            struct sibling *s = &siblings[i];
+            if (s->rank == st_shared.rank || s->started < 0 || has_saved(s, since)) continue;
+            if (ms >= patience_ms && ms < patience_ms + 5 && !ask(s)) s->started = -1; /* gone, or without a tracer */
+            left += s->started >= 0;
+        }
+        if (!left) return;
+        sleep_ms(5);
+    }
+}
+
+void st_save_with_siblings(void)
+{
+    struct timespec since = file_time();
+    if (st_save_part() == ST_OK) wait_for_siblings(&since, 0);
+}
+
 /* -- the helper thread and the handlers -------------------------------------------------------------------- */
 
 static bool wait_for_work(void)
@@ -100,9 +192,11 @@ static void *help(void *none)
 {
     while (!stopping) {
         bool called = wait_for_work();
+        struct timespec since = file_time();
         if (stopping) break;
         sig_atomic_t upto = asked;
         save(called);
+        if (upto != answered) wait_for_siblings(&since, 100);
         answered = upto;
     }
     return none;
@@ -184,87 +278,6 @@ static void remove_handlers(void)
     if (!sigaction(SIGTERM, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_term)
         sigaction(SIGTERM, &before_term, NULL);
     if (snapshots) signal(SNAPSHOT, SIG_IGN); /* a late request must not kill */
-}
-
-/* -- siblings on this node --------------------------------------------------------------------------------- */
-
-/* When a process started (clock ticks since boot), which with its pid names it for good; -1: it is gone. */
-static int64_t started_at(int64_t pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return -1;
-    ssize_t n = read(file, text, sizeof text - 1);
-    close(file);
-    if (n <= 0) return -1;
-    text[n] = 0;
-    const char *at = strrchr(text, ')'); /* field 2 may hold anything; field 22 is wanted */
-    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
-    return at ? atoll(at + 1) : -1;
-}
-
-static bool catches_snapshot(int64_t pid)
-{
-    char path[64], line[256];
-    unsigned long long caught = 0;
-    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
-    fclose(file);
-    return caught >> (SNAPSHOT - 1) & 1;
-}
-
-static void meet_siblings(void)
-{
-    MPI_Comm node;
-    int n = 0;
-    struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
-    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) return;
-    PMPI_Comm_size(node, &n);
-    siblings = calloc((size_t)n, sizeof *siblings);
-    struct sibling *all = siblings ? siblings : &self;
-    int ok = siblings != NULL, everywhere = 0;
-    PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
-    if (everywhere) PMPI_Allgather(&self, 3, MPI_INT64_T, all, 3, MPI_INT64_T, node);
-    nsiblings = everywhere ? n : 0;
-    PMPI_Comm_free(&node);
-}
-
-static bool has_saved(const struct sibling *sibling, const struct timespec *since)
-{
-    char path[4096];
-    struct stat file;
-    st_part_path(path, sizeof path, (int)sibling->rank);
-    if (stat(path, &file)) return false;
-    return file.st_mtim.tv_sec > since->tv_sec ||
-           (file.st_mtim.tv_sec == since->tv_sec && file.st_mtim.tv_nsec >= since->tv_nsec);
-}
-
-void st_save_with_siblings(void)
-{
-    struct timespec since;
-    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the clock of file times */
-    bool *waiting = calloc((size_t)nsiblings + 1, sizeof *waiting);
-    int left = 0;
-    for (int i = 0; waiting && i < nsiblings; i++) {
-        const struct sibling *s = &siblings[i];
-        if (s->rank == st_shared.rank || started_at(s->pid) != s->started || !catches_snapshot(s->pid)) continue;
-        waiting[i] = kill((pid_t)s->pid, SNAPSHOT) == 0;
-        left += waiting[i];
-    }
-    int saved = st_save_part();
-    for (int ms = 0; saved == ST_OK && left && ms < SIBLING_LIMIT_MS; ms += 5) {
-        sleep_ms(5);
-        for (int i = 0; i < nsiblings; i++) {
-            if (!waiting[i] || (!has_saved(&siblings[i], &since) && started_at(siblings[i].pid) >= 0)) continue;
-            waiting[i] = false;
-            left--;
-        }
-    }
-    free(waiting);
 }
 
 /* -- start and stop -------------------------------------------------------------------------------------- */

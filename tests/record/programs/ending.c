@@ -1,0 +1,30 @@
+/* Ends badly on rank 1 after some messages, as argv[1] says: abort, exit, signal (all wait for SIGTERM), kill (itself with
+ * SIGKILL), fatal (an error in MPI). */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    int rank, sum = 0, one = 1;
+    const char *how = argc > 1 ? argv[1] : "well";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 7; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("rank %d: %d\n", rank, sum);
+    fflush(stdout);
+    if (!strcmp(how, "signal")) {
+        for (;;) pause();
+    } else if (rank == 1) {
+        if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
+        if (!strcmp(how, "exit")) exit(3);
+        if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
+        if (!strcmp(how, "fatal")) MPI_Send(&one, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
+    }
+    if (strcmp(how, "well")) MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
