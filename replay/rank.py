@@ -79,6 +79,7 @@ class Rank:
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}
         self.attached: Any = None
+        self.last_some: Any = None
         self._types: dict[str, Built] = {}
         self._ops: dict[str, Handle] = {}
         self._taken: list[Any] = []

@@ -33,6 +33,10 @@ _SPECIAL = {
 }
 
 
+_ALIVE: list[Memory] = []
+"""All memory that MPI was given: some of it (attached buffers, active requests) is in use until MPI_Finalize."""
+
+
 class Memory:
     """Bytes that MPI may read and write."""
 
@@ -88,7 +92,9 @@ class MPITransport:
 
     def buffer(self, nbytes: int, random: bool = False) -> Memory:
         """Return memory of a payload."""
-        return Memory(nbytes, self._seed if random else None)
+        memory = Memory(nbytes, self._seed if random else None)
+        _ALIVE.append(memory)
+        return memory
 
     def at(self, buffer: Memory, offset: int) -> Any:
         """Return the address of a byte of a buffer."""

@@ -89,12 +89,19 @@ def any_of(rank: Rank, event: Any) -> None:
 
 @handles("Waitsome", "Testsome")
 def some_of(rank: Rank, event: Any) -> None:
-    """MPI_Waitsome(incount, requests, outcount, indices, statuses), until the recorded ones are complete."""
+    """MPI_Waitsome(incount, requests, outcount, indices, statuses), which takes what is complete.
+
+    A tracer makes one event of all that consecutive calls completed. So all of it is awaited first, and the
+    one call takes it; the loop is for an MPI that takes less.
+    """
     lives = of_ages(rank, event["requests"])
-    n, done = len(lives), 0
+    for live in lives:
+        await_quietly(rank, live)
+    n = len(lives)
     count, indices = Out(), Out(n)
     args = [n, Handles([live.handle for live in lives]), count, indices, Statuses(n)]
-    call = rank.issue(event.op, *args)
+    # The call before keeps its array until this one has its own: to a tracer, the same array is the same poll.
+    call = rank.last_some = rank.issue(event.op, *args)
     done = max(0, count.value)
     while done < n:
         rank.again(call)
