@@ -122,22 +122,24 @@ class MemoryTransport:
         return handle.name == "null"
 
     def _succeed(self, op: str, args: Sequence[Any]) -> None:
-        completes = op.startswith(("Wait", "Test"))
+        outs = [arg for arg in args if isinstance(arg, Out)]
+        for out in outs:
+            out.values = [1] * out.n
+        if op in ("Waitsome", "Testsome"):
+            outs[0].values, outs[1].values = [args[0]], list(range(args[0]))
+        elif op in ("Waitany", "Testany"):
+            outs[0].values = [0]
         for arg in args:
-            if isinstance(arg, Out):
-                arg.values = [0] * (arg.n - 1) + [1] if arg.n == 1 else list(range(arg.n))
-            elif isinstance(arg, Ref):
+            if isinstance(arg, Ref):
                 self._make(arg.handle, op)
-            elif isinstance(arg, Handles) and completes:
+            elif isinstance(arg, Handles) and op.startswith(("Wait", "Test")):
                 for item in arg.items:
                     item.name = "null"
 
     def _make(self, handle: Named, op: str) -> None:
-        if op.endswith(("free", "close", "disconnect")) or op in ("Wait", "Test", "Mrecv", "Imrecv"):
-            ended = handle.kind != "request" or op not in ("Imrecv",)
-            handle.name = "null" if ended else self._name()
-        else:
-            handle.name = self._name()
+        consumed = op in ("Wait", "Test", "Mrecv") or (op == "Imrecv" and handle.kind == "message")
+        ended = consumed or op.endswith(("free", "close", "disconnect"))
+        handle.name = "null" if ended else self._name()
 
     def _name(self) -> str:
         self.made += 1

@@ -34,7 +34,7 @@ _SPECIAL = {
 
 
 _ALIVE: list[Memory] = []
-"""All memory that MPI was given: some of it (attached buffers, active requests) is in use until MPI_Finalize."""
+"""All memory that MPI was given: attached buffers and active requests use it until MPI_Finalize."""
 
 
 class Memory:

@@ -100,7 +100,7 @@ def some_of(rank: Rank, event: Any) -> None:
     n = len(lives)
     count, indices = Out(), Out(n)
     args = [n, Handles([live.handle for live in lives]), count, indices, Statuses(n)]
-    # The call before keeps its array until this one has its own: to a tracer, the same array is the same poll.
+    # The call before keeps its array until this one has its own: to a tracer, one array is one poll.
     call = rank.last_some = rank.issue(event.op, *args)
     done = max(0, count.value)
     while done < n:

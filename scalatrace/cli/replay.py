@@ -1,5 +1,5 @@
 """Replay a trace: the same calls with the same parameters on the same number of ranks, random payload,
-and waiting in place of computing. Run it under mpiexec; put `scalatrace record` in front to record it again."""
+and waiting in place of computing. Run it under mpiexec; `scalatrace record` in front records the replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that makes the calls of one chapter of the MPI standard: `python chapters.py CHAPTER` on 2 or more ranks.
+"""A program that makes the calls of a chapter of the MPI standard: `chapters.py CHAPTER` on 2 or more ranks.
 
 Every call is deterministic, so that a replay of its trace, recorded again, must give an equal trace.
 """

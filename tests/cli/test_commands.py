@@ -1,0 +1,204 @@
+"""The commands as a user meets them: output, JSON, exit status, one clear line for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import scalatrace
+from scalatrace.cli import main
+from scalatrace.cli.dispatch import parser_of
+from scalatrace.cli.registry import COMMANDS
+from support.builder import stencil
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path) -> Path:
+    path = tmp_path / "stencil.st"
+    scalatrace.save(stencil(), path)
+    return path
+
+
+def output(capsys: pytest.CaptureFixture[str], *argv: object, status: int = 0) -> str:
+    assert main([str(a) for a in argv]) == status
+    return capsys.readouterr().out
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *argv: object, status: int) -> str:
+    """What a command says when it refuses: one line."""
+    assert main([str(a) for a in argv]) == status
+    err = capsys.readouterr().err
+    assert err.startswith("scalatrace: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+def test_every_command_explains_itself_with_an_example(command: object) -> None:
+    module, parser = parser_of(command)  # type: ignore[arg-type]
+    text = parser.format_help()
+    assert "example:" in text
+    assert f"scalatrace {command.name}" in module.EXAMPLE  # type: ignore[attr-defined]
+    assert module.__doc__.strip().splitlines()[0] in text
+
+
+def test_overview_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = output(capsys, "--help")
+    assert all(command.summary in shown for command in COMMANDS)
+
+
+def test_overview_is_quick_and_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from scalatrace.cli import main; main(['--help']);"
+        "print([m for m in ('rich', 'numpy', 'lark', 'mpi4py', 'msgpack') if m in sys.modules])"
+    )
+    best = min(_timed(code) for _ in range(3))
+    assert best < 0.3
+
+
+def _timed(code: str) -> float:
+    start = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    return time.perf_counter() - start
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert output(capsys, "--version").split() == ["scalatrace", scalatrace.__version__]
+
+
+def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+
+
+def test_unknown_command_suggests(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean 'stats'" in complaint(capsys, "stat", status=2)
+
+
+def test_unknown_option_is_wrong_usage(trace_file: Path) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["info", str(trace_file), "--colour"])
+    assert leaving.value.code == 2
+
+
+@pytest.mark.parametrize("command", ["info", "show", "stats", "matrix"])
+def test_missing_and_damaged_files(command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "nowhere.st" in complaint(capsys, command, tmp_path / "nowhere.st", status=1)
+    damaged = tmp_path / "damaged.st"
+    damaged.write_bytes(b"\x89STRC\r\n\x1a" + bytes(40))
+    assert "damaged.st" in complaint(capsys, command, damaged, status=1)
+
+
+def test_info(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    facts = json.loads(output(capsys, "info", trace_file, "--json"))
+    assert (facts["nprocs"], facts["events"], facts["nodes"]) == (4, 4 * 31, 5)
+    assert facts["events_per_rank"] == {"min": 31, "max": 31}
+    assert facts["file_bytes"] == trace_file.stat().st_size
+    assert facts["communicators"][0] == {"family": 0, "kind": "world", "parent": -1, "sizes": [4]}
+    shown = output(capsys, "info", trace_file)
+    assert "124 (31 per rank)" in shown
+    assert "by hand" in shown
+
+
+def test_show_text_packs_to_an_equal_trace(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    text = trace_file.with_suffix(".txt")
+    text.write_text(output(capsys, "show", trace_file, "--text"))
+    packed = trace_file.with_name("packed.st")
+    output(capsys, "pack", text, "-o", packed)
+    assert scalatrace.load(packed) == scalatrace.load(trace_file)
+    assert output(capsys, "diff", trace_file, packed).strip() == "equal"
+
+
+def test_pack_names_the_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = tmp_path / "bad.txt"
+    text.write_text("scalatrace trace 1\nnprocs many\n")
+    assert "bad.txt:2" in complaint(capsys, "pack", text, "-o", tmp_path / "x.st", status=1)
+    assert not (tmp_path / "x.st").exists()
+
+
+def test_show_rank(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    lines = output(capsys, "show", trace_file, "--rank", 3, "--limit", 2).splitlines()
+    assert [line.split()[1] for line in lines] == ["Irecv", "Isend"]
+    assert "dest=0" in lines[1]
+    calls = [
+        json.loads(line) for line in output(capsys, "show", trace_file, "--rank", 3, "--json").splitlines()
+    ]
+    assert len(calls) == 31
+    assert calls[1]["dest"] == 0
+    assert calls[1]["datatype"] == {"description": "MPI_DOUBLE", "size": 8, "extent": 8}
+    assert calls[2]["requests"] == [1, 0]
+
+
+def test_show_refuses_ranks_that_are_not_there(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    assert "rank 9" in complaint(capsys, "show", trace_file, "--rank", 9, status=2)
+
+
+def test_stats(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    rows = json.loads(output(capsys, "stats", trace_file, "--json"))["rows"]
+    by_op = {row["operation"]: row for row in rows}
+    assert by_op["Isend"]["calls"] == 40
+    assert by_op["Isend"]["bytes_sent"] == 40 * 800
+    assert by_op["Irecv"]["bytes_received"] == 40 * 800
+    assert by_op["Isend"]["compute_ns"] == 40 * 2000
+    shown = output(capsys, "stats", trace_file, "--by", "site")
+    assert "halo.py:11:exchange" in shown
+    assert "124 calls" in shown
+    ranks = json.loads(output(capsys, "stats", trace_file, "--by", "rank", "--json"))["rows"]
+    assert [row["calls"] for row in ranks] == [31] * 4
+
+
+def test_matrix(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    facts = json.loads(output(capsys, "matrix", trace_file, "--json"))
+    assert facts["matrix"] == [[8000 if j == (i + 1) % 4 else 0 for j in range(4)] for i in range(4)]
+    rows = list(
+        csv.DictReader(io.StringIO(output(capsys, "matrix", trace_file, "--csv", "--what", "messages")))
+    )
+    assert {(row["sender"], row["receiver"], row["messages"]) for row in rows} == {
+        (str(i), str((i + 1) % 4), "10") for i in range(4)
+    }
+
+
+def test_diff_tells_where_and_exits_1(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    changed = trace_file.with_name("changed.st")
+    text = output(capsys, "show", trace_file, "--text").replace("count=100", "count=101", 1)
+    trace_file.with_suffix(".txt").write_text(text)
+    output(capsys, "pack", trace_file.with_suffix(".txt"), "-o", changed)
+    shown = output(capsys, "diff", trace_file, changed, status=1)
+    assert "rank 0, event 1" in shown
+    assert "count=101" in shown
+    found = json.loads(output(capsys, "diff", trace_file, changed, "--json", status=1))
+    assert [d["rank"] for d in found["differences"]] == [0, 1, 2, 3]
+    assert output(capsys, "diff", trace_file, changed, "--ignore", "count").strip() == "equal"
+    assert "nonsense" in complaint(capsys, "diff", trace_file, changed, "--ignore", "nonsense", status=2)
+
+
+def test_verify_without_logs(capsys: pytest.CaptureFixture[str], trace_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    shown = output(capsys, "verify", trace_file, tmp_path / "logs", status=1)
+    assert "rank 0: there is no flat log of it" in shown
+
+
+def test_output_to_a_closed_pipe_is_no_error_of_ours(trace_file: Path) -> None:
+    command = (
+        f"{sys.executable} -m scalatrace show {trace_file} --rank 0 | head -n 1; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Irecv" in done.stdout
+    assert done.stderr == ""
+
+
+def test_replay_without_handlers_or_with_other_ranks(tmp_path: Path, trace_file: Path) -> None:
+    """One process is no MPI job of four ranks; it must say so and do nothing else."""
+    pytest.importorskip("mpi4py.MPI", exc_type=ImportError)
+    command = [sys.executable, "-m", "scalatrace", "replay", str(trace_file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "the trace is of 4 ranks, this is 1" in done.stderr
+    assert "Traceback" not in done.stderr

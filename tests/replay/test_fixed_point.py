@@ -1,0 +1,85 @@
+"""Record, replay, record: the two traces are equal. With MPI, on few ranks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.mpis import Mpi
+from support.programs import PYTHON_SAMPLES, Sample, Workshop
+from support.running import mpirun, record, scalatrace
+
+pytestmark = pytest.mark.mpi
+
+PROGRAM = Path(__file__).with_name("chapters.py")
+CHAPTERS = (
+    "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
+    "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
+)  # fmt: skip
+IGNORED = {"files": "callsites,times,filename"}
+"""A replay keeps its hands off the program's files, so their names differ."""
+SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
+QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
+    s for s in PYTHON_SAMPLES if s.source in ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
+)
+
+
+def replay_and_record(mpi: Mpi, nprocs: int, trace: Path, *options: str) -> Path:
+    again = trace.with_name("again.st")
+    command = [*mpi.scalatrace(), "replay", trace, "--compute", "none", *options]
+    record(mpi, nprocs, command, again).check()
+    return again
+
+
+def assert_equal(mpi: Mpi, left: Path, right: Path, ignore: str = "callsites,times") -> None:
+    assert scalatrace(mpi, "diff", left, right, "--ignore", ignore).check().stdout.strip() == "equal"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_chapters(mpi: Mpi, chapter: str, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    record(mpi, 2, [str(mpi.python), PROGRAM, chapter], trace).check()
+    again = replay_and_record(mpi, 2, trace, "--verify")
+    assert_equal(mpi, trace, again, IGNORED.get(chapter, "callsites,times"))
+
+
+@pytest.mark.parametrize("sample", QUICK, ids=lambda s: s.name)
+def test_samples(openmpi: Mpi, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    record(openmpi, 4, workshop.command(openmpi, sample), trace).check()
+    assert_equal(openmpi, trace, replay_and_record(openmpi, 4, trace, "--verify"))
+
+
+def test_the_report_of_a_replay(openmpi: Mpi, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
+    command = [*openmpi.scalatrace(), "replay", trace, "--verify", "--json"]
+    facts = json.loads(mpirun(openmpi, 2, command, cwd=tmp_path).check().stdout)
+    assert facts["nprocs"] == 2
+    assert facts["unequal"] == []
+    assert facts["calls"]["Start"] == 6
+    assert facts["wall_s"] >= facts["computed_s"] > 0
+    assert facts["recorded_s"] > 0
+
+
+def test_another_number_of_ranks_is_said_once(openmpi: Mpi, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
+    done = mpirun(openmpi, 3, [*openmpi.scalatrace(), "replay", trace], cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count("the trace is of 2 ranks, this is 3") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_fault_on_one_rank_ends_all(openmpi: Mpi, tmp_path: Path) -> None:
+    """Rank 1 finds no communicator to use; rank 0 would wait for its message for ever."""
+    trace, text = tmp_path / "a.st", tmp_path / "a.txt"
+    record(openmpi, 2, [str(openmpi.python), PROGRAM, "probe"], trace).check()
+    shown = scalatrace(openmpi, "show", trace, "--text").check().stdout
+    text.write_text(shown.replace('type "MPI_DOUBLE" size 8', 'type "MPI_DOUBLE" size 9'))
+    scalatrace(openmpi, "pack", text, "-o", trace).check()
+    done = mpirun(openmpi, 2, [*openmpi.scalatrace(), "replay", trace], cwd=tmp_path, timeout=60)
+    assert done.returncode != 0
+    assert "MPI_DOUBLE has size 8" in done.stderr

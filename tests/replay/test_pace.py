@@ -1,0 +1,76 @@
+"""Waiting until deadlines, on a clock that the test turns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from replay.options import Compute
+from replay.pace import SLEEP_SLACK_NS, Pace
+
+
+@dataclass
+class Clock:
+    """Every look at it takes 10 ns."""
+
+    now: int = 1_000_000
+    slept: list[float] = field(default_factory=list)
+
+    def __call__(self) -> int:
+        self.now += 10
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += round(seconds * 1e9)
+
+
+def make(compute: Compute) -> tuple[Pace, Clock]:
+    clock = Clock()
+    pace = Pace(compute, clock, clock.sleep)
+    pace.start()
+    return pace, clock
+
+
+@pytest.mark.parametrize("compute", [Compute.SPIN, Compute.SLEEP])
+def test_wait_ends_at_the_deadline_whatever_the_engine_needs(compute: Compute) -> None:
+    pace, clock = make(compute)
+    began = pace.last_ns
+    pace.due_in(5_000_000)
+    clock.now += 2_000_000  # the engine's own work
+    pace.wait()
+    assert began + 5_000_000 <= clock.now <= began + 5_000_100
+    assert pace.late_ns <= 100
+    assert pace.waited_ns == 5_000_000
+
+
+def test_work_beyond_the_deadline_is_late_and_not_made_up() -> None:
+    pace, clock = make(Compute.SPIN)
+    pace.due_in(1_000)
+    clock.now += 50_000
+    pace.wait()
+    assert 49_000 <= pace.late_ns <= 49_100
+    pace.called()
+    pace.due_in(100_000)  # counts from the call before, not from its deadline
+    pace.wait()
+    assert clock.now - pace.last_ns >= 100_000
+
+
+def test_sleep_leaves_the_last_stretch_to_spinning() -> None:
+    pace, clock = make(Compute.SLEEP)
+    pace.due_in(SLEEP_SLACK_NS // 2)
+    pace.wait()
+    assert clock.slept == []
+    pace.called()
+    pace.due_in(10 * SLEEP_SLACK_NS)
+    pace.wait()
+    assert clock.slept == [pytest.approx(9 * SLEEP_SLACK_NS / 1e9, rel=1e-3)]
+
+
+def test_none_does_not_wait() -> None:
+    pace, clock = make(Compute.NONE)
+    before = clock.now
+    pace.due_in(10**9)
+    pace.wait()
+    assert clock.now == before
