@@ -22,8 +22,6 @@ IGNORED = {"files": "callsites,times,filename"}
 """A replay keeps its hands off the program's files, so their names differ."""
 SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
-    s for s in PYTHON_SAMPLES if s.source in ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
-)
 
 
 def replay_and_record(mpi: Mpi, nprocs: int, trace: Path, *options: str) -> Path:
