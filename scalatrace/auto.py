@@ -1,6 +1,7 @@
 """`import scalatrace.auto` before `from mpi4py import MPI`: the program is traced without a launcher's help.
 
-A library that is opened for all to see before mpi4py's extension is loaded is found first. Options are the variables that
+A library that is opened for all to see before mpi4py's extension is loaded is found first. Options are the
+variables that
 `scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
 """
 

@@ -10,9 +10,11 @@ from scalatrace.pmpi.standard import Parameter, Procedure
 __all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder"]
 
 _COMPLETION = frozenset(
-    "Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free".split()
+    ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free")
 )
-_AGREED = frozenset({"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Intercomm_create_from_groups"})
+_AGREED = frozenset(
+    {"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Intercomm_create_from_groups"}
+)
 _TRACKED = frozenset({"REQUEST", "MESSAGE", "COMMUNICATOR", "WINDOW", "FILE"})
 _F2C = {
     "COMMUNICATOR": "PMPI_Comm_f2c",
@@ -39,7 +41,9 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     for op in order:
         schema = _schema(ops[op])
         if schema:
-            body.append(f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in schema)}}};")
+            body.append(
+                f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in schema)}}};"
+            )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in schema)}}};")
         names = f"names_{op}, kinds_{op}" if schema else "NULL, NULL"
         rows.append(f'    {{"{op}", {len(schema)}, {names}}},')
@@ -69,7 +73,11 @@ def _query_values(procedure: Procedure) -> list[rules.Value]:
             continue
         if p.kind == "COMMUNICATOR":
             simple.append(rules.Value("comm", rules.COMM, f"(int64_t)st_comm_name({p.name})"))
-        elif p.base in ("int", "MPI_Count", "MPI_Aint", "MPI_Offset") and p.kind not in _BUFFERS and "*" not in p.text:
+        elif (
+            p.base in ("int", "MPI_Count", "MPI_Aint", "MPI_Offset")
+            and p.kind not in _BUFFERS
+            and "*" not in p.text
+        ):
             simple.append(rules.Value(p.name, rules.INT, f"(int64_t){p.name}"))
     return simple if len({v.name for v in simple}) == len(simple) else []
 
@@ -114,7 +122,12 @@ def _flag(procedure: Procedure) -> Parameter | None:
 def _before(procedure: Procedure) -> list[str]:
     lines = []
     if _flag(procedure):
-        lines += ["    if (!*flag) {", f"        st_poll(call, ST_OP_{procedure.op});", "        return;", "    }"]
+        lines += [
+            "    if (!*flag) {",
+            f"        st_poll(call, ST_OP_{procedure.op});",
+            "        return;",
+            "    }",
+        ]
     made = rules.made_communicator(procedure)
     if procedure.op in _AGREED and made:
         parent = rules.communicator(procedure)
@@ -186,7 +199,7 @@ def _after(procedure: Procedure) -> list[str]:
 
 
 def _needed(procedure: Procedure) -> str:
-    """Whether the tracer must see the call even while events are off: it makes or ends something that is tracked."""
+    """Whether the call is needed even while events are off: it makes or ends something that is tracked."""
     touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
     return "true" if touched else "false"
 
@@ -253,7 +266,11 @@ def c_entry(procedure: Procedure) -> str:
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
     body = ["    struct st_call call;", f"    if (!ST_ENTER(&call, {_needed(procedure)})) return {real};"]
     body += _own_status(procedure, False) + _prepare(procedure, False)
-    body += [f"    int error = {real};", "    st_leave(&call);", *_finish(procedure, "error", _arguments(procedure))]
+    body += [
+        f"    int error = {real};",
+        "    st_leave(&call);",
+        *_finish(procedure, "error", _arguments(procedure)),
+    ]
     return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
 
 
@@ -284,7 +301,7 @@ def _finish(procedure: Procedure, error: str, arguments: str) -> list[str]:
 
 
 def needs_fortran(procedure: Procedure) -> bool:
-    """Events, and what frees a handle; there are no large-count entries in Fortran but through overloading."""
+    """Events, and what frees a handle; Fortran has large counts through overloading only."""
     return procedure.name == procedure.op and (rules.is_event(procedure) or procedure.op == "Type_free")
 
 
@@ -293,7 +310,9 @@ def _f_type(p: Parameter) -> str:
         return "void *"
     if p.kind.startswith("STRING"):
         return "char *"
-    return {"MPI_Aint": "MPI_Aint *", "MPI_Offset": "MPI_Offset *", "MPI_Count": "MPI_Count *"}.get(p.base, "MPI_Fint *")
+    return {"MPI_Aint": "MPI_Aint *", "MPI_Offset": "MPI_Offset *", "MPI_Count": "MPI_Count *"}.get(
+        p.base, "MPI_Fint *"
+    )
 
 
 def _f_converted(procedure: Procedure, p: Parameter) -> str:
@@ -320,7 +339,8 @@ def _f_converted(procedure: Procedure, p: Parameter) -> str:
 def fortran_entries(procedure: Procedure) -> str:
     """`mpi_x_` and `mpi_x_f08_`: the original with the very same pointers, then the recorder.
 
-    Open MPI's bindings call PMPI_X: both are wrapped. MPICH's `mpi_x_` call MPI_X and so do its f08 ones with choice
+    Open MPI's bindings call PMPI_X: both are wrapped. MPICH's `mpi_x_` call MPI_X, so do its f08 ones with
+    choice
     buffers (whose arguments are descriptors); its f08 ones without call PMPI_X.
     """
     strings = [p for p in procedure.parameters if p.kind.startswith("STRING")]
@@ -331,13 +351,16 @@ def fortran_entries(procedure: Procedure) -> str:
     args = ", ".join(passed)
     lines = [
         f"typedef void f_type_{procedure.name}({types});",
-        f"static inline __attribute__((always_inline)) void f_{procedure.name}(f_type_{procedure.name} *next, void *caller,",
+        f"static inline __attribute__((always_inline)) void f_{procedure.name}(",
+        f"    f_type_{procedure.name} *next, void *caller,",
         f"    void *frame, {', '.join(declared)})",
         "{",
         *_f_body(procedure, args, strings),
         "}",
     ]
-    plain, f08 = (_f_entry(procedure, f"mpi_{procedure.name.lower()}{end}", declared, args) for end in ("_", "_f08_"))
+    plain, f08 = (
+        _f_entry(procedure, f"mpi_{procedure.name.lower()}{end}", declared, args) for end in ("_", "_f08_")
+    )
     if _has_buffer(procedure):
         return "\n".join(["#ifdef OPEN_MPI", *lines, *plain, *f08, "#endif", ""])
     return "\n".join([*lines, "#ifdef OPEN_MPI", *plain, "#endif", *f08, ""])

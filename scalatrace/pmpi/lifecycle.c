@@ -94,7 +94,7 @@ static void open_flat_log(void)
     if (!st_options.flat_log) return;
     char path[4096];
     snprintf(path, sizeof path, "%s/rank-%d.log", st_options.flat_log, st_shared.rank);
-    if (st_flatlog_open(st_shared.core, path) < 0) st_complain("%s", st_core_error(st_shared.core));
+    if (st_flatlog_open(st_shared.core, path) < 0) st_complain("no flat log: %s", st_core_error(st_shared.core));
 }
 
 void st_start(void)

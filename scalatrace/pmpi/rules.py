@@ -36,10 +36,17 @@ _EVENTS = re.compile(
     )
 )
 _BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol"})
-_IN_PLACE = re.compile(r"I?(gatherv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter(_block)?|scan|exscan|scatterv?)(_init)?", re.I)
+_IN_PLACE = re.compile(
+    r"I?(gatherv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter(_block)?|scan|exscan|scatterv?)(_init)?",
+    re.I,
+)
 _SKIPPED = frozenset(
-    "BUFFER C_BUFFER C_BUFFER2 C_BUFFER3 C_BUFFER4 INFO ERRHANDLER STATUS STRING_ARRAY STRING_2DARRAY ARGUMENT_LIST"
-    " SESSION FUNCTION FUNCTION_SMALL EXTRA_STATE ATTRIBUTE_VAL KEYVAL VARARGS ERROR_CODE".split()
+    (
+        *("BUFFER", "C_BUFFER", "C_BUFFER2", "C_BUFFER3", "C_BUFFER4"),
+        *("STRING_ARRAY", "STRING_2DARRAY", "ARGUMENT_LIST", "VARARGS"),
+        *("INFO", "ERRHANDLER", "STATUS", "SESSION", "ERROR_CODE"),
+        *("FUNCTION", "FUNCTION_SMALL", "EXTRA_STATE", "ATTRIBUTE_VAL", "KEYVAL"),
+    )
 )
 _FLAGS = {
     "LOCK_TYPE": "st_lock_name",
@@ -89,7 +96,9 @@ def values(procedure: Procedure) -> list[Value]:
 
 def communicator(procedure: Procedure) -> Parameter | None:
     """The communicator of the event."""
-    return next((p for p in procedure.parameters if p.kind == "COMMUNICATOR" and not _made(procedure, p)), None)
+    return next(
+        (p for p in procedure.parameters if p.kind == "COMMUNICATOR" and not _made(procedure, p)), None
+    )
 
 
 def made_communicator(procedure: Procedure) -> Parameter | None:
@@ -113,6 +122,8 @@ def _values_of(procedure: Procedure, p: Parameter) -> list[Value]:
         return _object(procedure, p)
     if p.kind in _SKIPPED or (p.is_out and p.kind not in ("COMMUNICATOR", "REQUEST", "MESSAGE")):
         return []
+    if any(q.kind == "REQUEST" and q.length == p.name for q in procedure.parameters):
+        return []  # the array of requests has its length
     if p.kind == "COMMUNICATOR":
         return [_communicator(procedure, p)]
     if p.kind == "REQUEST":
@@ -123,7 +134,7 @@ def _values_of(procedure: Procedure, p: Parameter) -> list[Value]:
 
 
 def _object(procedure: Procedure, p: Parameter) -> list[Value]:
-    """A window or file is its ordinal on a communicator; a call that makes one has the communicator anyway."""
+    """A window or file is its ordinal on a communicator; a call that makes one has that anyway."""
     noun, name = ("win", "win") if p.kind == "WINDOW" else ("file", "fh")
     if frees(procedure):
         number = "st_on_taken(call)"
@@ -140,16 +151,20 @@ def _communicator(procedure: Procedure, p: Parameter) -> Value:
     event_comm = communicator(procedure)
     if not _made(procedure, p):
         name = "comm" if p is event_comm else p.name
-        guarded = f"call->event.self == local_leader ? {p.name} : MPI_COMM_NULL" if name == "peer_comm" else p.name
+        guarded = (
+            f"call->event.self == local_leader ? {p.name} : MPI_COMM_NULL" if name == "peer_comm" else p.name
+        )
         return Value(name, COMM, f"(int64_t)st_comm_name({guarded})")
     parent = event_comm.name if event_comm else "MPI_COMM_NULL"
     if "_idup" in procedure.op:
         return Value("newcomm", COMM, f'(int64_t)st_comm_promised(call, "dup", {parent}, {p.name})')
-    return Value("newcomm", COMM, f'(int64_t)st_comm_made(call, "{_family_kind(procedure.op)}", {parent}, *{p.name})')
+    return Value(
+        "newcomm", COMM, f'(int64_t)st_comm_made(call, "{_family_kind(procedure.op)}", {parent}, *{p.name})'
+    )
 
 
 def _family_kind(op: str) -> str:
-    """"split" for Comm_split, "cart" for Cart_create, "intercomm", "merge", ..."""
+    """ "split" for Comm_split, "cart" for Cart_create, "intercomm", "merge", ..."""
     special = {"Intercomm_merge": "merge", "Comm_spawn_multiple": "spawn", "Comm_dup_with_info": "dup"}
     if op in special:
         return special[op]
@@ -225,7 +240,9 @@ def _array(procedure: Procedure, p: Parameter) -> Value:
     if p.kind == "WEIGHT":
         function = "st_weights"
     text = f"{function}({p.name}, {length})"
-    return Value(p.name, ARRAY, f"(int64_t)({condition} ? {text} : st_no_array())" if condition else f"(int64_t){text}")
+    return Value(
+        p.name, ARRAY, f"(int64_t)({condition} ? {text} : st_no_array())" if condition else f"(int64_t){text}"
+    )
 
 
 def _length(procedure: Procedure, p: Parameter) -> str:

@@ -115,7 +115,7 @@ extern const int st_nops;
 /* state.c */
 void st_read_options(void);
 int st_options_stacks(void); /* ST_STACKS_PYTHON, _NATIVE or _NONE: what "auto" means in this process */
-void st_complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* once per process */
+void st_complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* once for each format */
 void st_core_check(int error);
 void st_lock(void);
 void st_unlock(void);

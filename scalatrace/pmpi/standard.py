@@ -20,7 +20,7 @@ class Parameter:
         kind: the standard's, without size prefix: RANK, TAG, XFER_NUM_ELEM, ...
         base: C type without pointers, "" for the ellipsis.
         text: the declaration as in the standard.
-        length: name of the parameter with the number of elements, "*" when it is not a parameter, "" for a scalar.
+        length: parameter with the number of elements, "*" when it is not a parameter, "" for a scalar.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """One C procedure: `name` without `MPI_`; `op` is the name its events have (large-count variants share it)."""
+    """One C procedure: `name` without `MPI_`; `op` is what its events are called, also for `_c` variants."""
 
     name: str
     op: str
@@ -98,7 +98,7 @@ def _parameter(parameter: object) -> Parameter:
 
 
 def declarations(preprocessed: str) -> dict[str, tuple[str, ...]]:
-    """Name (without `MPI_`) -> parameter declarations, of the procedures that a preprocessed mpi.h declares with a
+    """Name (without `MPI_`) -> parameter declarations, of what a preprocessed mpi.h declares with a
     profiling twin."""
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", preprocessed)
     found = {m[1]: m[2] for m in re.finditer(r"\b(P?MPI_\w+)\s*\(([^;{}()]*)\)\s*;", text)}
@@ -110,7 +110,7 @@ def declarations(preprocessed: str) -> dict[str, tuple[str, ...]]:
 
 
 def as_declared(procedure: Procedure, declared: tuple[str, ...]) -> Procedure:
-    """The procedure with the types that mpi.h gives (which differ from the standard's in const, here and there), and
+    """The procedure with the types that mpi.h gives (const differs from the standard's, here and there), and
     the standard's names."""
     if declared == ("void",):
         return replace(procedure, parameters=())

@@ -14,6 +14,8 @@ struct st_options st_options;
 struct st_shared st_shared = {.private_comm = MPI_COMM_NULL};
 uint64_t st_counts[ST_NOPS];
 
+#define MAX_COMPLAINTS 8 /* kinds of trouble that a process speaks of, each once */
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int numbers[ST_NOPS]; /* the core's number of an op, plus one; 0: not registered yet */
 static uint64_t polls[ST_NOPS];
@@ -64,8 +66,13 @@ int st_options_stacks(void)
 
 void st_complain(const char *format, ...)
 {
-    static int said;
-    if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED)) return;
+    static const char *said[MAX_COMPLAINTS];
+    for (int i = 0;; i++) {
+        const char *nothing = NULL;
+        if (i == MAX_COMPLAINTS || said[i] == format) return;
+        if (__atomic_compare_exchange_n(&said[i], &nothing, format, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
+        if (said[i] == format) return;
+    }
     char text[1024];
     va_list arguments;
     va_start(arguments, format);

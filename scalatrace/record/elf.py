@@ -21,7 +21,7 @@ def is_elf(path: str | Path) -> bool:
 
 
 def linked_mpi(path: str | Path) -> Path | None:
-    """The libmpi that the dynamic linker would load for this file, through however many libraries; None: none."""
+    """The libmpi that the dynamic linker would load for this file, directly or not; None: none."""
     try:
         listing = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout
     except OSError:

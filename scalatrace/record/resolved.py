@@ -1,4 +1,4 @@
-"""Remembering which shim a program needs: finding out takes a compiler's answer or two, and every rank asks."""
+"""Remembering which shim a program needs: finding out takes a compiler or two, and every rank asks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from scalatrace.record.mpi import find_mpi
+from scalatrace.record.mpi import Mpi, find_mpi
 from scalatrace.record.shim import cache_folder, shim_for, shim_path
-from scalatrace.record.mpi import Mpi
 
 __all__ = ["shim_of"]
 

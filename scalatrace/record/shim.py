@@ -1,7 +1,7 @@
 """Building the shim for an MPI, once: `libscalatrace_<mpi>.so` in the user's cache.
 
-The key of a shim is what it depends on: the MPI library, its mpi.h, our sources, the core's place. Ranks that start at the same
-moment wait for the one that builds; the file is written aside and renamed, so nobody ever sees half of it.
+The key of a shim is what it depends on: the MPI library, our sources, the core's place. Ranks that start at
+the same moment wait for the one that builds; the file is written aside and renamed, so none sees half of it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ __all__ = ["cache_folder", "core_library", "shim_for", "shim_path"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
-_FLAGS = (
-    "-shared -fPIC -O2 -std=gnu11 -Wall -Wextra -Wno-deprecated-declarations -fvisibility=hidden"
-).split()
+_FLAGS = [
+    *("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden"),
+    *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
+]
 
 
 def cache_folder() -> Path:
@@ -59,7 +60,7 @@ def shim_path(mpi: Mpi) -> Path:
 
 
 def shim_for(mpi: Mpi) -> Path:
-    """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words when it fails."""
+    """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words."""
     path = shim_path(mpi)
     if path.exists():
         return path

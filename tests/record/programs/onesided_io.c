@@ -52,6 +52,9 @@ static void files(const char *path)
     MPI_Type_commit(&column);
     MPI_File_set_view(file, (MPI_Offset)rank * 4, MPI_INT, column, "native", MPI_INFO_NULL);
     MPI_File_write_all(file, values, 2, MPI_INT, &status);
+    MPI_File_sync(file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_sync(file);
     MPI_File_seek(file, 0, MPI_SEEK_SET);
     MPI_File_read(file, back, 2, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);

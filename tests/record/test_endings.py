@@ -1,0 +1,170 @@
+"""Programs that end badly: the same exit status as without the tracer, and parts of all who could write."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from record.conftest import Builder, Traced, plain
+from support.mpis import Mpi
+from support.running import Finished, record, scalatrace
+
+pytestmark = pytest.mark.mpi
+EVENTS = 7  # per rank, before the end
+
+
+def _parts(trace: Path) -> set[str]:
+    folder = trace.with_name(trace.name + ".parts")
+    return {p.name for p in folder.iterdir()} if folder.exists() else set()
+
+
+def _all(n: int) -> set[str]:
+    return {f"rank-{rank}.part" for rank in range(n)}
+
+
+@pytest.mark.parametrize("how", ["abort", "exit"])
+def test_parts_of_all_ranks(
+    any_mpi: Mpi, how: str, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    argv = [build(any_mpi, "ending.c"), how]
+    untraced = plain(any_mpi, 3, argv, tmp_path)
+    run = traced(any_mpi, 3, argv)
+    assert untraced.returncode != 0
+    if not (any_mpi.family == "mpich" and how == "exit"):  # Hydra reports either rank's end
+        assert run.finished.returncode == untraced.returncode
+    assert not run.trace.exists()
+    assert _parts(run.trace) == _all(3)
+    merged = scalatrace(any_mpi, "merge", f"{run.trace}.parts", "-o", tmp_path / "merged.st").check()
+    assert "3 of 3 ranks" in merged.stdout
+
+
+def test_killed_rank_is_named(
+    openmpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """SIGKILL leaves nothing of the rank itself; Open MPI ends the others with SIGTERM."""
+    run = traced(openmpi, 3, [build(openmpi, "ending.c"), "kill"])
+    assert run.finished.returncode == 137
+    assert _parts(run.trace) == {"rank-0.part", "rank-2.part"}
+    merged = scalatrace(openmpi, "merge", f"{run.trace}.parts", "-o", tmp_path / "merged.st")
+    assert "no part of rank 1" in merged.stderr
+
+
+def test_sigterm_saves_and_then_kills(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """One process, signalled directly: the parent sees it die of the signal, as it would have."""
+    trace = tmp_path / "a.st"
+    command = [*openmpi.scalatrace(), "record", "-o", trace, "--", build(openmpi, "ending.c"), "signal"]
+    process = subprocess.Popen(
+        [str(c) for c in command], env=openmpi.environment(), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "rank 0: 1\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == -signal.SIGTERM
+    finally:
+        process.kill()
+        process.wait()
+    assert _parts(trace) == _all(1)
+
+
+def test_uncaught_exception(mpi: Mpi, tmp_path: Path) -> None:
+    """`python -m mpi4py` aborts the run when a rank raises."""
+    program = tmp_path / "bad.py"
+    program.write_text(
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+        "for _ in range(7):\n    comm.Barrier()\n"
+        "if comm.rank == 1:\n    raise RuntimeError('on purpose')\ncomm.Barrier()\n"
+    )
+    trace = tmp_path / "a.st"
+    done = record(mpi, 3, [mpi.python, "-m", "mpi4py", program], trace, timeout=300)
+    assert done.returncode != 0
+    assert "on purpose" in done.stderr
+    assert _parts(trace) == _all(3)
+
+
+def test_exception_on_a_rank_that_waits_for_the_others_in_finalize(openmpi: Mpi, tmp_path: Path) -> None:
+    """Plain `python app.py`: rank 1 raises and waits in MPI_Finalize, the others wait for it."""
+    program = tmp_path / "bad.py"
+    program.write_text(
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\ncomm.Barrier()\n"
+        "if comm.rank == 1:\n    raise RuntimeError('on purpose')\ncomm.Barrier()\n"
+    )
+    trace = tmp_path / "a.st"
+    record(
+        openmpi, 1, [openmpi.python, "-c", "from mpi4py import MPI"], trace, timeout=300
+    ).check()  # builds the shim
+    trace.unlink()
+    with pytest.raises(TimeoutError):
+        record(openmpi, 2, [openmpi.python, program], trace, timeout=8)
+    for _ in range(50):
+        if _parts(trace) == _all(2):
+            break
+        time.sleep(0.1)
+    assert _parts(trace) == _all(2)
+
+
+def test_checkpoints_are_removed_when_all_went_well(
+    openmpi: Mpi, build: Builder, traced: Callable[..., Traced]
+) -> None:
+    run = traced(openmpi, 2, [build(openmpi, "ending.c"), "well"], "--checkpoint", "1")
+    run.finished.check()
+    assert run.trace.exists()
+    assert _parts(run.trace) == set()
+
+
+def test_checkpoint_of_a_rank_that_is_killed(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    program = build(openmpi, "ending.c")
+    command = [*openmpi.scalatrace(), "record", "-o", trace, "--checkpoint", "1", "--", program, "signal"]
+    process = subprocess.Popen(
+        [str(c) for c in command], env=openmpi.environment(), stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        for _ in range(100):
+            if _parts(trace) == _all(1):
+                break
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    assert _parts(trace) == _all(1)
+
+
+def test_unwritable_output(any_mpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """Said once per rank and kind of trouble; the program does not notice."""
+    argv = [build(any_mpi, "ending.c")]
+    untraced = plain(any_mpi, 2, argv, tmp_path)
+    options = ["--flat-log", "/proc/nothing/logs", "-o", "/proc/nothing/a.st"]
+    done = record(any_mpi, 2, argv, tmp_path / "a.st", options=options, timeout=300)
+    _same(done, untraced)
+    assert done.stderr.count("/proc/nothing/a.st") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount a small file system")
+def test_full_disk(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(small)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("may not mount here")
+    try:
+        (small / "filler").write_bytes(b"x" * 4096)
+        done = record(openmpi, 2, [build(openmpi, "ending.c")], small / "a.st", timeout=300)
+        assert done.returncode == 0
+        assert done.stderr.count("No space left") == 1
+        assert {p.name for p in small.iterdir()} == {"filler"}
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def _same(done: Finished, untraced: Finished) -> None:
+    assert done.returncode == untraced.returncode
+    assert sorted(done.stdout.splitlines()) == sorted(untraced.stdout.splitlines())

@@ -1,0 +1,91 @@
+"""Options, the environment they become, finding the MPI of a program, and building its shim once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from record.conftest import Builder
+from scalatrace.errors import UsageError
+from scalatrace.record.launch import RecordOptions, environment, parse_meta
+from scalatrace.record.mpi import find_mpi
+from support.mpis import Mpi
+from support.running import run
+
+
+def test_environment_of_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/other.so")
+    monkeypatch.chdir(tmp_path)
+    options = RecordOptions(output="b.st", stacks="none", meta={"param.n": "4"})
+    made = environment(options, ["app", "x y"], Path("/shim.so"))
+    assert made["SCALATRACE_OUTPUT"] == str(tmp_path / "b.st")
+    assert made["LD_PRELOAD"] == "/shim.so:/other.so"
+    meta = dict(pair.split("=", 1) for pair in made["SCALATRACE_META"].split("\x1f"))
+    assert meta["program"] == "app x y"
+    assert meta["param.n"] == "4"
+
+
+@pytest.mark.parametrize(
+    "bad", [{"stacks": "some"}, {"stack_depth": 0}, {"stack_depth": 129}, {"checkpoint": -1}]
+)
+def test_options_that_make_no_sense(bad: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        RecordOptions(**bad)  # type: ignore[arg-type]
+
+
+def test_meta() -> None:
+    assert parse_meta(["n=4=5", "m="], "param.") == {"param.n": "4=5", "param.m": ""}
+    with pytest.raises(UsageError, match="name=value"):
+        parse_meta(["n"])
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "message"),
+    [
+        ([], 2, "no program given"),
+        (["no-such-program-anywhere"], 2, "no such program"),
+    ],
+)
+def test_mistakes(words: list[str], status: int, message: str) -> None:
+    done = run([sys.executable, "-m", "scalatrace.record", "--", *words])
+    assert done.returncode == status
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.mpi
+def test_the_mpi_a_program_is_linked_to(
+    any_mpi: Mpi, build: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever mpicc comes first on the PATH."""
+    monkeypatch.delenv("MPICC", raising=False)
+    program = build(any_mpi, "ending.c")
+    found = find_mpi([str(program)])
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    assert any(
+        os.path.realpath(line.split(" => ")[1].split(" (")[0]) == str(found.library.resolve())
+        for line in linked.splitlines()
+        if " => /" in line
+    )
+    assert found.flavour == any_mpi.family
+
+
+@pytest.mark.mpi
+def test_the_shim_is_built_once(openmpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six processes ask at the same moment; one compiles."""
+    env = {**openmpi.environment(), "SCALATRACE_CACHE": str(tmp_path)}
+    code = "from scalatrace.record.resolved import shim_of; import sys; print(shim_of([sys.executable]))"
+
+    def ask(_: int) -> str:
+        return run([openmpi.python, "-c", code], env=env, timeout=300).check().stdout
+
+    with ThreadPoolExecutor(6) as pool:
+        answers = set(pool.map(ask, range(6)))
+    assert len(answers) == 1
+    assert [p.name for p in tmp_path.glob("*.so")] == [Path(answers.pop().strip()).name]
+    assert not [p for p in tmp_path.iterdir() if p.is_dir()]
