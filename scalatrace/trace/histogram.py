@@ -1,16 +1,22 @@
 """Histograms of samples (dissertation §2.3): few bins that adapted while the program ran.
 
-All numbers are integers, multiples of the statistic's resolution, exactly as stored in the file.
+All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md): how large a histogram is there does
+not depend on how long things took. A histogram that was read holds exactly what the file does.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any
+
+from scalatrace.trace.rounding import COARSE, FINE, pack, unpack
 
 __all__ = ["Bin", "Histogram"]
 
 MAX_BINS = 64
+_HEAD = struct.Struct("<Qihhh")  # count, mean, min, max, standard deviation
+_BIN = struct.Struct("<hhhh")  # count, min, max, mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +67,32 @@ class Histogram:
         """
         if type(raw) is int:
             return cls.of(raw)
-        if (
-            type(raw) is not tuple
-            or len(raw) < 5
-            or (len(raw) - 5) % 4
-            or any(type(n) is not int for n in raw)
-        ):
-            raise ValueError("a histogram is an integer or 5 + 4 n integers")
-        if len(raw) > 5 + 4 * MAX_BINS or raw[0] < 1:
-            raise ValueError("a histogram has no samples or too many bins")
-        count, low, span, mean, std = raw[:5]
-        return cls(count, low, low + span, low + mean, std, _decode_bins(raw, low))
+        if type(raw) is not bytes:
+            raise ValueError("a histogram is an integer or bytes")
+        nbins, rest = divmod(len(raw) - _HEAD.size, _BIN.size)
+        if rest or not 0 <= nbins <= MAX_BINS:
+            raise ValueError("a histogram has the wrong length")
+        count, mean, *coarse = _HEAD.unpack_from(raw)
+        if count < 1:
+            raise ValueError("a histogram has no samples")
+        low, high, std = (unpack(code, COARSE) for code in coarse)
+        bins = tuple(
+            Bin(*(unpack(code, COARSE) for code in codes)) for codes in _BIN.iter_unpack(raw[_HEAD.size :])
+        )
+        return cls(count, low, high, unpack(mean, FINE), std, bins)
 
-    def encode(self) -> Any:
+    def encode(self) -> int | bytes:
         """The file's form; a single sample is one integer."""
         if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
-            return self.min
-        raw = [self.count, self.min, self.max - self.min, self.mean - self.min, self.std]
-        previous = self.min
-        for b in self.bins:
-            raw += [b.count, b.min - previous, b.max - b.min, b.mean - b.min]
-            previous = b.max
-        return tuple(raw)
+            return round(self.min)
+        head = _HEAD.pack(
+            self.count,
+            pack(self.mean, FINE),
+            *(pack(value, COARSE) for value in (self.min, self.max, self.std)),
+        )
+        bins = (_BIN.pack(*(pack(v, COARSE) for v in (b.count, b.min, b.max, b.mean))) for b in self.bins)
+        return head + b"".join(bins)
 
-
-def _decode_bins(raw: tuple[int, ...], low: int) -> tuple[Bin, ...]:
-    bins, previous = [], low
-    for i in range(5, len(raw), 4):
-        count, gap, span, mean = raw[i : i + 4]
-        start = previous + gap
-        bins.append(Bin(count, start, start + span, start + mean))
-        previous = start + span
-    return tuple(bins)
+    def rounded(self) -> Histogram:
+        """The histogram as it comes back from a file."""
+        return Histogram.decode(self.encode())

@@ -63,7 +63,7 @@ class _Payload:
             max_array_len=limit,
             max_map_len=1,
             max_str_len=limit,
-            max_bin_len=0,
+            max_bin_len=min(limit, 1 << 12),
             max_ext_len=0,
         )
         self.unpacker.feed(container.payload)

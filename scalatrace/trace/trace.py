@@ -39,7 +39,7 @@ class Trace:
         meta: "program", "mpi", "date", "options", ...
         ops, stats, frames, signatures, comms, types, strings, arrays, preds: the tables that nodes index.
         counts: operation name -> calls that were counted but not recorded.
-        load: per statistic None or a vec over `ranks` of round(8 log2(total of the rank / mean total)).
+        load: per statistic None or a vec over `ranks` of round(4 log2(total of the rank / mean total)).
         nodes: the root nodes; their content is met once.
     """
 

@@ -109,7 +109,7 @@ def histograms(draw: Any) -> Histogram:
         Bin(*draw(st.tuples(naturals, naturals, naturals, naturals))) for _ in range(draw(st.integers(0, 5)))
     )
     low, span, mean, std = (draw(naturals) for _ in range(4))
-    return Histogram(draw(st.integers(2, 1000)), low, low + span, low + mean, std, bins)
+    return Histogram(draw(st.integers(2, 1000)), low, low + span, low + mean, std, bins).rounded()
 
 
 @st.composite

@@ -20,6 +20,11 @@ class Packer {
         head(s.size(), 0xa0, 31, 0xd9, 0xda);
         out.append(s);
     }
+    void bin(std::string_view s) {
+        const int width = s.size() <= UINT8_MAX ? 1 : s.size() <= UINT16_MAX ? 2 : 4;
+        tagged(static_cast<uint8_t>(0xc4 + width / 2), s.size(), width);
+        out.append(s);
+    }
     void integer(int64_t v) {
         if (v >= 0) return natural(static_cast<uint64_t>(v));
         if (v >= -32) return byte(static_cast<uint8_t>(v));
