@@ -20,8 +20,7 @@ static void exchange(double *u, int n, int left, int right) {
 
 static double hottest(const double *u, int n) {
     double own = 0, all = 0;
-    for (int i = 1; i <= n; i++)
-        own = fmax(own, u[i]);
+    for (int i = 1; i <= n; i++) own = fmax(own, u[i]);
     MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return all;
 }
@@ -32,10 +31,8 @@ static int diffuse(double *u, double *next, int n, int steps, int left, int righ
     int good = 1;
     for (int step = 1; step <= steps; step++) {
         exchange(u, n, left, right);
-        for (int i = 1; i <= n; i++)
-            next[i] = (u[i - 1] + 2 * u[i] + u[i + 1]) / 4;
-        for (int i = 1; i <= n; i++)
-            u[i] = next[i];
+        for (int i = 1; i <= n; i++) next[i] = (u[i - 1] + 2 * u[i] + u[i + 1]) / 4;
+        for (int i = 1; i <= n; i++) u[i] = next[i];
         if (step % 100 == 0) {
             double now = hottest(u, n);
             good = good && now <= before;
@@ -57,15 +54,12 @@ int main(int argc, char **argv) {
     double *u = calloc((size_t)n + 2, sizeof *u), *next = calloc((size_t)n + 2, sizeof *next);
     double wave_number = acos(-1.0) / ((double)n * size + 1);
 
-    for (int i = 1; i <= n; i++)
-        u[i] = sin(wave_number * (rank * n + i));
+    for (int i = 1; i <= n; i++) u[i] = sin(wave_number * (rank * n + i));
     good = diffuse(u, next, n, steps, left, right);
     double decay = pow((1 + cos(wave_number)) / 2, steps);
-    for (int i = 1; i <= n; i++)
-        good = good && fabs(u[i] - decay * sin(wave_number * (rank * n + i))) < 1e-12;
+    for (int i = 1; i <= n; i++) good = good && fabs(u[i] - decay * sin(wave_number * (rank * n + i))) < 1e-12;
     MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("rod on %d ranks, %d steps: %s\n", size, steps, all_good ? "correct" : "WRONG");
+    if (rank == 0) printf("rod on %d ranks, %d steps: %s\n", size, steps, all_good ? "correct" : "WRONG");
     free(u);
     free(next);
     MPI_Finalize();

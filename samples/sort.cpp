@@ -34,8 +34,7 @@ int self() {
 Numbers random_numbers(int n, int round) {
     std::mt19937 generator(1000u * static_cast<unsigned>(round) + static_cast<unsigned>(self()));
     Numbers numbers(static_cast<size_t>(n));
-    for (long &number : numbers)
-        number = static_cast<long>(generator() % 1000000);
+    for (long &number : numbers) number = static_cast<long>(generator() % 1000000);
     return numbers;
 }
 
@@ -43,12 +42,10 @@ Numbers random_numbers(int n, int round) {
 Numbers splitters(const Numbers &sorted) {
     const size_t size = static_cast<size_t>(ranks());
     Numbers own(size), all(size * size), chosen;
-    for (size_t i = 0; i < size; i++)
-        own[i] = sorted.empty() ? 0 : sorted[i * sorted.size() / size];
+    for (size_t i = 0; i < size; i++) own[i] = sorted.empty() ? 0 : sorted[i * sorted.size() / size];
     MPI_Allgather(own.data(), ranks(), MPI_LONG, all.data(), ranks(), MPI_LONG, MPI_COMM_WORLD);
     std::sort(all.begin(), all.end());
-    for (size_t i = 1; i < size; i++)
-        chosen.push_back(all[i * size]);
+    for (size_t i = 1; i < size; i++) chosen.push_back(all[i * size]);
     return chosen;
 }
 
@@ -96,10 +93,8 @@ int main(int argc, char **argv) {
     const int n = argc > 1 ? std::atoi(argv[1]) : 1000;
     const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
     bool good = true;
-    for (int round = 0; round < rounds; round++)
-        good = sort_round(n, round) && good;
-    if (self() == 0)
-        std::printf("sort on %d ranks, %d rounds: %s\n", ranks(), rounds, good ? "correct" : "WRONG");
+    for (int round = 0; round < rounds; round++) good = sort_round(n, round) && good;
+    if (self() == 0) std::printf("sort on %d ranks, %d rounds: %s\n", ranks(), rounds, good ? "correct" : "WRONG");
     MPI_Finalize();
     return good ? 0 : 1;
 }

@@ -31,8 +31,7 @@ static void add(uint64_t start, int op, int peer, int count, int tag) {
     if (used == room) {
         room = room ? 2 * room : 1 << 16;
         entries = realloc(entries, room * sizeof *entries);
-        if (!entries)
-            abort();
+        if (!entries) abort();
     }
     entries[used++] = (struct entry){start, (uint32_t)(now_ns() - start), (uint16_t)op, (uint16_t)tag, peer, count};
 }

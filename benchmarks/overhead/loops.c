@@ -18,8 +18,7 @@ static char buffer[MAX_COUNT], incoming[MAX_COUNT];
 
 /* Sends to nobody. */
 static long procnull(long calls) {
-    for (long i = 0; i < calls; i++)
-        MPI_Send(buffer, 8, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    for (long i = 0; i < calls; i++) MPI_Send(buffer, 8, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
     return calls;
 }
 
@@ -53,10 +52,8 @@ static double cpu_ns(void) {
 }
 
 static long run(const char *which, long calls) {
-    if (!strcmp(which, "procnull"))
-        return procnull(calls);
-    if (!strcmp(which, "self"))
-        return self(calls);
+    if (!strcmp(which, "procnull")) return procnull(calls);
+    if (!strcmp(which, "self")) return self(calls);
     return counts(calls);
 }
 
