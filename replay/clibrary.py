@@ -71,6 +71,15 @@ def symbol(name: str) -> Any:
     raise ReplayError(f"this MPI has no {name}")
 
 
+def has(name: str) -> bool:
+    """Say whether this MPI has a C function."""
+    try:
+        symbol(name)
+    except ReplayError:
+        return False
+    return True
+
+
 def address(buffer: Any, offset: int) -> ctypes.c_void_p:
     """Return the address of a byte of a ctypes array."""
     return ctypes.c_void_p(ctypes.addressof(buffer) + offset)

@@ -56,7 +56,9 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
             HANDLERS[event.op](rank, event)
         except ReplayError as error:
             raise ReplayError(f"rank {transport.rank}, event {number}, MPI_{event.op}: {error}") from None
-    return RankResult.of(rank, pace.clock() - start)
+    result = RankResult.of(rank, pace.clock() - start)
+    rank.detach()
+    return result
 
 
 class Delays:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from replay import clibrary
 from replay.args import Handles, Ints, Ref, Wide, Wides
 from replay.datatypes import TypeTree
 from replay.errors import ReplayError
@@ -59,7 +60,7 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
     if tree.predefined:
         return predefined(tree.name)
     if tree.name == "opaque":
-        return build(_bytes(*tree.arguments), call)
+        return _bytes(call, *tree.arguments)
     recipe = RECIPES.get(tree.name)
     if recipe is None:
         raise ReplayError(f"no datatype constructor {tree.name!r}")
@@ -69,10 +70,16 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
     return made
 
 
-def _bytes(size: Any, extent: Any) -> TypeTree:
-    """Return as many bytes as the opaque type has, in its extent."""
-    inner = TypeTree("contiguous", (size,), (TypeTree("MPI_BYTE"),))
-    return TypeTree("resized", (0, extent), (inner,))
+def _bytes(call: Call, size: Any, extent: Any) -> MPI.Datatype:
+    """Return as many bytes as the opaque type has, in its extent.
+
+    What a tracer could not look into came from a large-count constructor; so does this, where MPI has them.
+    """
+    inner, made = MPI.Datatype(), MPI.Datatype()
+    suffix = "_c" if clibrary.has("MPI_Type_contiguous_c") else ""
+    call(f"Type_contiguous{suffix}", Wide(size) if suffix else size, MPI.BYTE, Ref(inner))
+    call(f"Type_create_resized{suffix}", inner, Wide(0), Wide(extent), Ref(made))
+    return made
 
 
 def _order(word: str) -> int:

@@ -28,6 +28,9 @@ WORLD, SELF, NULL = 0, 1, 2
 MANY = 1 << 16
 """So many results of one-sided calls are kept from being freed; no epoch has more under way in practice."""
 
+ATTACHED = 1 << 24
+"""Bytes of memory for buffered sends, if that is enough for 64 of the largest."""
+
 PREDEFINED = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF", NULL: "MPI_COMM_NULL"}
 
 
@@ -78,7 +81,7 @@ class Rank:
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}
-        self.attached: Any = None
+        self._attached: Any = None
         self.last_some: Any = None
         self._types: dict[str, Built] = {}
         self._ops: dict[str, Handle] = {}
@@ -107,6 +110,20 @@ class Rank:
         while not flag.value:
             time.sleep(0)  # there may be more ranks than cores
             self.again(call)
+
+    def attach(self, nbytes: int) -> None:
+        """Make sure that MPI has memory for buffered sends; the trace does not say how much it had."""
+        wanted = max(ATTACHED, 64 * nbytes)
+        if self._attached is None or self._attached.nbytes < wanted:
+            self.detach()
+            self._attached = self.mpi.buffer(wanted)
+            self.mpi.quiet("Buffer_attach", self.mpi.at(self._attached, 0), Count(wanted))
+
+    def detach(self) -> None:
+        """Take the memory for buffered sends back, once what lies in it is sent."""
+        if self._attached is not None:
+            self.mpi.quiet("Buffer_detach", self.mpi.at(self.mpi.buffer(16), 0), Out())
+            self._attached = None
 
     def hand_over(self) -> list[Any]:
         """Give away the memory taken for this event: something else keeps it now."""

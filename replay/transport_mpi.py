@@ -156,6 +156,10 @@ class MPITransport:
             return None
         return [room.raw[start : start + n] for start, n in zip(starts, lengths.values, strict=True)]
 
+    def finish(self) -> None:
+        """End MPI while the memory that it may still use is there: interpreter exit frees that first."""
+        MPI.Finalize()
+
     def abort(self, message: str) -> None:
         """Say why, and end all ranks; does not return."""
         print(message, file=sys.stderr, flush=True)

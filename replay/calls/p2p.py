@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Count, Out
+from replay.args import Constant
 from replay.rank import Rank, returns_request
 from replay.registry import handles
-
-ATTACHED = 1 << 24
-"""Bytes of memory for buffered sends, if that is enough for 64 of the largest."""
 
 
 @handles(
@@ -21,7 +18,7 @@ def send(rank: Rank, event: Any) -> None:
     """MPI_Send(buf, count, datatype, dest, tag, comm) and its modes."""
     dest, tag = rank.mpi.constant(event["dest"]), event["tag"]
     if "bsend" in event.op.lower():
-        attach_buffer(rank, event["count"] * event["datatype"].size)
+        rank.attach(event["count"] * event["datatype"].size)
     rank.start(event, *rank.message(event, out=True), dest, tag, rank.comm(event.comm.family))
 
 
@@ -57,17 +54,6 @@ def sendrecv_replace(rank: Rank, event: Any) -> None:
     rank.sends(event["count"] * event["datatype"].size)
     args = [*rank.message(event, out=False), *peers, rank.comm(event.comm.family)]
     rank.start(event, *args, *status_unless_request(event))
-
-
-def attach_buffer(rank: Rank, nbytes: int) -> None:
-    """Make sure that MPI has memory for buffered sends; the trace does not say what the program attached."""
-    wanted = max(ATTACHED, 64 * nbytes)
-    if rank.attached is not None and rank.attached.nbytes >= wanted:
-        return
-    if rank.attached is not None:
-        rank.mpi.quiet("Buffer_detach", rank.mpi.at(rank.mpi.buffer(16), 0), Out())
-    rank.attached = rank.mpi.buffer(wanted)
-    rank.mpi.quiet("Buffer_attach", rank.mpi.at(rank.attached, 0), Count(wanted))
 
 
 def status_unless_request(event: Any) -> list[Any]:

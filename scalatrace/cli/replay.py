@@ -4,6 +4,7 @@ and waiting in place of computing. Run it under mpiexec; `scalatrace record` in 
 from __future__ import annotations
 
 import argparse
+import sys
 import traceback
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -45,8 +46,13 @@ def run(args: argparse.Namespace) -> int:
     transport = start_mpi(trace, args.seed)
     options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
     status = _checked(trace, transport)
-    if status is not None:
-        return status
+    if status is None:
+        status = _guarded(trace, transport, options, args)
+    transport.finish()
+    return status
+
+
+def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
     try:
         return _report(trace, transport.gather(_replay(trace, transport, options).pack()), args)
     except ScalatraceError as error:
@@ -65,7 +71,7 @@ def _checked(trace: Trace, transport: MPITransport) -> int | None:
         check(trace, transport.size)
     except ScalatraceError as error:
         if transport.rank == 0:
-            raise
+            print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
     return None
 

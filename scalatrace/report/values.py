@@ -23,6 +23,8 @@ PEERS = {
     Encoding.MODULO: "self{} mod size",
     Encoding.XOR: "self^{}",
 }
+NOT_IN_PLACE = ("in_place", Vec(0))
+
 SIGNED = (Encoding.RELATIVE, Encoding.MODULO)
 
 
@@ -48,14 +50,27 @@ def vec(value: Vec, one: ONE) -> str:
     length = value.length
     if length is not None and length <= SHOWN:
         return "[" + " ".join(map(one, value.first(length))) + "]"
-    return str(value)
+    period = _period(value)
+    return f"[{' '.join(map(one, period))} …]" if period else str(value)
+
+
+def _period(value: Vec) -> tuple[int, ...]:
+    """Return the values that a vector repeats without end, where they are few and it is nothing else."""
+    if isinstance(value.terms, int) or len(value.terms) != 1 or isinstance(value.terms[0], int):
+        return ()
+    count, stride, *inner = value.terms[0]
+    if count or stride:
+        return ()
+    once = Vec(tuple(inner))
+    return once.first(once.length) if once.length is not None and once.length <= SHOWN else ()
 
 
 def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
-    """Return name and readable value of each parameter of an event node."""
+    """Return name and readable value of each parameter of an event node; what is not in place is not said."""
     op = trace.ops[event.op]
+    pairs = zip(op.params, event.params, strict=True)
     return [
-        (name, param(trace, kind, value)) for (name, kind), value in zip(op.params, event.params, strict=True)
+        (name, param(trace, kind, value)) for (name, kind), value in pairs if (name, value) != NOT_IN_PLACE
     ]
 
 

@@ -1,0 +1,213 @@
+"""What reporters draw, from traces by hand and random ones; nothing from a trace may steer the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from rich.console import Console
+
+from scalatrace.ops import received_bytes, sent_bytes
+from scalatrace.report.info import InfoReporter
+from scalatrace.report.lines import LinesReporter
+from scalatrace.report.matrix import MatrixReporter
+from scalatrace.report.notation import NotationReporter, notation
+from scalatrace.report.replay import ReplayReporter
+from scalatrace.report.sizes import shares
+from scalatrace.report.stats import StatsReporter, by_node, by_rank
+from scalatrace.report.style import clean, duration, nbytes, ranks
+from scalatrace.report.tree import TreeReporter
+from scalatrace.report.values import peer_text, vec
+from scalatrace.trace.elastic import Columns, Groups
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import ANY_SOURCE, Vec
+from scalatrace.trace.writer import pack_payload
+from support.builder import Builder, Comm, stencil
+from support.traces import traces
+
+
+def drawn(reporter: object, width: int = 160) -> str:
+    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
+    reporter.render(console)  # type: ignore[attr-defined]
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def figure_5_1() -> Trace:
+    b = Builder(1)
+    first = b.event("Barrier", at=("a.py:1:f",), comm=Comm())
+    send = b.event("Isend", Vec((1, 0)), at=("a.py:2:f",), dest=0, comm=Comm())
+    receive = b.event("Irecv", Vec((0, 1)), at=("a.py:3:f",), source=0, comm=Comm())
+    last = b.event("Barrier", at=("a.py:4:f",), comm=Comm())
+    return b.of(b.loop(2, first, send, receive, last))
+
+
+def test_notation_of_figure_5_1() -> None:
+    assert notation(figure_5_1()) == "E1(4,2) E2(1,1 0) E3(1,0 1) E4"
+
+
+def test_notation_says_which_ranks_loop_how_often() -> None:
+    b = Builder(4)
+    trips = Groups([(RankList([0]), Vec(5)), (RankList([1, 2, 3]), Vec(6))])
+    alone = Groups([(RankList([0]), Vec(1))])
+    inner = b.loop(3, b.event("Send", at=("a:1:f",), dest=0), b.event("Recv", at=("a:2:f",), source=0))
+    each = Columns(RankList([0, 1, 2, 3]), Vec(((4, 1, 7),)))
+    trace = b.of(
+        b.loop(trips, inner, b.event("Wait", alone, at=("a:3:f",))), b.event("Barrier", each, at=("a:4:f",))
+    )
+    expected = "E1(3,5)[0](3,6)[1-3](2,3) E2 E3(1,1)[0] E4(1,each 7 8 9 10)[0-3]"
+    assert notation(trace) == expected
+
+
+def test_notation_has_a_legend() -> None:
+    shown = drawn(NotationReporter(figure_5_1()))
+    assert [line.split()[:2] for line in shown.splitlines()[4:8]] == [
+        ["E1", "Barrier"], ["E2", "Isend"], ["E3", "Irecv"], ["E4", "Barrier"],
+    ]  # fmt: skip
+
+
+def test_tree_of_the_stencil() -> None:
+    lines = drawn(TreeReporter(stencil())).splitlines()
+    assert lines[0] == "by hand  4 ranks, 124 events, 5 nodes"
+    assert lines[1] == "├── 10 × loop of 3"
+    assert lines[3].split() == [
+        "│", "├──", "Isend", "count=100", "datatype=MPI_DOUBLE", "dest=self+1", "mod", "size", "tag=7",
+        "comm=world", "halo.py:11:exchange",
+    ]  # fmt: skip
+    assert "ranks" not in "".join(lines[1:])
+    assert "halo.py:11:exchange < app.py:5:main" in drawn(TreeReporter(stencil(), stacks=True))
+
+
+def test_tree_says_who_takes_part_where_that_is_not_all() -> None:
+    b = Builder(6)
+    some = Groups([(RankList([0, 2, 4]), Vec(7))])
+    shown = drawn(TreeReporter(b.of(b.loop(some, b.event("Barrier", comm=Comm())))))
+    assert "7 × loop  ranks 0, 2, 4" in shown
+    assert shown.count("ranks 0") == 1
+
+
+def test_tree_cuts_long_values_unless_all_is_wanted() -> None:
+    b = Builder(1)
+    trace = b.of(b.event("Startall", requests=tuple(range(0, 10**15, 10**14 + 7)), label="x" * 100))
+    assert "x" * 70 not in drawn(TreeReporter(trace), 400)
+    assert "x" * 100 in drawn(TreeReporter(trace, full=True), 400)
+
+
+@given(traces())
+def test_every_reporter_shows_every_trace(trace: Trace) -> None:
+    for reporter in (TreeReporter(trace), NotationReporter(trace), InfoReporter(trace, 1)):
+        assert drawn(reporter)
+    for by in ("op", "site", "rank"):
+        assert drawn(StatsReporter(trace, by))
+    lines = drawn(LinesReporter(trace.walk(0))).splitlines()
+    assert len(lines) == trace.nevents(0)
+    assert len(list(LinesReporter(trace.walk(0)).json_lines())) == trace.nevents(0)
+
+
+@given(traces())
+def test_stats_count_what_the_walk_meets(trace: Trace) -> None:
+    calls = [call for rank in trace.ranks for call in trace.walk(rank)]
+    sent, received = (sum(f(c.op, c) for c in calls) for f in (sent_bytes, received_bytes))
+    for rows in (by_node(trace, "op"), by_node(trace, "site"), by_rank(trace)):
+        assert sum(row.calls for row in rows) == len(calls)
+        assert sum(row.sent for row in rows) == sent
+        assert sum(row.received for row in rows) == received
+
+
+@given(traces())
+def test_shares_are_most_of_the_payload_and_no_more(trace: Trace) -> None:
+    found = sum(shares(trace).values())
+    assert found <= len(pack_payload(trace))
+
+
+def test_nothing_from_a_trace_steers_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J[bold]x[/bold]\r\n\u202e"
+    b = Builder(1)
+    b.trace.meta = {evil: evil, "program": evil}
+    b.trace.counts = {evil: 3}
+    trace = b.of(b.event(evil, at=(f"{evil}:3:{evil}",), name=evil, **{evil: 1}))
+    reporters = [
+        TreeReporter(trace),
+        NotationReporter(trace),
+        InfoReporter(trace),
+        LinesReporter(trace.walk(0)),
+    ]
+    reporters += [StatsReporter(trace, "site")]
+    for reporter in reporters:
+        shown = drawn(reporter)
+        assert "[bold]x[/bold]" in shown
+        assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
+
+
+def test_matrix_of_few_and_of_many_ranks() -> None:
+    few = drawn(MatrixReporter(np.diag([0, 1, 2, 3]) * 1000, "bytes"))
+    assert "3kB" in few
+    assert "3 pairs, 6 kB in all, 1 kB to 3 kB a pair" in few
+    many = np.zeros((300, 300), int)
+    many[5, 7] = many[200, 100] = 3
+    shown = drawn(MatrixReporter(many, "messages"), 80)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "2 pairs, 6 in all, 3 to 3 a pair" in shown
+    assert MatrixReporter(many, "messages").csv().splitlines() == [
+        "sender,receiver,messages",
+        "5,7,3",
+        "200,100,3",
+    ]
+
+
+def test_replay_reporter_tells_what_differs() -> None:
+    facts = {
+        "nprocs": 2, "wall_s": 2.0, "recorded_s": 1.0, "computed_s": 0.5, "late_s": 0.25, "left": 1,
+        "calls": {"Send": 4}, "mpi_s": {"Send": 0.1}, "sent": {"Send": 4000}, "unequal": [],
+    }  # fmt: skip
+    shown = drawn(ReplayReporter(facts))
+    assert "the replay took 200.0 % of it" in shown
+    assert "could not be hidden in it: 250 ms" in shown
+    assert "verified" in shown
+    row = {
+        "op": "Send",
+        "calls_recorded": 5,
+        "calls_replayed": 4,
+        "bytes_recorded": 5000,
+        "bytes_replayed": 4000,
+    }
+    shown = drawn(ReplayReporter({**facts, "unequal": [row]}))
+    assert "verified" not in shown
+    assert shown.splitlines()[-2].split() == ["Send", "5", "4", "5,000", "4,000"]
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (1_234_567, "1.23 MB"), (999_999, "1 MB")]
+)
+def test_bytes(n: int, text: str) -> None:
+    assert nbytes(n) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(0, "0 ns"), (12, "12 ns"), (1500, "1.5 µs"), (2.5e9, "2.5 s"), (36_000e9, "36,000 s")]
+)
+def test_durations(ns: float, text: str) -> None:
+    assert duration(ns) == text
+
+
+def test_ranks_are_runs_where_they_are_few() -> None:
+    assert ranks(RankList([0, 1, 2, 8])) == "0-2, 8"
+    evens = RankList(range(0, 100, 2))
+    assert ranks(evens) == str(evens)
+
+
+def test_values() -> None:
+    assert peer_text(Encoding.RELATIVE, -4) == "self-4"
+    assert peer_text(Encoding.XOR, 4) == "self^4"
+    assert peer_text(Encoding.MODULO, ANY_SOURCE) == "ANY_SOURCE"
+    assert vec(Vec(((0, 0, 1, 2),)), str) == "[1 2 …]"
+    assert vec(Vec((1, 1, 2)), str) == "[1 1 2]"
+    assert vec(Vec(((0, 1, 5),)), str) == str(Vec(((0, 1, 5),)))
+
+
+def test_clean_keeps_what_can_be_read() -> None:
+    assert clean("größe_1 ✓") == "größe_1 ✓"
+    assert clean("a\tb") == "a\\x09b"
