@@ -19,6 +19,11 @@ void put_term(Packer &p, const Term &t, bool without_end) {
     for (const Term &inner : t.rep->block) put_term(p, inner, false);
 }
 
+void put_terms(Packer &p, const std::vector<Term> &terms, bool open) {
+    p.array(terms.size());
+    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], open && i + 1 == terms.size());
+}
+
 /* A vec that is read to its end. */
 void put_closed(Packer &p, const Vec &v) {
     if (v.size() == 0) return p.array(0);
@@ -46,10 +51,8 @@ void put_closed(Packer &p, const Vec &v) {
 /* A vec that is read as far as executions go. */
 void put_vec(Packer &p, const Vec &v) {
     if (v.constant()) return p.integer(v.first());
-    if (v.falls()) return put_closed(p, v);
-    const std::vector<Term> &terms = v.terms();
-    p.array(terms.size());
-    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], v.open() && i + 1 == terms.size());
+    if (v.bounded()) return put_closed(p, v);
+    put_terms(p, v.terms(), v.open());
 }
 
 class Writer {
@@ -256,25 +259,50 @@ class Writer {
     // --- nodes
 
     /* COMM, TYPE, STRING and ARRAY values are hashes; in the file they are indices. */
+    int64_t index(int64_t value, int kind) const {
+        const uint64_t name = static_cast<uint64_t>(value);
+        const Tables &t = core_.tables;
+        const int64_t i = kind == ST_COMM     ? t.comms.index(name)
+                          : kind == ST_TYPE   ? t.types.index(name)
+                          : kind == ST_STRING ? t.strings.index(name)
+                                              : t.arrays.index(name);
+        return i < 0 ? ST_UNDEFINED : i;
+    }
+
     Vec indexed(const Vec &v, int kind) const {
         Vec out;
-        v.runs([&](int64_t value, uint64_t times) {
-            const uint64_t name = static_cast<uint64_t>(value);
-            const Tables &t = core_.tables;
-            int64_t i = kind == ST_COMM     ? t.comms.index(name)
-                        : kind == ST_TYPE   ? t.types.index(name)
-                        : kind == ST_STRING ? t.strings.index(name)
-                                            : t.arrays.index(name);
-            out.append_run(i < 0 ? ST_UNDEFINED : i, times);
-        });
+        v.runs([&](int64_t value, uint64_t times) { out.append_run(index(value, kind), times); });
         return out;
+    }
+
+    static bool strided(const std::vector<Term> &terms) {
+        for (const Term &t : terms)
+            if (t.rep && (t.rep->stride != 0 || strided(t.rep->block))) return true;
+        return false;
+    }
+
+    std::vector<Term> indexed(const std::vector<Term> &terms, int kind) const {
+        std::vector<Term> out;
+        for (const Term &t : terms)
+            if (t.rep)
+                out.emplace_back(t.rep->count, 0, indexed(t.rep->block, kind));
+            else
+                out.emplace_back(index(t.value, kind));
+        return out;
+    }
+
+    /* Term by term, so that a vector without end stays the same beyond the values it was made from. */
+    void put_names(Packer &p, const Vec &v, int kind) const {
+        if (v.constant()) return p.integer(index(v.first(), kind));
+        if (strided(v.terms())) return put_closed(p, indexed(v, kind));
+        put_terms(p, indexed(v.terms(), kind), v.open());
     }
 
     static bool is_name(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY; }
 
     static void put_value(Packer &p, const Vec &v, int kind, const Writer &w) {
         if (is_name(kind))
-            put_vec(p, w.indexed(v, kind));
+            w.put_names(p, v, kind);
         else
             put_vec(p, v);
     }

@@ -9,6 +9,7 @@ constexpr size_t kMaxShortPeriod = 32;   // periods found by comparing; longer o
 constexpr size_t kMaxStridedPeriod = 8;  // blocks whose repetitions may differ by a constant
 constexpr size_t kGram = 4;              // terms that name a place in the lag table
 constexpr size_t kMaxDepth = 16;         // nesting of repetitions
+constexpr int64_t kMaxStride = int64_t{1} << 40; // larger ones are between names (hashes), where no progression is meant
 
 uint64_t mix(uint64_t h) {
     h ^= h >> 31;
@@ -425,7 +426,7 @@ bool Vec::same_values(const Vec &other) const {
     if (constant() || other.constant()) return constant() && other.constant() && first_ == other.first_;
     const std::vector<Term> &a = terms(), &b = other.terms();
     const bool open_a = open(), open_b = other.open();
-    if (a.size() != b.size() || open_a != open_b || (falls() && n_ != other.n_)) return false;
+    if (a.size() != b.size() || open_a != open_b || (bounded() && n_ != other.n_)) return false;
     for (size_t i = 0; i < a.size(); ++i) {
         int64_t diff = 0;
         bool known = false, last = open_a && i + 1 == a.size();
@@ -441,7 +442,11 @@ bool Vec::same_values(const Vec &other) const {
     return true;
 }
 
-bool Vec::falls() const { return !constant() && open() && terms().back().rep->stride < 0; }
+bool Vec::bounded() const {
+    if (constant() || !open()) return false;
+    const int64_t stride = terms().back().rep->stride;
+    return stride < 0 || stride > kMaxStride;
+}
 
 const std::vector<Term> &Vec::terms() const {
     if (is_few_) compress();

@@ -90,7 +90,7 @@ class Vec {
     /* The whole state of a vector that is not constant; restore() makes the same vector of it. */
     const std::vector<Term> &terms() const;
     bool open() const;        // the last term is a repetition that goes on
-    bool falls() const;       // ... by a negative stride: without end it would fall below anything, so its length matters
+    bool bounded() const;     // ... but by a stride that makes no sense without end, so the length matters
     uint64_t matched() const; // values of its unfinished iteration
     static Vec restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched);
 
