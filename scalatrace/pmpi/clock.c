@@ -8,8 +8,7 @@
 
 struct st_clock st_clock;
 
-int64_t st_clock_slow(void)
-{
+int64_t st_clock_slow(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -17,8 +16,7 @@ int64_t st_clock_slow(void)
 
 #if defined(__x86_64__)
 /* The kernel has checked that the counter runs evenly and alike on all cores. */
-static bool kernel_trusts_counter(void)
-{
+static bool kernel_trusts_counter(void) {
     char name[32] = "";
     FILE *file = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
     if (!file) return false;
@@ -28,8 +26,7 @@ static bool kernel_trusts_counter(void)
 }
 
 /* Both clocks at nearly one moment: the reading with the least time around it of a few. */
-static void read_both(uint64_t *ticks, int64_t *ns)
-{
+static void read_both(uint64_t *ticks, int64_t *ns) {
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 8; i++) {
         uint64_t before = __builtin_ia32_rdtsc();
@@ -42,8 +39,7 @@ static void read_both(uint64_t *ticks, int64_t *ns)
     }
 }
 
-void st_clock_start(void)
-{
+void st_clock_start(void) {
     uint64_t first_ticks = 0, ticks = 0;
     int64_t first_ns = 0, ns = 0;
     if (st_clock.scale || !kernel_trusts_counter()) return;

@@ -20,8 +20,7 @@ static int64_t nagreed;
 static MPI_Group world_group = MPI_GROUP_NULL;
 static struct st_comm nowhere = {.name = ST_COMM_NULL, .indegree = 0, .outdegree = 0};
 
-static int64_t *world_ranks(MPI_Group group, int *n)
-{
+static int64_t *world_ranks(MPI_Group group, int *n) {
     PMPI_Group_size(group, n);
     int *mine = malloc(((size_t)*n + 1) * 2 * sizeof *mine);
     int64_t *ranks = malloc(((size_t)*n + 1) * sizeof *ranks);
@@ -37,8 +36,7 @@ static int64_t *world_ranks(MPI_Group group, int *n)
     return ranks;
 }
 
-static int64_t *members_of(MPI_Comm comm, bool remote, int *n)
-{
+static int64_t *members_of(MPI_Comm comm, bool remote, int *n) {
     MPI_Group group;
     if (remote)
         PMPI_Comm_remote_group(comm, &group);
@@ -49,8 +47,7 @@ static int64_t *members_of(MPI_Comm comm, bool remote, int *n)
     return ranks;
 }
 
-static void describe(struct st_comm *info, MPI_Comm comm)
-{
+static void describe(struct st_comm *info, MPI_Comm comm) {
     int inter = 0;
     PMPI_Comm_test_inter(comm, &inter);
     PMPI_Comm_rank(comm, &info->self);
@@ -61,17 +58,16 @@ static void describe(struct st_comm *info, MPI_Comm comm)
     info->indegree = info->outdegree = -1;
 }
 
-static void define(MPI_Comm comm, const struct st_comm *info, uint64_t parent, const char *kind)
-{
+static void define(MPI_Comm comm, const struct st_comm *info, uint64_t parent, const char *kind) {
     int n = 0, nremote = 0;
     int64_t *members = members_of(comm, false, &n), *remote = info->inter ? members_of(comm, true, &nremote) : NULL;
     if (members && (remote || !info->inter))
-        st_core_check(st_define_comm(st_shared.core, info->name, parent, kind, members, (size_t)n, remote, (size_t)nremote));
+        st_core_check(
+            st_define_comm(st_shared.core, info->name, parent, kind, members, (size_t)n, remote, (size_t)nremote));
     free(members), free(remote);
 }
 
-static struct st_comm *enter(MPI_Comm comm, uint64_t name)
-{
+static struct st_comm *enter(MPI_Comm comm, uint64_t name) {
     uint64_t old;
     if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old); /* a handle that MPI uses again */
     if (last.info && last.handle == comm) last.info = NULL;
@@ -86,8 +82,7 @@ static struct st_comm *enter(MPI_Comm comm, uint64_t name)
 }
 
 /* A communicator nobody saw being made (MPI_Comm_join, sessions): named by its members. */
-static struct st_comm *adopt(MPI_Comm comm)
-{
+static struct st_comm *adopt(MPI_Comm comm) {
     int n = 0;
     int64_t *members = members_of(comm, false, &n);
     uint64_t hash = AGREED;
@@ -98,8 +93,7 @@ static struct st_comm *adopt(MPI_Comm comm)
     return info;
 }
 
-struct st_comm *st_comm_of(MPI_Comm comm)
-{
+struct st_comm *st_comm_of(MPI_Comm comm) {
     if (last.info && last.handle == comm) return last.info;
     if (comm == MPI_COMM_NULL) return &nowhere;
     uint64_t *found = st_map_find(&comms, ST_KEY(comm));
@@ -110,16 +104,14 @@ struct st_comm *st_comm_of(MPI_Comm comm)
 
 uint64_t st_comm_name(MPI_Comm comm) { return st_comm_of(comm)->name; }
 
-static uint64_t next_family(struct st_call *call, MPI_Comm parent)
-{
+static uint64_t next_family(struct st_call *call, MPI_Comm parent) {
     if (call->agreed) return call->agreed;
     struct st_comm *info = st_comm_of(parent);
     return st_family(info->name, info->children++);
 }
 
 /* A call made `made` from `parent`: its name. The parent's family grows even where this rank got MPI_COMM_NULL. */
-uint64_t st_comm_made(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm made)
-{
+uint64_t st_comm_made(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm made) {
     uint64_t name = next_family(call, parent), parent_name = st_comm_name(parent);
     if (made == MPI_COMM_NULL) return ST_COMM_NULL;
     define(made, enter(made, name), parent_name, kind);
@@ -127,8 +119,7 @@ uint64_t st_comm_made(struct st_call *call, const char *kind, MPI_Comm parent, M
 }
 
 /* MPI_Comm_idup: the members are the parent's, both MPIs set the handle at once. */
-uint64_t st_comm_promised(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm *newcomm)
-{
+uint64_t st_comm_promised(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm *newcomm) {
     struct st_comm promise = *st_comm_of(parent);
     promise.name = next_family(call, parent);
     define(parent, &promise, st_comm_name(parent), kind);
@@ -145,8 +136,7 @@ uint64_t st_comm_promised(struct st_call *call, const char *kind, MPI_Comm paren
     return promise.name;
 }
 
-void st_comm_take(struct st_call *call, MPI_Comm comm)
-{
+void st_comm_take(struct st_call *call, MPI_Comm comm) {
     st_lock();
     call->taken = *st_comm_of(comm);
     uint64_t old;
@@ -157,8 +147,7 @@ void st_comm_take(struct st_call *call, MPI_Comm comm)
 
 /* Agree on the name of `made` with all of its ranks; `parent`: what each made it from, which need not be the same.
  * In an intercommunicator a reduction gives the other side's result: twice gives everybody's. No lock is held. */
-void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm made)
-{
+void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm made) {
     if (made == MPI_COMM_NULL) return;
     st_lock();
     uint64_t parent_name = st_comm_name(parent);
@@ -173,15 +162,13 @@ void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm made)
     call->agreed = st_family((uint64_t)all[1], AGREED | (uint64_t)all[0]);
 }
 
-int st_ndims(MPI_Comm comm)
-{
+int st_ndims(MPI_Comm comm) {
     int n = 0;
     PMPI_Cartdim_get(comm, &n);
     return n;
 }
 
-void st_comm_degrees(struct st_comm *info, MPI_Comm comm)
-{
+void st_comm_degrees(struct st_comm *info, MPI_Comm comm) {
     if (info->indegree >= 0) return;
     int topology = MPI_UNDEFINED, n = 0, weighted;
     info->indegree = info->outdegree = 0;
@@ -197,22 +184,19 @@ void st_comm_degrees(struct st_comm *info, MPI_Comm comm)
     }
 }
 
-void st_on_comm(struct st_call *call, MPI_Comm comm)
-{
+void st_on_comm(struct st_call *call, MPI_Comm comm) {
     struct st_comm *info = st_comm_of(comm);
     call->comm = info;
     call->event.self = info->self;
     call->event.size = info->size;
 }
 
-void st_comm_start(void)
-{
+void st_comm_start(void) {
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
     define(MPI_COMM_WORLD, enter(MPI_COMM_WORLD, ST_COMM_WORLD), ST_COMM_NULL, "world");
     define(MPI_COMM_SELF, enter(MPI_COMM_SELF, ST_COMM_SELF), ST_COMM_NULL, "self");
 }
 
-void st_comm_forget_all(void)
-{
+void st_comm_forget_all(void) {
     if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
 }

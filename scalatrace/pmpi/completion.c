@@ -22,18 +22,15 @@ static struct {
     int n, capacity;
 } pending;
 
-static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i)
-{
+static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i) {
     return call->fortran ? PMPI_Request_f2c(((const MPI_Fint *)(const void *)array)[i]) : array[i];
 }
 
-static const void *address_of(const struct st_call *call, const MPI_Request *array, int i)
-{
+static const void *address_of(const struct st_call *call, const MPI_Request *array, int i) {
     return call->fortran ? (const void *)((const MPI_Fint *)(const void *)array + i) : (const void *)(array + i);
 }
 
-void st_request_new(struct st_call *call, MPI_Request *request, bool persistent, bool wild)
-{
+void st_request_new(struct st_call *call, MPI_Request *request, bool persistent, bool wild) {
     MPI_Request handle = request_at(call, request, 0);
     if (handle == MPI_REQUEST_NULL) return;
     int slot = st_live_add(&requests, ST_KEY(handle), request);
@@ -42,22 +39,19 @@ void st_request_new(struct st_call *call, MPI_Request *request, bool persistent,
     requests.slots[slot].wild = wild;
 }
 
-int64_t st_request(struct st_call *call, const MPI_Request *array, int i)
-{
+int64_t st_request(struct st_call *call, const MPI_Request *array, int i) {
     MPI_Request handle = request_at(call, array, i);
     if (handle == MPI_REQUEST_NULL) return ST_UNDEFINED;
     return st_live_age(&requests, st_live_find(&requests, ST_KEY(handle), address_of(call, array, i)));
 }
 
-int64_t st_request_value(MPI_Request request)
-{
+int64_t st_request_value(MPI_Request request) {
     if (request == MPI_REQUEST_NULL) return ST_UNDEFINED;
     return st_live_age(&requests, st_live_find(&requests, ST_KEY(request), NULL));
 }
 
 static uint64_t array_of(int64_t n, int64_t (*item)(struct st_call *, const void *, int), struct st_call *call,
-                         const void *from)
-{
+                         const void *from) {
     int64_t few[64], *values = n > 64 ? malloc((size_t)n * sizeof *values) : few;
     if (!values || n <= 0) return st_no_array();
     for (int i = 0; i < n; i++) values[i] = item(call, from, i);
@@ -67,21 +61,18 @@ static uint64_t array_of(int64_t n, int64_t (*item)(struct st_call *, const void
 }
 
 static int64_t request_item(struct st_call *call, const void *array, int i) { return st_request(call, array, i); }
-static int64_t claimed_item(struct st_call *call, const void *none, int i)
-{
+static int64_t claimed_item(struct st_call *call, const void *none, int i) {
     (void)none;
     return st_live_age(&requests, call->claimed[i]);
 }
 
-uint64_t st_requests(struct st_call *call, const MPI_Request *array, int64_t n)
-{
+uint64_t st_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
     return array_of(n, request_item, call, array);
 }
 
 /* -- before the call ------------------------------------------------------------------------------------- */
 
-void st_claim(struct st_call *call, const MPI_Request *array, int n)
-{
+void st_claim(struct st_call *call, const MPI_Request *array, int n) {
     call->empty = true;
     call->nclaimed = 0;
     if (n > ST_FEW) {
@@ -106,8 +97,7 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n)
     st_unlock();
 }
 
-MPI_Status *st_own_statuses(struct st_call *call, int n)
-{
+MPI_Status *st_own_statuses(struct st_call *call, int n) {
     size_t size = sizeof(MPI_Status) + ST_F_STATUS_INTS * sizeof(MPI_Fint); /* enough for either language */
     call->statuses = calloc((size_t)n + 1, size);
     return call->statuses;
@@ -115,8 +105,7 @@ MPI_Status *st_own_statuses(struct st_call *call, int n)
 
 /* -- after the call -------------------------------------------------------------------------------------- */
 
-static void settle(struct st_call *call, int i, const MPI_Request *array)
-{
+static void settle(struct st_call *call, int i, const MPI_Request *array) {
     int slot = call->claimed[i];
     if (slot < 0) return;
     if (requests.slots[slot].persistent || request_at(call, array, i) != MPI_REQUEST_NULL)
@@ -125,14 +114,12 @@ static void settle(struct st_call *call, int i, const MPI_Request *array)
         st_live_drop(&requests, slot);
 }
 
-static void settle_all(struct st_call *call, const MPI_Request *array)
-{
+static void settle_all(struct st_call *call, const MPI_Request *array) {
     for (int i = 0; i < call->nclaimed; i++) settle(call, i, array);
 }
 
 /* The source that matched a receive from any source. */
-void st_source(struct st_call *call, const MPI_Status *status, int i)
-{
+void st_source(struct st_call *call, const MPI_Status *status, int i) {
     int source;
     if (call->fortran) {
         MPI_Status converted;
@@ -145,21 +132,17 @@ void st_source(struct st_call *call, const MPI_Status *status, int i)
     if (source >= 0) call->event.stats[ST_STAT_SOURCE] = source;
 }
 
-static bool ignored(const struct st_call *call, const MPI_Status *status)
-{
-    if (call->fortran)
-        return st_fortran_is(status, ST_F_STATUS_IGNORE) || st_fortran_is(status, ST_F_STATUSES_IGNORE);
+static bool ignored(const struct st_call *call, const MPI_Status *status) {
+    if (call->fortran) return st_fortran_is(status, ST_F_STATUS_IGNORE) || st_fortran_is(status, ST_F_STATUSES_IGNORE);
     return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE;
 }
 
-static void source_of(struct st_call *call, int i, const MPI_Status *status, int at)
-{
+static void source_of(struct st_call *call, int i, const MPI_Status *status, int at) {
     int slot = call->nwild && i < call->nclaimed ? call->claimed[i] : -1;
     if (slot >= 0 && requests.slots[slot].wild && status && !ignored(call, status)) st_source(call, status, at);
 }
 
-void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Status *status)
-{
+void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Status *status) {
     (void)error;
     st_begin(call, ST_OP_Wait);
     call->event.values[0] = st_live_age(&requests, call->claimed[0]);
@@ -169,8 +152,7 @@ void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Sta
     st_end(call);
 }
 
-void st_post_Request_free(struct st_call *call, int error, MPI_Request *request)
-{
+void st_post_Request_free(struct st_call *call, int error, MPI_Request *request) {
     (void)error;
     st_begin(call, ST_OP_Request_free);
     call->event.values[0] = st_live_age(&requests, call->claimed[0]);
@@ -180,8 +162,7 @@ void st_post_Request_free(struct st_call *call, int error, MPI_Request *request)
     st_end(call);
 }
 
-void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses)
-{
+void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses) {
     (void)error;
     st_begin(call, ST_OP_Waitall);
     call->event.values[0] = (int64_t)array_of(call->nclaimed, claimed_item, call, NULL);
@@ -191,13 +172,11 @@ void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array,
     st_end(call);
 }
 
-static int index_of(const struct st_call *call, const int *index)
-{
+static int index_of(const struct st_call *call, const int *index) {
     return *index == MPI_UNDEFINED ? MPI_UNDEFINED : *index - (call->fortran ? 1 : 0);
 }
 
-static void any_event(struct st_call *call, MPI_Request *array, const int *index, const MPI_Status *status)
-{
+static void any_event(struct st_call *call, MPI_Request *array, const int *index, const MPI_Status *status) {
     int which = index_of(call, index);
     call->event.values[0] = (int64_t)array_of(call->nclaimed, claimed_item, call, NULL);
     call->event.values[1] = st_int(which);
@@ -206,8 +185,7 @@ static void any_event(struct st_call *call, MPI_Request *array, const int *index
     settle_all(call, array);
 }
 
-void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status)
-{
+void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status) {
     (void)error, (void)n;
     st_begin(call, ST_OP_Waitany);
     any_event(call, array, index, status);
@@ -215,8 +193,7 @@ void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array,
 }
 
 /* Put the requests of a poll that completed nothing back. */
-static void not_yet(struct st_call *call, int op, const MPI_Request *array)
-{
+static void not_yet(struct st_call *call, int op, const MPI_Request *array) {
     st_lock();
     settle_all(call, array);
     st_unlock();
@@ -226,8 +203,7 @@ static void not_yet(struct st_call *call, int op, const MPI_Request *array)
         st_poll(call, op);
 }
 
-void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *flag, MPI_Status *status)
-{
+void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *flag, MPI_Status *status) {
     if ((!error && !*flag) || call->empty) {
         not_yet(call, ST_OP_Test, request);
         return;
@@ -241,8 +217,7 @@ void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *fl
     st_end(call);
 }
 
-void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array, int *flag, MPI_Status *statuses)
-{
+void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array, int *flag, MPI_Status *statuses) {
     if ((!error && !*flag) || call->empty) {
         not_yet(call, ST_OP_Testall, array);
         return;
@@ -257,8 +232,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
 }
 
 void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array, int *index, int *flag,
-                     MPI_Status *status)
-{
+                     MPI_Status *status) {
     (void)n;
     if ((!error && !*flag) || call->empty || *index == MPI_UNDEFINED) {
         not_yet(call, ST_OP_Testany, array);
@@ -272,14 +246,12 @@ void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array,
 
 /* -- some ------------------------------------------------------------------------------------------------ */
 
-static int newest_last(const void *a, const void *b)
-{
+static int newest_last(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x < y) - (x > y); /* oldest first: the order is not up to which message came first */
 }
 
-void st_pending_flush(void)
-{
+void st_pending_flush(void) {
     if (!pending.alive) return;
     pending.alive = false;
     qsort(pending.ages, (size_t)pending.n, sizeof *pending.ages, newest_last);
@@ -291,8 +263,7 @@ void st_pending_flush(void)
     pending.n = 0;
 }
 
-static bool pending_room(int more)
-{
+static bool pending_room(int more) {
     if (pending.n + more <= pending.capacity) return true;
     int capacity = 2 * (pending.n + more);
     int64_t *ages = realloc(pending.ages, (size_t)capacity * sizeof *ages);
@@ -305,9 +276,9 @@ static bool pending_room(int more)
 }
 
 /* Start a pending event with this call's times, or add them to the one there is. */
-static void pending_join(struct st_call *call, int op, const void *array)
-{
-    if (pending.alive && (pending.op != op || pending.array != array || pending.event.signature != call->event.signature))
+static void pending_join(struct st_call *call, int op, const void *array) {
+    if (pending.alive &&
+        (pending.op != op || pending.array != array || pending.event.signature != call->event.signature))
         st_pending_flush();
     int64_t poll_ns = st_thread.poll_ns, compute = call->t0 - st_thread.last_exit - poll_ns;
     int64_t comm = call->t1 - call->t0 + poll_ns;
@@ -327,8 +298,7 @@ static void pending_join(struct st_call *call, int op, const void *array)
 }
 
 /* Their slots keep their place until the event is written, so that all ages are of one moment. */
-static void pending_add(struct st_call *call, const MPI_Request *array, int i)
-{
+static void pending_add(struct st_call *call, const MPI_Request *array, int i) {
     int slot = call->claimed[i];
     pending.ages[pending.n] = st_live_age(&requests, slot);
     bool gone = slot >= 0 && !requests.slots[slot].persistent && request_at(call, array, i) == MPI_REQUEST_NULL;
@@ -337,8 +307,7 @@ static void pending_add(struct st_call *call, const MPI_Request *array, int i)
 }
 
 static void some(struct st_call *call, int op, MPI_Request *array, int nout, const int *indices,
-                 const MPI_Status *statuses)
-{
+                 const MPI_Status *statuses) {
     st_begin(call, op);
     st_polled(call, op);
     for (int i = 0; i < nout && call->nwild; i++) source_of(call, index_of(call, &indices[i]), statuses, i);
@@ -352,8 +321,7 @@ static void some(struct st_call *call, int op, MPI_Request *array, int nout, con
 }
 
 void st_post_Waitsome(struct st_call *call, int error, int n, MPI_Request *array, int *nout, int *indices,
-                      MPI_Status *statuses)
-{
+                      MPI_Status *statuses) {
     (void)error, (void)n;
     if (call->empty || *nout == MPI_UNDEFINED)
         not_yet(call, ST_OP_Waitsome, array);
@@ -362,8 +330,7 @@ void st_post_Waitsome(struct st_call *call, int error, int n, MPI_Request *array
 }
 
 void st_post_Testsome(struct st_call *call, int error, int n, MPI_Request *array, int *nout, int *indices,
-                      MPI_Status *statuses)
-{
+                      MPI_Status *statuses) {
     (void)error, (void)n;
     if (call->empty || *nout == MPI_UNDEFINED || *nout == 0)
         not_yet(call, ST_OP_Testsome, array);
@@ -373,21 +340,18 @@ void st_post_Testsome(struct st_call *call, int error, int n, MPI_Request *array
 
 /* -- matched messages ------------------------------------------------------------------------------------ */
 
-void st_message_new(MPI_Message message)
-{
+void st_message_new(MPI_Message message) {
     if (message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC) st_live_add(&messages, ST_KEY(message), NULL);
 }
 
-void st_message_take(struct st_call *call, MPI_Message message)
-{
+void st_message_take(struct st_call *call, MPI_Message message) {
     st_lock();
     call->message = message == MPI_MESSAGE_NO_PROC ? -2 : st_live_claim(&messages, ST_KEY(message), NULL);
     st_unlock();
 }
 
 /* Age of the message that the call consumed; after this it is dead. */
-int64_t st_message_age(struct st_call *call)
-{
+int64_t st_message_age(struct st_call *call) {
     if (call->message == -2) return ST_PROC_NULL;
     int64_t age = st_live_age(&messages, call->message);
     st_live_drop(&messages, call->message);

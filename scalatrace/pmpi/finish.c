@@ -11,52 +11,70 @@
 
 #define TAG 1
 #define CHUNK ((size_t)1 << 30)
+#define LATE_NS 1000000000
 
-/* Wait until every rank is here. Until then nothing is merged: a rank that is told to die saves exactly its own part. */
-static bool wait_for_all(void)
-{
-    MPI_Request request;
-    if (PMPI_Ibarrier(st_shared.private_comm, &request) != MPI_SUCCESS) return false;
+/* Wait for a request without spinning: with more ranks than cores, those that wait would keep those that merge from
+ * working. Sleeps grow with the time already waited, to 1 ms. `late` is called once, when a second has passed. */
+static bool wait_for(MPI_Request *request, void (*late)(void)) {
     int64_t start = st_now();
-    bool saved = false;
     for (int done = 0, turns = 0;; turns++) {
-        if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return saved;
-        if (done) return saved;
-        if (turns > 1000) usleep(turns > 10000 ? 1000 : 50);
-        if (!saved && st_now() - start > 1000000000) {
-            saved = true; /* some ranks are late, or will never come */
-            st_save_part();
+        if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (done) return true;
+        int64_t waited = st_now() - start;
+        if (turns > 20) usleep(waited > 64000000 ? 1000 : 20 + (useconds_t)(waited / 64000));
+        if (late && waited > LATE_NS) {
+            late();
+            late = NULL;
         }
     }
 }
 
-static bool send_bytes(int to, const char *bytes, size_t n)
-{
-    int64_t size = (int64_t)n;
-    if (PMPI_Send(&size, 1, MPI_INT64_T, to, TAG, st_shared.private_comm) != MPI_SUCCESS) return false;
-    for (size_t at = 0; at < n; at += CHUNK) {
-        int some = (int)(n - at < CHUNK ? n - at : CHUNK);
-        if (PMPI_Send(bytes + at, some, MPI_BYTE, to, TAG, st_shared.private_comm) != MPI_SUCCESS) return false;
-    }
-    return true;
+static bool saved;
+
+/* Some ranks are late, or will never come. */
+static void save_meanwhile(void) {
+    saved = true;
+    st_save_part();
 }
 
-/* NULL: nothing came, or no memory for it (it is taken off the wire all the same). */
-static char *receive_bytes(int from, size_t *n)
-{
-    int64_t size = 0;
-    if (PMPI_Recv(&size, 1, MPI_INT64_T, from, TAG, st_shared.private_comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) return NULL;
+/* Wait until every rank is here. Until then nothing is merged: a rank that is told to die saves exactly its own part. */
+static void wait_for_all(void) {
+    MPI_Request request;
+    if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, save_meanwhile);
+}
+
+static bool send_some(int to, const void *bytes, int n) {
+    MPI_Request request;
+    return PMPI_Isend(bytes, n, MPI_BYTE, to, TAG, st_shared.private_comm, &request) == MPI_SUCCESS &&
+           wait_for(&request, NULL);
+}
+
+static bool receive_some(int from, void *bytes, int n) {
+    MPI_Request request;
+    return PMPI_Irecv(bytes, n, MPI_BYTE, from, TAG, st_shared.private_comm, &request) == MPI_SUCCESS &&
+           wait_for(&request, NULL);
+}
+
+static bool send_bytes(int to, const char *bytes, size_t n) {
+    uint64_t size = n;
+    bool ok = send_some(to, &size, sizeof size);
+    for (size_t at = 0; ok && at < n; at += CHUNK)
+        ok = send_some(to, bytes + at, (int)(n - at < CHUNK ? n - at : CHUNK));
+    return ok;
+}
+
+/* NULL: nothing came, or there is no memory for it. */
+static char *receive_bytes(int from, size_t *n) {
+    uint64_t size = 0;
+    if (!receive_some(from, &size, sizeof size) || !size) return NULL;
     *n = (size_t)size;
-    char *bytes = size > 0 ? malloc(*n) : NULL;
-    for (size_t at = 0; bytes && at < *n; at += CHUNK) {
-        int some = (int)(*n - at < CHUNK ? *n - at : CHUNK);
-        PMPI_Recv(bytes + at, some, MPI_BYTE, from, TAG, st_shared.private_comm, MPI_STATUS_IGNORE);
-    }
+    char *bytes = malloc(*n);
+    for (size_t at = 0; bytes && at < *n; at += CHUNK)
+        if (!receive_some(from, bytes + at, (int)(*n - at < CHUNK ? *n - at : CHUNK))) break;
     return bytes;
 }
 
-static void merge_child(int child)
-{
+static void merge_child(int child) {
     size_t n = 0;
     char *bytes = receive_bytes(child, &n);
     if (!bytes)
@@ -66,8 +84,7 @@ static void merge_child(int child)
     free(bytes);
 }
 
-static void send_to_parent(int parent)
-{
+static void send_to_parent(int parent) {
     void *bytes = NULL;
     size_t n = 0;
     if (!st_shared.core || st_core_pack(st_shared.core, &bytes, &n) < 0) {
@@ -79,8 +96,7 @@ static void send_to_parent(int parent)
 }
 
 /* 1: the trace is there. The children of a process that was spawned write beside their parents' trace. */
-static int write_trace(void)
-{
+static int write_trace(void) {
     char path[4096];
     MPI_Comm parent = MPI_COMM_NULL;
     PMPI_Comm_get_parent(&parent);
@@ -97,10 +113,18 @@ static int write_trace(void)
     return 1;
 }
 
-void st_finish(void)
-{
+/* The trace is there: the parts that some ranks wrote meanwhile are not needed. Every rank takes part. */
+static void discard_parts(void) {
+    MPI_Request request;
+    if (saved || st_options.checkpoint > 0) st_part_discard();
+    if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
+    if (st_shared.rank == 0) st_parts_discarded();
+}
+
+void st_finish(void) {
     int written = 0;
-    bool parts = wait_for_all() || st_options.checkpoint > 0;
+    MPI_Request request;
+    wait_for_all();
     for (int bit = 1; bit < st_shared.nprocs; bit <<= 1) {
         if (st_shared.rank & bit) {
             send_to_parent(st_shared.rank - bit);
@@ -109,6 +133,6 @@ void st_finish(void)
         if ((st_shared.rank | bit) < st_shared.nprocs) merge_child(st_shared.rank | bit);
     }
     if (st_shared.rank == 0) written = write_trace();
-    PMPI_Bcast(&written, 1, MPI_INT, 0, st_shared.private_comm);
-    if (written && parts) st_parts_discard();
+    if (PMPI_Ibcast(&written, 1, MPI_INT, 0, st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
+    if (written) discard_parts();
 }

@@ -26,8 +26,7 @@ static const char *const symbols[][SYMBOLS] = {
 #define CONSTANTS (sizeof symbols / sizeof *symbols)
 
 /* The symbol that the program would have got without us. It exists: a wrapper runs only where the program links it. */
-void *st_fortran_next(const char *symbol)
-{
+void *st_fortran_next(const char *symbol) {
     void *next = dlsym(RTLD_NEXT, symbol);
     if (!next) {
         fprintf(stderr, "scalatrace: %s is not in the libraries of this program\n", symbol);
@@ -36,8 +35,7 @@ void *st_fortran_next(const char *symbol)
     return next;
 }
 
-bool st_fortran_is(const void *address, enum st_fortran_constant constant)
-{
+bool st_fortran_is(const void *address, enum st_fortran_constant constant) {
     static const void *addresses[CONSTANTS][SYMBOLS];
     static bool known[CONSTANTS];
     if (!address) return false;
@@ -49,8 +47,7 @@ bool st_fortran_is(const void *address, enum st_fortran_constant constant)
     return false;
 }
 
-void st_fortran_text(char *to, const char *from, size_t length)
-{
+void st_fortran_text(char *to, const char *from, size_t length) {
     while (length && from[length - 1] == ' ') length--;
     if (length >= ST_F_TEXT) length = ST_F_TEXT - 1;
     memcpy(to, from, length);

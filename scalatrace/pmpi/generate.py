@@ -14,6 +14,7 @@ from scalatrace.pmpi.standard import Procedure, as_declared, declarations, proce
 
 __all__ = ["generate", "selected"]
 
+_CHUNKS = 4  # files that compile at the same time
 _HEAD = "/* Generated from the MPI Forum's database of procedures; see scalatrace/pmpi/generate.py. */\n"
 
 
@@ -27,11 +28,17 @@ def generate(declared: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """File name -> text, for what mpi.h declares (`declarations`)."""
     chosen = selected(declared)
     header, table = emit.op_table(p for p in procedures() if rules.is_event(p) or rules.is_counted(p))
-    wrappers = [_HEAD, '#include "ops.h"', '#include "shim.h"', ""]
+    texts = {f"wrappers{i}.c": _wrappers(chosen[i::_CHUNKS]) for i in range(_CHUNKS)}
+    return {"ops.h": _HEAD + header, "ops.c": _HEAD + table, **texts}
+
+
+def _wrappers(chosen: list[Procedure]) -> str:
+    lines = [_HEAD, '#include "ops.h"', '#include "shim.h"', ""]
     for procedure in chosen:
-        wrappers += [emit.recorder(procedure), emit.c_entry(procedure)]
-    wrappers += [emit.fortran_entries(p) for p in chosen if emit.needs_fortran(p)]
-    return {"ops.h": _HEAD + header, "ops.c": _HEAD + table, "wrappers.c": "\n".join(wrappers)}
+        lines += [emit.recorder(procedure), emit.c_entry(procedure)]
+        if emit.needs_fortran(procedure):
+            lines.append(emit.fortran_entries(procedure))
+    return "\n".join(lines)
 
 
 def main(directory: str) -> None:

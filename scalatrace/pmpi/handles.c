@@ -3,27 +3,23 @@
 
 #include "shim.h"
 
-static size_t home(const struct st_map *map, uint64_t key)
-{
+static size_t home(const struct st_map *map, uint64_t key) {
     return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (map->capacity - 1);
 }
 
-static size_t probe(const struct st_map *map, uint64_t key)
-{
+static size_t probe(const struct st_map *map, uint64_t key) {
     size_t i = home(map, key);
     while (map->full[i] && map->keys[i] != key) i = (i + 1) & (map->capacity - 1);
     return i;
 }
 
-uint64_t *st_map_find(const struct st_map *map, uint64_t key)
-{
+uint64_t *st_map_find(const struct st_map *map, uint64_t key) {
     if (!map->used) return NULL;
     size_t i = probe(map, key);
     return map->full[i] ? &map->values[i] : NULL;
 }
 
-static bool grow(struct st_map *map)
-{
+static bool grow(struct st_map *map) {
     struct st_map bigger = {0};
     bigger.capacity = map->capacity ? 2 * map->capacity : 32;
     bigger.keys = malloc(bigger.capacity * sizeof *bigger.keys);
@@ -40,8 +36,7 @@ static bool grow(struct st_map *map)
     return true;
 }
 
-bool st_map_put(struct st_map *map, uint64_t key, uint64_t value)
-{
+bool st_map_put(struct st_map *map, uint64_t key, uint64_t value) {
     if (2 * (map->used + 1) > map->capacity && !grow(map)) return false;
     size_t i = probe(map, key);
     if (!map->full[i]) {
@@ -53,8 +48,7 @@ bool st_map_put(struct st_map *map, uint64_t key, uint64_t value)
     return true;
 }
 
-bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value)
-{
+bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value) {
     if (!map->used) return false;
     size_t mask = map->capacity - 1, hole = probe(map, key);
     if (!map->full[hole]) return false;

@@ -17,8 +17,7 @@
 /* -- the environment ------------------------------------------------------------------------------------- */
 
 /* Does the main program itself need MPI, or is it Python? Else it is a launcher (bash, numactl) that will exec one. */
-static bool is_candidate(void)
-{
+static bool is_candidate(void) {
     if (dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return true;
     const struct link_map *program = dlopen(NULL, RTLD_LAZY);
     const char *strings = NULL;
@@ -30,8 +29,7 @@ static bool is_candidate(void)
 }
 
 /* Programs that this one starts are not ours to trace. */
-static void leave_environment(void)
-{
+static void leave_environment(void) {
     const char *preload = getenv("LD_PRELOAD");
     Dl_info self;
     if (!preload || !dladdr((void *)leave_environment, &self) || !self.dli_fname) return;
@@ -51,8 +49,7 @@ static void leave_environment(void)
     free(old), free(rest);
 }
 
-__attribute__((constructor)) static void on_load(void)
-{
+__attribute__((constructor)) static void on_load(void) {
     if (is_candidate()) leave_environment();
 }
 
@@ -60,19 +57,14 @@ __attribute__((constructor)) static void on_load(void)
 
 static pid_t process;
 
-static void in_child(void)
-{
-    st_shared.active = st_shared.on = false; /* a forked child is not a rank */
-}
+static void in_child(void) { st_shared.active = st_shared.on = false; /* a forked child is not a rank */ }
 
-static void define_stats(void)
-{
+static void define_stats(void) {
     static const char *const names[] = {"compute_ns", "comm_ns", "source", "polls"};
     for (int i = 0; i < 4; i++) st_core_check(st_define_stat(st_shared.core, names[i], 1.0));
 }
 
-static void set_meta(void)
-{
+static void set_meta(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int n = 0;
     PMPI_Get_library_version(version, &n);
@@ -89,16 +81,14 @@ static void set_meta(void)
     free(all);
 }
 
-static void open_flat_log(void)
-{
+static void open_flat_log(void) {
     if (!st_options.flat_log) return;
     char path[4096];
     snprintf(path, sizeof path, "%s/rank-%d.log", st_options.flat_log, st_shared.rank);
     if (st_flatlog_open(st_shared.core, path) < 0) st_complain("no flat log: %s", st_core_error(st_shared.core));
 }
 
-void st_start(void)
-{
+void st_start(void) {
     if (st_shared.core) return;
     st_thread.depth = 1;
     leave_environment();
@@ -124,8 +114,7 @@ void st_start(void)
     st_thread.last_exit = st_now();
 }
 
-void st_stop(void)
-{
+void st_stop(void) {
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
     st_lock();
@@ -148,8 +137,7 @@ void st_stop(void)
 }
 
 /* The program ended without MPI_Finalize: keep what there is, here and on this node. */
-__attribute__((destructor)) static void on_exit_without_finalize(void)
-{
+__attribute__((destructor)) static void on_exit_without_finalize(void) {
     if (!st_shared.active || getpid() != process) return;
     st_thread.depth = 1;
     st_save_with_siblings();
@@ -158,8 +146,7 @@ __attribute__((destructor)) static void on_exit_without_finalize(void)
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
 
-ST_EXPORT int MPI_Init(int *argc, char ***argv)
-{
+ST_EXPORT int MPI_Init(int *argc, char ***argv) {
     if (st_thread.depth) return PMPI_Init(argc, argv);
     st_thread.depth = 1;
     int error = PMPI_Init(argc, argv);
@@ -168,8 +155,7 @@ ST_EXPORT int MPI_Init(int *argc, char ***argv)
     return error;
 }
 
-ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
+ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     if (st_thread.depth) return PMPI_Init_thread(argc, argv, required, provided);
     st_thread.depth = 1;
     int error = PMPI_Init_thread(argc, argv, required, provided);
@@ -180,20 +166,17 @@ ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 
 static bool is_ours(void) { return st_shared.active && !st_thread.depth; }
 
-ST_EXPORT int MPI_Finalize(void)
-{
+ST_EXPORT int MPI_Finalize(void) {
     if (is_ours()) st_stop();
     return PMPI_Finalize();
 }
 
-ST_EXPORT int MPI_Abort(MPI_Comm comm, int code)
-{
+ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
     if (is_ours()) st_save_with_siblings();
     return PMPI_Abort(comm, code);
 }
 
-ST_EXPORT int MPI_Pcontrol(const int level, ...)
-{
+ST_EXPORT int MPI_Pcontrol(const int level, ...) {
     if (is_ours()) st_switch(level != 0);
     return PMPI_Pcontrol(level);
 }
@@ -203,8 +186,7 @@ ST_EXPORT int MPI_Pcontrol(const int level, ...)
 ST_EXPORT int scalatrace_active(void) { return st_shared.active; }
 
 /* Events on or off; the state before: 1, 0, or -1 where nothing is traced. */
-ST_EXPORT int scalatrace_tracing(int on)
-{
+ST_EXPORT int scalatrace_tracing(int on) {
     if (!st_shared.active) return -1;
     int before = st_shared.on;
     st_switch(on != 0);
@@ -215,39 +197,34 @@ ST_EXPORT int scalatrace_tracing(int on)
 
 #define NEXT(type, name) ((type)st_fortran_next(name))
 
-#define FORTRAN_INIT(symbol)                                                        \
-    ST_EXPORT void symbol(MPI_Fint *error)                                          \
-    {                                                                               \
-        int before = st_thread.depth++;                                             \
-        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                 \
-        st_thread.depth = before;                                                   \
-        if (!before && (!error || *error == MPI_SUCCESS)) st_start();               \
+#define FORTRAN_INIT(symbol)                                                                                           \
+    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+        int before = st_thread.depth++;                                                                                \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
+        st_thread.depth = before;                                                                                      \
+        if (!before && (!error || *error == MPI_SUCCESS)) st_start();                                                  \
     }
-#define FORTRAN_INIT_THREAD(symbol)                                                          \
-    ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)           \
-    {                                                                                        \
-        int before = st_thread.depth++;                                                      \
-        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error); \
-        st_thread.depth = before;                                                            \
-        if (!before && (!error || *error == MPI_SUCCESS)) st_start();                        \
+#define FORTRAN_INIT_THREAD(symbol)                                                                                    \
+    ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) {                                   \
+        int before = st_thread.depth++;                                                                                \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error);                        \
+        st_thread.depth = before;                                                                                      \
+        if (!before && (!error || *error == MPI_SUCCESS)) st_start();                                                  \
     }
-#define FORTRAN_FINALIZE(symbol)                          \
-    ST_EXPORT void symbol(MPI_Fint *error)                \
-    {                                                     \
-        if (is_ours()) st_stop();                         \
-        NEXT(void (*)(MPI_Fint *), #symbol)(error);       \
+#define FORTRAN_FINALIZE(symbol)                                                                                       \
+    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+        if (is_ours()) st_stop();                                                                                      \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
     }
-#define FORTRAN_ABORT(symbol)                                                          \
-    ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error)             \
-    {                                                                                  \
-        if (is_ours()) st_save_with_siblings();                                        \
-        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error); \
+#define FORTRAN_ABORT(symbol)                                                                                          \
+    ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                           \
+        if (is_ours()) st_save_with_siblings();                                                                        \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error);                                \
     }
-#define FORTRAN_PCONTROL(symbol)                          \
-    ST_EXPORT void symbol(MPI_Fint *level)                \
-    {                                                     \
-        if (is_ours()) st_switch(*level != 0);            \
-        NEXT(void (*)(MPI_Fint *), #symbol)(level);       \
+#define FORTRAN_PCONTROL(symbol)                                                                                       \
+    ST_EXPORT void symbol(MPI_Fint *level) {                                                                           \
+        if (is_ours()) st_switch(*level != 0);                                                                         \
+        NEXT(void (*)(MPI_Fint *), #symbol)(level);                                                                    \
     }
 #ifdef OPEN_MPI
 #define BOTH(macro, name) macro(name##_) macro(name##_f08_)

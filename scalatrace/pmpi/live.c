@@ -10,8 +10,7 @@
 
 #include "shim.h"
 
-static void tree_add(struct st_live *live, int position, int delta)
-{
+static void tree_add(struct st_live *live, int position, int delta) {
     for (int i = position + 1; i <= live->capacity; i += i & -i) live->tree[i] += delta;
 }
 
@@ -22,8 +21,7 @@ static int tree_upto(const struct st_live *live, int position) /* alive at posit
     return sum;
 }
 
-static bool renumber(struct st_live *live)
-{
+static bool renumber(struct st_live *live) {
     int capacity = 2 * live->nlive < 64 ? 64 : 4 * live->nlive;
     int *tree = calloc((size_t)capacity + 1, sizeof *tree), *at = malloc((size_t)capacity * sizeof *at);
     if (!tree || !at) {
@@ -42,8 +40,7 @@ static bool renumber(struct st_live *live)
     return true;
 }
 
-static int new_slot(struct st_live *live)
-{
+static int new_slot(struct st_live *live) {
     if (live->nfree) return live->free_slots[--live->nfree];
     if (live->nslots == live->slots_capacity) {
         int capacity = live->slots_capacity ? 2 * live->slots_capacity : 64;
@@ -63,8 +60,7 @@ static uint64_t chain_of(int first, int last) { return (uint64_t)(uint32_t)last 
 static int first_of(uint64_t chain) { return (int)(uint32_t)chain; }
 static int last_of(uint64_t chain) { return (int)(uint32_t)(chain >> 32); }
 
-void st_live_relink(struct st_live *live, int slot)
-{
+void st_live_relink(struct st_live *live, int slot) {
     struct st_slot *s = &live->slots[slot];
     if (s->linked) return;
     uint64_t *chain = st_map_find(&live->map, s->handle);
@@ -78,8 +74,7 @@ void st_live_relink(struct st_live *live, int slot)
     *chain = chain_of(first_of(*chain), slot);
 }
 
-int st_live_add(struct st_live *live, uint64_t handle, const void *where)
-{
+int st_live_add(struct st_live *live, uint64_t handle, const void *where) {
     if (live->npositions == live->capacity && !renumber(live)) return -1;
     int slot = new_slot(live);
     if (slot < 0) return -1;
@@ -91,8 +86,7 @@ int st_live_add(struct st_live *live, uint64_t handle, const void *where)
     return slot;
 }
 
-int st_live_find(struct st_live *live, uint64_t handle, const void *where)
-{
+int st_live_find(struct st_live *live, uint64_t handle, const void *where) {
     uint64_t *chain = st_map_find(&live->map, handle);
     if (!chain) return -1;
     for (int slot = first_of(*chain); slot >= 0; slot = live->slots[slot].next)
@@ -100,8 +94,7 @@ int st_live_find(struct st_live *live, uint64_t handle, const void *where)
     return first_of(*chain);
 }
 
-static void unlink_slot(struct st_live *live, int slot)
-{
+static void unlink_slot(struct st_live *live, int slot) {
     struct st_slot *s = &live->slots[slot];
     uint64_t *chain = s->linked ? st_map_find(&live->map, s->handle) : NULL;
     s->linked = false;
@@ -119,15 +112,13 @@ static void unlink_slot(struct st_live *live, int slot)
     }
 }
 
-int st_live_claim(struct st_live *live, uint64_t handle, const void *where)
-{
+int st_live_claim(struct st_live *live, uint64_t handle, const void *where) {
     int slot = st_live_find(live, handle, where);
     if (slot >= 0) unlink_slot(live, slot);
     return slot;
 }
 
-void st_live_drop(struct st_live *live, int slot)
-{
+void st_live_drop(struct st_live *live, int slot) {
     if (slot < 0) return;
     unlink_slot(live, slot);
     int position = live->slots[slot].position;
@@ -139,8 +130,7 @@ void st_live_drop(struct st_live *live, int slot)
     if (!live->nlive) live->npositions = 0;
 }
 
-int64_t st_live_age(const struct st_live *live, int slot)
-{
+int64_t st_live_age(const struct st_live *live, int slot) {
     if (slot < 0) return ST_UNDEFINED;
     return live->nlive - tree_upto(live, live->slots[slot].position);
 }

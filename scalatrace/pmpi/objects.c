@@ -6,14 +6,12 @@
 static struct st_map windows, files; /* handle -> struct st_object * */
 static struct st_object nothing = {.comm = {.name = ST_COMM_NULL}, .ordinal = ST_UNDEFINED};
 
-static void forget(struct st_map *map, uint64_t key)
-{
+static void forget(struct st_map *map, uint64_t key) {
     uint64_t old;
     if (st_map_drop(map, key, &old)) free((void *)(uintptr_t)old);
 }
 
-static int64_t made(struct st_map *map, uint64_t key, const struct st_comm *comm, int64_t ordinal)
-{
+static int64_t made(struct st_map *map, uint64_t key, const struct st_comm *comm, int64_t ordinal) {
     forget(map, key);
     struct st_object *object = malloc(sizeof *object);
     if (!object) return ordinal;
@@ -22,28 +20,24 @@ static int64_t made(struct st_map *map, uint64_t key, const struct st_comm *comm
     return ordinal;
 }
 
-int64_t st_win_made(struct st_call *call, MPI_Comm comm, MPI_Win win)
-{
+int64_t st_win_made(struct st_call *call, MPI_Comm comm, MPI_Win win) {
     st_on_comm(call, comm);
     return made(&windows, ST_KEY(win), call->comm, call->comm->windows++);
 }
 
-int64_t st_file_made(struct st_call *call, MPI_Comm comm, MPI_File file)
-{
+int64_t st_file_made(struct st_call *call, MPI_Comm comm, MPI_File file) {
     st_on_comm(call, comm);
     return made(&files, ST_KEY(file), call->comm, call->comm->files++);
 }
 
-int64_t st_on_taken(struct st_call *call)
-{
+int64_t st_on_taken(struct st_call *call) {
     call->comm = &call->object.comm;
     call->event.self = call->object.comm.self;
     call->event.size = call->object.comm.size;
     return call->object.ordinal;
 }
 
-static int64_t on(struct st_call *call, const struct st_map *map, uint64_t key)
-{
+static int64_t on(struct st_call *call, const struct st_map *map, uint64_t key) {
     uint64_t *found = st_map_find(map, key);
     call->object = found ? *(struct st_object *)(uintptr_t)*found : nothing;
     return st_on_taken(call);
@@ -52,8 +46,7 @@ static int64_t on(struct st_call *call, const struct st_map *map, uint64_t key)
 int64_t st_on_win(struct st_call *call, MPI_Win win) { return on(call, &windows, ST_KEY(win)); }
 int64_t st_on_file(struct st_call *call, MPI_File file) { return on(call, &files, ST_KEY(file)); }
 
-static void take(struct st_call *call, struct st_map *map, uint64_t key)
-{
+static void take(struct st_call *call, struct st_map *map, uint64_t key) {
     st_lock();
     on(call, map, key);
     forget(map, key);

@@ -38,8 +38,7 @@ static struct sigaction before_term;
 static struct sibling *siblings;
 static int nsiblings;
 
-static void sleep_ms(int ms)
-{
+static void sleep_ms(int ms) {
     struct timespec time = {ms / 1000, (ms % 1000) * 1000000L};
     nanosleep(&time, NULL);
 }
@@ -48,10 +47,11 @@ static void sleep_ms(int ms)
 
 static void parts_directory(char *path, size_t n) { snprintf(path, n, "%s.parts", st_options.output); }
 
-void st_part_path(char *path, size_t n, int rank) { snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank); }
+void st_part_path(char *path, size_t n, int rank) {
+    snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank);
+}
 
-static int save(bool last)
-{
+static int save(bool last) {
     char path[4096];
     parts_directory(path, sizeof path);
     mkdir(path, 0777);
@@ -70,21 +70,22 @@ static int save(bool last)
 
 int st_save_part(void) { return save(true); }
 
-void st_parts_discard(void)
-{
+void st_part_discard(void) {
     char path[4096];
     st_part_path(path, sizeof path, st_shared.rank);
     unlink(path);
-    PMPI_Barrier(st_shared.private_comm);
+}
+
+void st_parts_discarded(void) {
+    char path[4096];
     parts_directory(path, sizeof path);
-    if (st_shared.rank == 0) rmdir(path);
+    rmdir(path);
 }
 
 /* -- siblings on this node --------------------------------------------------------------------------------- */
 
 /* When a process started (clock ticks since boot), which with its pid names it for good; -1: it is gone. */
-static int64_t started_at(int64_t pid)
-{
+static int64_t started_at(int64_t pid) {
     char path[64], text[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,8 +99,7 @@ static int64_t started_at(int64_t pid)
     return at ? atoll(at + 1) : -1;
 }
 
-static bool catches_snapshot(int64_t pid)
-{
+static bool catches_snapshot(int64_t pid) {
     char path[64], line[256];
     unsigned long long caught = 0;
     snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
@@ -111,12 +111,12 @@ static bool catches_snapshot(int64_t pid)
     return caught >> (SNAPSHOT - 1) & 1;
 }
 
-static void meet_siblings(void)
-{
+static void meet_siblings(void) {
     MPI_Comm node;
     int n = 0;
     struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
-    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS) return;
+    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+        return;
     PMPI_Comm_size(node, &n);
     siblings = calloc((size_t)n, sizeof *siblings);
     struct sibling *all = siblings ? siblings : &self;
@@ -127,8 +127,7 @@ static void meet_siblings(void)
     PMPI_Comm_free(&node);
 }
 
-static bool has_saved(const struct sibling *sibling, const struct timespec *since)
-{
+static bool has_saved(const struct sibling *sibling, const struct timespec *since) {
     char path[4096];
     struct stat file;
     st_part_path(path, sizeof path, (int)sibling->rank);
@@ -137,22 +136,19 @@ static bool has_saved(const struct sibling *sibling, const struct timespec *sinc
            (file.st_mtim.tv_sec == since->tv_sec && file.st_mtim.tv_nsec >= since->tv_nsec);
 }
 
-static struct timespec file_time(void)
-{
+static struct timespec file_time(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now); /* the clock of file times */
     return now;
 }
 
-static bool ask(const struct sibling *s)
-{
+static bool ask(const struct sibling *s) {
     return started_at(s->pid) == s->started && catches_snapshot(s->pid) && kill((pid_t)s->pid, SNAPSHOT) == 0;
 }
 
 /* Ask those who have not saved since then, after `patience_ms`, and wait until they have. The launcher kills them all as
  * soon as one of us is dead. */
-static void wait_for_siblings(const struct timespec *since, int patience_ms)
-{
+static void wait_for_siblings(const struct timespec *since, int patience_ms) {
     for (int ms = 0; ms < SIBLING_LIMIT_MS; ms += 5) {
         int left = 0;
         for (int i = 0; i < nsiblings; i++) {
@@ -166,16 +162,14 @@ static void wait_for_siblings(const struct timespec *since, int patience_ms)
     }
 }
 
-void st_save_with_siblings(void)
-{
+void st_save_with_siblings(void) {
     struct timespec since = file_time();
     if (st_save_part() == ST_OK) wait_for_siblings(&since, 0);
 }
 
 /* -- the helper thread and the handlers -------------------------------------------------------------------- */
 
-static bool wait_for_work(void)
-{
+static bool wait_for_work(void) {
     if (st_options.checkpoint <= 0) {
         while (sem_wait(&wake) && errno == EINTR) continue;
         return true;
@@ -188,8 +182,7 @@ static bool wait_for_work(void)
     return true;
 }
 
-static void *help(void *none)
-{
+static void *help(void *none) {
     while (!stopping) {
         bool called = wait_for_work();
         struct timespec since = file_time();
@@ -202,24 +195,21 @@ static void *help(void *none)
     return none;
 }
 
-static void on_snapshot(int signal_number)
-{
+static void on_snapshot(int signal_number) {
     (void)signal_number;
     int error = errno;
     sem_post(&wake);
     errno = error;
 }
 
-static void save_from_handler(void)
-{
+static void save_from_handler(void) {
     sig_atomic_t mine = ++asked;
     sem_post(&wake);
     for (int ms = 0; ms < HANDLER_LIMIT_MS && answered < mine; ms++) sleep_ms(1);
 }
 
 /* What would have happened without us. */
-static void as_before(int number, siginfo_t *info, void *context)
-{
+static void as_before(int number, siginfo_t *info, void *context) {
     if (before_term.sa_flags & SA_SIGINFO) {
         before_term.sa_sigaction(number, info, context);
     } else if (before_term.sa_handler == SIG_DFL) {
@@ -230,8 +220,7 @@ static void as_before(int number, siginfo_t *info, void *context)
     }
 }
 
-static void on_term(int number, siginfo_t *info, void *context)
-{
+static void on_term(int number, siginfo_t *info, void *context) {
     int error = errno;
     if (st_thread.busy) {
         dying = number;
@@ -243,15 +232,13 @@ static void on_term(int number, siginfo_t *info, void *context)
     errno = error;
 }
 
-void st_signal_deliver(void)
-{
+void st_signal_deliver(void) {
     int number = dying;
     dying = 0;
     if (number) raise(number);
 }
 
-static void start_helper(void)
-{
+static void start_helper(void) {
     sigset_t all, old;
     sem_init(&wake, 0, 0);
     sigfillset(&all);
@@ -260,8 +247,7 @@ static void start_helper(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static void install_handlers(void)
-{
+static void install_handlers(void) {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART}, now;
     action.sa_sigaction = on_term;
     sigemptyset(&action.sa_mask);
@@ -272,8 +258,7 @@ static void install_handlers(void)
     snapshots = sigaction(SNAPSHOT, &snapshot, NULL) == 0;
 }
 
-static void remove_handlers(void)
-{
+static void remove_handlers(void) {
     struct sigaction now;
     if (!sigaction(SIGTERM, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_term)
         sigaction(SIGTERM, &before_term, NULL);
@@ -282,15 +267,13 @@ static void remove_handlers(void)
 
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
-void st_save_start(void)
-{
+void st_save_start(void) {
     meet_siblings();
     start_helper();
     if (helping) install_handlers();
 }
 
-void st_save_stop(void)
-{
+void st_save_stop(void) {
     if (!helping) return;
     remove_handlers();
     stopping = 1;

@@ -34,10 +34,10 @@ struct st_comm {
     uint64_t children; /* how many families were made from it */
     int64_t windows;   /* how many windows, files */
     int64_t files;
-    int self;          /* my rank in it */
-    int local_size;    /* members of my group */
-    int size;          /* members of the group that peers are ranks of (the remote one of an intercommunicator) */
-    int indegree;      /* neighbours; -1: not asked yet */
+    int self;       /* my rank in it */
+    int local_size; /* members of my group */
+    int size;       /* members of the group that peers are ranks of (the remote one of an intercommunicator) */
+    int indegree;   /* neighbours; -1: not asked yet */
     int outdegree;
     bool inter;
 };
@@ -53,22 +53,22 @@ struct st_object {
 /* One call on its way through a wrapper. */
 struct st_call {
     int64_t t0, t1;
-    void *caller;           /* return address of the wrapper, and the stack slot that holds it */
+    void *caller; /* return address of the wrapper, and the stack slot that holds it */
     void **slot;
-    bool on;                /* events are wanted (else only state is tracked) */
-    bool fortran;           /* handle arrays hold MPI_Fint, indices count from 1 */
-    bool empty;             /* the completion call had no request that is not null */
-    int nclaimed;           /* requests taken out of the table for the call */
-    int nwild;              /* of these, receives from any source */
+    bool on;      /* events are wanted (else only state is tracked) */
+    bool fortran; /* handle arrays hold MPI_Fint, indices count from 1 */
+    bool empty;   /* the completion call had no request that is not null */
+    int nclaimed; /* requests taken out of the table for the call */
+    int nwild;    /* of these, receives from any source */
     int *claimed;
     int few[ST_FEW];
-    int message;            /* the matched message a call consumes */
-    MPI_Status *statuses;   /* ours, where the program ignores them */
-    struct st_comm *comm;   /* of the event */
-    struct st_comm taken;   /* copy of a communicator that the call frees */
+    int message;             /* the matched message a call consumes */
+    MPI_Status *statuses;    /* ours, where the program ignores them */
+    struct st_comm *comm;    /* of the event */
+    struct st_comm taken;    /* copy of a communicator that the call frees */
     struct st_object object; /* window or file of the event */
-    MPI_Group whole;        /* groups are recorded as ranks of it */
-    uint64_t agreed;        /* family that the members of a new communicator agreed on; 0: none */
+    MPI_Group whole;         /* groups are recorded as ranks of it */
+    uint64_t agreed;         /* family that the members of a new communicator agreed on; 0: none */
     struct st_event event;
 };
 
@@ -144,8 +144,7 @@ extern struct st_clock st_clock;
 void st_clock_start(void);
 int64_t st_clock_slow(void);
 
-static inline int64_t st_now(void)
-{
+static inline int64_t st_now(void) {
 #if defined(__x86_64__)
     if (__builtin_expect(st_clock.scale != 0, 1))
         return (int64_t)(((unsigned __int128)(__builtin_ia32_rdtsc() - st_clock.base) * st_clock.scale) >> 32);
@@ -154,8 +153,7 @@ static inline int64_t st_now(void)
 }
 
 /* Take a call in; false: not ours to record (no MPI_Init yet, or made inside MPI). `needed`: also when events are off. */
-static inline bool st_enter(struct st_call *call, bool needed, void *caller, void *frame)
-{
+static inline bool st_enter(struct st_call *call, bool needed, void *caller, void *frame) {
     if (!st_shared.active || st_thread.depth || !(needed || st_shared.on)) return false;
     st_thread.depth = 1;
     call->on = st_shared.on;
@@ -176,14 +174,12 @@ static inline bool st_enter(struct st_call *call, bool needed, void *caller, voi
 static inline bool st_query(struct st_call *call, int op, void *caller, void *frame);
 #define ST_QUERY(call, op) st_query(call, op, __builtin_return_address(0), __builtin_frame_address(0))
 
-static inline void st_leave(struct st_call *call)
-{
+static inline void st_leave(struct st_call *call) {
     call->t1 = st_now();
     st_thread.busy = true;
 }
 
-static inline void st_exit(struct st_call *call)
-{
+static inline void st_exit(struct st_call *call) {
     if (call->claimed != call->few || call->statuses) st_free_call(call);
     st_thread.busy = false;
     if (__builtin_expect(st_signal_waiting, 0)) st_leave_slow();
@@ -191,13 +187,9 @@ static inline void st_exit(struct st_call *call)
     st_thread.last_exit = st_now();
 }
 
-static inline void st_count(int op)
-{
-    __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED);
-}
+static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }
 
-static inline bool st_query(struct st_call *call, int op, void *caller, void *frame)
-{
+static inline bool st_query(struct st_call *call, int op, void *caller, void *frame) {
     if (!st_shared.on || st_thread.depth) return false;
     if (st_options.queries) return st_enter(call, false, caller, frame);
     st_count(op);
@@ -205,8 +197,7 @@ static inline bool st_query(struct st_call *call, int op, void *caller, void *fr
 }
 
 /* MPI's special ranks and tags, under one name for every MPI. */
-static inline int64_t st_rank(int rank)
-{
+static inline int64_t st_rank(int rank) {
     if (__builtin_expect(rank >= 0, 1)) return rank;
     if (rank == MPI_PROC_NULL) return ST_PROC_NULL;
     if (rank == MPI_ANY_SOURCE) return ST_ANY_SOURCE;
@@ -222,7 +213,7 @@ struct st_map {
     unsigned char *full;
     size_t capacity, used;
 };
-uint64_t *st_map_find(const struct st_map *map, uint64_t key); /* NULL: not there */
+uint64_t *st_map_find(const struct st_map *map, uint64_t key);     /* NULL: not there */
 bool st_map_put(struct st_map *map, uint64_t key, uint64_t value); /* false: out of memory */
 bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value);
 
@@ -326,11 +317,18 @@ void st_save_stop(void);
 int st_save_part(void); /* this rank's part; the caller holds no lock */
 void st_save_with_siblings(void);
 void st_part_path(char *path, size_t n, int rank);
-void st_parts_discard(void);
+void st_part_discard(void);    /* this rank's part */
+void st_parts_discarded(void); /* all ranks have done that: the directory too */
 void st_signal_deliver(void);
 
 /* fortran.c: constants of Open MPI's Fortran, which are addresses */
-enum st_fortran_constant { ST_F_IN_PLACE, ST_F_STATUS_IGNORE, ST_F_STATUSES_IGNORE, ST_F_UNWEIGHTED, ST_F_WEIGHTS_EMPTY };
+enum st_fortran_constant {
+    ST_F_IN_PLACE,
+    ST_F_STATUS_IGNORE,
+    ST_F_STATUSES_IGNORE,
+    ST_F_UNWEIGHTED,
+    ST_F_WEIGHTS_EMPTY
+};
 bool st_fortran_is(const void *address, enum st_fortran_constant constant);
 void st_fortran_text(char *to, const char *from, size_t length); /* blank-padded to zero-terminated */
 #define ST_F_TEXT 4096

@@ -41,8 +41,7 @@ static unsigned turn;
 static struct st_map names; /* hash of addresses -> name */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static void **slot_of(struct _Unwind_Context *context)
-{
+static void **slot_of(struct _Unwind_Context *context) {
 #if defined(__x86_64__)
     return (void **)_Unwind_GetCFA(context) - 1;
 #else
@@ -51,8 +50,7 @@ static void **slot_of(struct _Unwind_Context *context)
 #endif
 }
 
-static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
-{
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument) {
     struct walk *walk = argument;
     void *address = (void *)_Unwind_GetIP(context);
     if (address == walk->caller) walk->started = true; /* what lies above is ours */
@@ -68,8 +66,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 /* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
 enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY };
 
-static char *describe(void *address, enum module *kind)
-{
+static char *describe(void *address, enum module *kind) {
     Dl_info info;
     struct link_map *map = NULL;
     char *call = (char *)address - 1;
@@ -89,8 +86,7 @@ static char *describe(void *address, enum module *kind)
     return text;
 }
 
-static uint64_t define(const struct walk *walk)
-{
+static uint64_t define(const struct walk *walk) {
     char *texts[MAX_DEPTH];
     int n = 0;
     bool started_by_libc = false;
@@ -109,8 +105,7 @@ static uint64_t define(const struct walk *walk)
     return name;
 }
 
-static uint64_t name_of(const struct walk *walk)
-{
+static uint64_t name_of(const struct walk *walk) {
     uint64_t hash = (uint64_t)walk->n;
     for (int i = 0; i < walk->n; i++) hash = (hash ^ (uintptr_t)walk->addresses[i]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
     uint64_t *found = st_map_find(&names, hash);
@@ -120,21 +115,18 @@ static uint64_t name_of(const struct walk *walk)
     return name;
 }
 
-static bool still(const struct entry *entry)
-{
+static bool still(const struct entry *entry) {
     for (int i = 0; i < entry->n; i++)
         if (*entry->slots[i] != entry->values[i]) return false;
     return entry->sure;
 }
 
-static void forget(struct entry *entry)
-{
+static void forget(struct entry *entry) {
     if (!entry) return;
     free(entry->slots), free(entry->values), free(entry);
 }
 
-static void remember(struct entry **ways, const struct walk *walk, void **slot, uint64_t name)
-{
+static void remember(struct entry **ways, const struct walk *walk, void **slot, uint64_t name) {
     struct entry *entry = malloc(sizeof *entry);
     if (!entry) return;
     size_t n = (size_t)walk->n;
@@ -152,8 +144,7 @@ static void remember(struct entry **ways, const struct walk *walk, void **slot, 
     ways[way] = entry;
 }
 
-static uint64_t unwind(struct entry **ways, void *caller, void **slot, int depth)
-{
+static uint64_t unwind(struct entry **ways, void *caller, void **slot, int depth) {
     struct walk walk = {.caller = caller, .depth = depth < MAX_DEPTH ? depth : MAX_DEPTH, .sure = true};
     _Unwind_Backtrace(step, &walk);
     uint64_t name = name_of(&walk);
@@ -161,9 +152,9 @@ static uint64_t unwind(struct entry **ways, void *caller, void **slot, int depth
     return name;
 }
 
-uint64_t st_stack_native(void *caller, void **slot, int depth)
-{
-    uint64_t key = ((uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^ ((uintptr_t)slot * UINT64_C(0xC2B2AE3D27D4EB4F));
+uint64_t st_stack_native(void *caller, void **slot, int depth) {
+    uint64_t key =
+        ((uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^ ((uintptr_t)slot * UINT64_C(0xC2B2AE3D27D4EB4F));
     struct entry **ways = cache[(key >> 40) % SETS];
     uint64_t name = 0;
     pthread_mutex_lock(&mutex);

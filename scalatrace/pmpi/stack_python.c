@@ -47,8 +47,7 @@ static size_t capacity, used;
 
 static void *symbol(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
-static bool load(void)
-{
+static bool load(void) {
     static int state; /* 0: not tried, 1: there, 2: not there */
     if (state) return state == 1;
     *(void **)&python.is_initialized = symbol("Py_IsInitialized");
@@ -73,28 +72,24 @@ static bool load(void)
     return there;
 }
 
-bool st_python_alive(void)
-{
+bool st_python_alive(void) {
     return load() && python.is_initialized() && !(python.is_finalizing && python.is_finalizing());
 }
 
 /* Frames that start programs rather than belong to them. */
-static bool machinery(const char *file)
-{
+static bool machinery(const char *file) {
     return !strncmp(file, "<frozen ", 8) || strstr(file, "/mpi4py/") || strstr(file, "/scalatrace/record/") ||
            strstr(file, "/runpy.py");
 }
 
-static const char *text_of(object *code, const char *attribute, object **owner)
-{
+static const char *text_of(object *code, const char *attribute, object **owner) {
     *owner = python.attribute(code, attribute);
     const char *text = *owner ? python.utf8(*owner) : NULL;
     if (!text) python.clear_error();
     return text ? text : "?";
 }
 
-static char *describe(object *frame, object *code)
-{
+static char *describe(object *frame, object *code) {
     object *file_owner, *name_owner;
     const char *file = text_of(code, "co_filename", &file_owner), *name = text_of(code, "co_name", &name_owner);
     size_t n = strlen(file) + strlen(name) + 24;
@@ -105,8 +100,7 @@ static char *describe(object *frame, object *code)
     return text;
 }
 
-static bool grow(void)
-{
+static bool grow(void) {
     size_t bigger = capacity ? 2 * capacity : 256;
     struct signature *fresh = calloc(bigger, sizeof *fresh);
     if (!fresh) return false;
@@ -121,8 +115,7 @@ static bool grow(void)
     return true;
 }
 
-static uint64_t find(uint64_t hash, const struct step *steps, int n)
-{
+static uint64_t find(uint64_t hash, const struct step *steps, int n) {
     for (size_t at = hash & (capacity - 1); capacity && table[at].steps; at = (at + 1) & (capacity - 1))
         if (table[at].hash == hash && table[at].n == n && !memcmp(table[at].steps, steps, (size_t)n * sizeof *steps))
             return table[at].name;
@@ -130,8 +123,7 @@ static uint64_t find(uint64_t hash, const struct step *steps, int n)
 }
 
 /* Keeps the references to the code objects when it can. */
-static bool keep(uint64_t hash, uint64_t name, const struct step *steps, int n)
-{
+static bool keep(uint64_t hash, uint64_t name, const struct step *steps, int n) {
     if (2 * (used + 1) > capacity && !grow()) return false;
     struct step *copy = malloc((size_t)n * sizeof *copy);
     if (!copy) return false;
@@ -143,8 +135,7 @@ static bool keep(uint64_t hash, uint64_t name, const struct step *steps, int n)
     return true;
 }
 
-static uint64_t name_of(object *top, int depth)
-{
+static uint64_t name_of(object *top, int depth) {
     char *texts[MAX_DEPTH];
     int n = 0;
     object *frame = top;
@@ -163,8 +154,7 @@ static uint64_t name_of(object *top, int depth)
     return name;
 }
 
-static uint64_t walk(int depth)
-{
+static uint64_t walk(int depth) {
     struct step steps[MAX_DEPTH];
     int n = 0;
     uint64_t hash = 1469598103934665603u;
@@ -191,8 +181,7 @@ static uint64_t walk(int depth)
     return name;
 }
 
-uint64_t st_stack_python(int depth)
-{
+uint64_t st_stack_python(int depth) {
     int gil = python.gil_ensure();
     uint64_t name = walk(depth < MAX_DEPTH ? depth : MAX_DEPTH);
     python.gil_release(gil);

@@ -23,20 +23,17 @@ static uint64_t polls[ST_NOPS];
 void st_lock(void) { pthread_mutex_lock(&mutex); }
 void st_unlock(void) { pthread_mutex_unlock(&mutex); }
 
-static const char *text_option(const char *name)
-{
+static const char *text_option(const char *name) {
     const char *value = getenv(name);
     return value && *value ? strdup(value) : NULL; /* a program may change its environment */
 }
 
-static int number_option(const char *name, int fallback)
-{
+static int number_option(const char *name, int fallback) {
     const char *value = getenv(name);
     return value && *value ? atoi(value) : fallback;
 }
 
-static enum st_stacks stacks_option(void)
-{
+static enum st_stacks stacks_option(void) {
     static const char *const names[] = {"none", "auto", "python", "native"};
     const char *value = getenv("SCALATRACE_STACKS");
     for (int i = 0; value && i < 4; i++)
@@ -44,8 +41,7 @@ static enum st_stacks stacks_option(void)
     return ST_STACKS_AUTO;
 }
 
-void st_read_options(void)
-{
+void st_read_options(void) {
     const char *output = text_option("SCALATRACE_OUTPUT");
     st_options.output = output ? output : "out.st";
     st_options.flat_log = text_option("SCALATRACE_FLAT_LOG");
@@ -58,14 +54,12 @@ void st_read_options(void)
     st_options.compress = number_option("SCALATRACE_COMPRESS", 1) != 0;
 }
 
-int st_options_stacks(void)
-{
+int st_options_stacks(void) {
     if (st_options.stacks != ST_STACKS_AUTO) return (int)st_options.stacks;
     return st_python_alive() ? ST_STACKS_PYTHON : ST_STACKS_NATIVE;
 }
 
-void st_complain(const char *format, ...)
-{
+void st_complain(const char *format, ...) {
     static const char *said[MAX_COMPLAINTS];
     for (int i = 0;; i++) {
         const char *nothing = NULL;
@@ -81,28 +75,24 @@ void st_complain(const char *format, ...)
     fprintf(stderr, "scalatrace: rank %d: %s\n", st_shared.rank, text);
 }
 
-void st_core_check(int error)
-{
+void st_core_check(int error) {
     if (__builtin_expect(error >= 0, 1)) return;
     st_complain("%s; events may be missing from the trace", st_core_error(st_shared.core));
     if (error == ST_E_MEMORY) st_shared.on = false;
 }
 
-void st_free_call(struct st_call *call)
-{
+void st_free_call(struct st_call *call) {
     if (call->claimed != call->few) free(call->claimed);
     free(call->statuses);
 }
 
-void st_leave_slow(void)
-{
+void st_leave_slow(void) {
     st_signal_waiting = 0;
     st_signal_deliver();
 }
 
 /* Stack first (it may wait for Python's GIL), then the lock. */
-void st_begin(struct st_call *call, int op)
-{
+void st_begin(struct st_call *call, int op) {
     (void)op;
     call->event.signature = 0;
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
@@ -116,8 +106,7 @@ void st_begin(struct st_call *call, int op)
 
 /* Windows of time: before the call the program computed, in it the program communicated; polls that answered "not yet"
  * since belong to the poll that succeeds, else to the computation they were part of. */
-static void take_times(struct st_call *call)
-{
+static void take_times(struct st_call *call) {
     int64_t compute = call->t0 - st_thread.last_exit, comm = call->t1 - call->t0;
     if (!isnan(call->event.stats[ST_STAT_POLLS])) {
         comm += st_thread.poll_ns;
@@ -128,16 +117,14 @@ static void take_times(struct st_call *call)
     call->event.stats[ST_STAT_COMM] = comm > 0 ? (double)comm : 0.0;
 }
 
-static int number_of(int op)
-{
+static int number_of(int op) {
     if (!numbers[op])
-        numbers[op] = 1 + st_define_op(st_shared.core, st_ops[op].name, st_ops[op].nparams, st_ops[op].names,
-                                       st_ops[op].kinds);
+        numbers[op] =
+            1 + st_define_op(st_shared.core, st_ops[op].name, st_ops[op].nparams, st_ops[op].names, st_ops[op].kinds);
     return numbers[op] - 1;
 }
 
-void st_append_event(struct st_event *event, int op)
-{
+void st_append_event(struct st_event *event, int op) {
     int number = number_of(op);
     if (number < 0) {
         st_core_check(number);
@@ -147,8 +134,7 @@ void st_append_event(struct st_event *event, int op)
     st_core_check(st_core_append(st_shared.core, event));
 }
 
-void st_append(struct st_call *call, int nvalues)
-{
+void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
     st_pending_flush();
     take_times(call);
@@ -156,8 +142,7 @@ void st_append(struct st_call *call, int nvalues)
     st_append_event(&call->event, (int)call->event.op);
 }
 
-void st_end(struct st_call *call)
-{
+void st_end(struct st_call *call) {
     (void)call;
     st_unlock();
 }
@@ -166,28 +151,24 @@ void st_end(struct st_call *call)
 void st_failed(int op) { st_count(op); }
 
 /* "Not yet": no event. The time since the last event goes on; see take_times. */
-void st_poll(struct st_call *call, int op)
-{
+void st_poll(struct st_call *call, int op) {
     __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
     st_thread.poll_ns += call->t1 - call->t0;
 }
 
 /* The poll that succeeded stands for those before it. The lock is held. */
-void st_polled(struct st_call *call, int op)
-{
+void st_polled(struct st_call *call, int op) {
     call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&polls[op], 0, __ATOMIC_RELAXED));
 }
 
-void st_switch(bool on)
-{
+void st_switch(bool on) {
     if (!st_shared.active || st_shared.on == on) return;
     st_shared.on = on;
     st_thread.last_exit = st_now();
     st_thread.poll_ns = 0;
 }
 
-void st_publish_counts(void)
-{
+void st_publish_counts(void) {
     for (int op = 0; op < ST_NOPS; op++)
         if (st_counts[op]) st_core_check(st_set_count(st_shared.core, st_ops[op].name, st_counts[op]));
 }

@@ -20,8 +20,7 @@ static struct {
 } last;
 
 static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct text *text, const char *format, ...)
-{
+static void put(struct text *text, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
@@ -41,8 +40,7 @@ static void put(struct text *text, const char *format, ...)
 
 static void describe(struct text *text, MPI_Datatype type);
 
-static void extent_of(MPI_Datatype type, int64_t *size, int64_t *extent)
-{
+static void extent_of(MPI_Datatype type, int64_t *size, int64_t *extent) {
     MPI_Count size_x = 0, lower = 0, extent_x = 0;
     PMPI_Type_size_x(type, &size_x);
     PMPI_Type_get_extent_x(type, &lower, &extent_x);
@@ -50,15 +48,13 @@ static void extent_of(MPI_Datatype type, int64_t *size, int64_t *extent)
     *extent = (int64_t)extent_x;
 }
 
-static void put_opaque(struct text *text, MPI_Datatype type)
-{
+static void put_opaque(struct text *text, MPI_Datatype type) {
     int64_t size, extent;
     extent_of(type, &size, &extent);
     put(text, "opaque(%lld,%lld)", (long long)size, (long long)extent);
 }
 
-static void put_name(struct text *text, MPI_Datatype type)
-{
+static void put_name(struct text *text, MPI_Datatype type) {
     char name[MPI_MAX_OBJECT_NAME];
     int length = 0;
     PMPI_Type_get_name(type, name, &length);
@@ -68,15 +64,13 @@ static void put_name(struct text *text, MPI_Datatype type)
         put_opaque(text, type);
 }
 
-static void put_ints(struct text *text, const int *values, int n)
-{
+static void put_ints(struct text *text, const int *values, int n) {
     put(text, "[");
     for (int i = 0; i < n; i++) put(text, i ? ",%d" : "%d", values[i]);
     put(text, "],");
 }
 
-static void put_aints(struct text *text, const MPI_Aint *values, int n)
-{
+static void put_aints(struct text *text, const MPI_Aint *values, int n) {
     put(text, "[");
     for (int i = 0; i < n; i++) put(text, i ? ",%lld" : "%lld", (long long)values[i]);
     put(text, "],");
@@ -86,8 +80,7 @@ static const char *order_name(int order) { return order == MPI_ORDER_FORTRAN ? "
 
 /* i, a, t: what MPI_Type_get_contents gave, in the standard's order for each combiner. */
 static void put_contents(struct text *text, MPI_Datatype type, int combiner, const int *i, const MPI_Aint *a,
-                         const MPI_Datatype *t)
-{
+                         const MPI_Datatype *t) {
     if (combiner == MPI_COMBINER_CONTIGUOUS) {
         put(text, "contiguous(%d,", i[0]);
     } else if (combiner == MPI_COMBINER_VECTOR) {
@@ -143,8 +136,7 @@ static void put_contents(struct text *text, MPI_Datatype type, int combiner, con
     put(text, ")");
 }
 
-static void free_parts(MPI_Datatype *parts, int n)
-{
+static void free_parts(MPI_Datatype *parts, int n) {
     for (int k = 0; k < n; k++) {
         int ni, na, nt, combiner = MPI_COMBINER_NAMED;
         PMPI_Type_get_envelope(parts[k], &ni, &na, &nt, &combiner);
@@ -152,8 +144,7 @@ static void free_parts(MPI_Datatype *parts, int n)
     }
 }
 
-static void describe(struct text *text, MPI_Datatype type)
-{
+static void describe(struct text *text, MPI_Datatype type) {
     int ni = 0, na = 0, nt = 0, combiner = MPI_COMBINER_NAMED;
     if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner) != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED) {
         put_name(text, type);
@@ -172,20 +163,19 @@ static void describe(struct text *text, MPI_Datatype type)
     free(ints), free(addresses), free(parts);
 }
 
-static uint64_t define(MPI_Datatype type)
-{
+static uint64_t define(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL) return st_define_type(st_shared.core, "MPI_DATATYPE_NULL", 0, 0);
     struct text text = {0};
     int64_t size = 0, extent = 0;
     describe(&text, type);
     extent_of(type, &size, &extent);
-    uint64_t name = st_define_type(st_shared.core, text.failed || !text.bytes ? "opaque(0,0)" : text.bytes, size, extent);
+    uint64_t name =
+        st_define_type(st_shared.core, text.failed || !text.bytes ? "opaque(0,0)" : text.bytes, size, extent);
     free(text.bytes);
     return name;
 }
 
-uint64_t st_type(MPI_Datatype type)
-{
+uint64_t st_type(MPI_Datatype type) {
     if (last.valid && last.handle == type) return last.name;
     uint64_t *found = st_map_find(&types, ST_KEY(type)), name = found ? *found : define(type);
     if (!found) st_map_put(&types, ST_KEY(type), name);
@@ -194,8 +184,7 @@ uint64_t st_type(MPI_Datatype type)
 }
 
 /* An array of datatypes is one datatype: struct([1,...],[0,...],[types]). */
-uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n)
-{
+uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n) {
     struct text text = {0};
     int64_t sum = 0, size, extent, widest = 0;
     put(&text, "struct([");
@@ -222,8 +211,7 @@ uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n)
 }
 
 /* Called before the type is freed: MPI may use its handle again. */
-void st_type_forget(MPI_Datatype type)
-{
+void st_type_forget(MPI_Datatype type) {
     st_lock();
     st_map_drop(&types, ST_KEY(type), NULL);
     last.valid = false;

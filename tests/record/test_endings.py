@@ -168,3 +168,11 @@ def test_full_disk(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
 def _same(done: Finished, untraced: Finished) -> None:
     assert done.returncode == untraced.returncode
     assert sorted(done.stdout.splitlines()) == sorted(untraced.stdout.splitlines())
+
+
+def test_a_rank_that_is_late(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> None:
+    """Some ranks save a part while they wait, others do not; none is left, and nobody waits for ever."""
+    run = traced(any_mpi, 3, [build(any_mpi, "late.c")])
+    run.finished.check()
+    assert run.trace.exists()
+    assert not run.trace.with_name(run.trace.name + ".parts").exists()

@@ -6,8 +6,7 @@
 static int rank, size, counts[64], displs[64];
 static double a[4096], b[4096];
 
-static void rooted(MPI_Comm comm, int root)
-{
+static void rooted(MPI_Comm comm, int root) {
     int here;
     MPI_Comm_rank(comm, &here);
     MPI_Bcast(a, 3, MPI_DOUBLE, root, comm);
@@ -16,14 +15,15 @@ static void rooted(MPI_Comm comm, int root)
         MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, b, 2, MPI_DOUBLE, root, comm);
     else
         MPI_Gather(a, 2, MPI_DOUBLE, NULL, 0, MPI_DATATYPE_NULL, root, comm);
-    MPI_Gatherv(a, counts[here], MPI_DOUBLE, b, here == root ? counts : NULL, here == root ? displs : NULL, MPI_DOUBLE, root, comm);
+    MPI_Gatherv(a, counts[here], MPI_DOUBLE, b, here == root ? counts : NULL, here == root ? displs : NULL, MPI_DOUBLE,
+                root, comm);
     MPI_Scatter(a, 1, MPI_DOUBLE, b, 1, MPI_DOUBLE, root, comm);
-    MPI_Scatterv(a, here == root ? counts : NULL, here == root ? displs : NULL, MPI_DOUBLE, b, counts[here], MPI_DOUBLE, root, comm);
+    MPI_Scatterv(a, here == root ? counts : NULL, here == root ? displs : NULL, MPI_DOUBLE, b, counts[here], MPI_DOUBLE,
+                 root, comm);
     MPI_Reduce(a, b, 4, MPI_DOUBLE, MPI_MAX, root, comm);
 }
 
-static void all(MPI_Comm comm, int n)
-{
+static void all(MPI_Comm comm, int n) {
     MPI_Datatype types[64];
     for (int i = 0; i < n; i++) types[i] = i % 2 ? MPI_BYTE : MPI_CHAR;
     MPI_Barrier(comm);
@@ -44,14 +44,12 @@ static void all(MPI_Comm comm, int n)
     MPI_Exscan(a, b, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
 
-static void add(void *in, void *inout, int *n, MPI_Datatype *type)
-{
+static void add(void *in, void *inout, int *n, MPI_Datatype *type) {
     (void)type;
     for (int i = 0; i < *n; i++) ((double *)inout)[i] += ((double *)in)[i];
 }
 
-static void nonblocking(MPI_Comm comm)
-{
+static void nonblocking(MPI_Comm comm) {
     MPI_Request requests[6];
     MPI_Op op;
     MPI_Op_create(add, 1, &op);
@@ -65,8 +63,7 @@ static void nonblocking(MPI_Comm comm)
     MPI_Op_free(&op);
 }
 
-static void inter(MPI_Comm half, int n)
-{
+static void inter(MPI_Comm half, int n) {
     MPI_Comm comm, merged;
     int low = rank < n;
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, low ? n : 0, 12, &comm);
@@ -81,8 +78,7 @@ static void inter(MPI_Comm half, int n)
     MPI_Comm_free(&comm);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Comm half;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -4,19 +4,16 @@
 
 static int rank, size;
 
-static void use(MPI_Comm comm)
-{
+static void use(MPI_Comm comm) {
     int one = 1, sum = 0;
     if (comm != MPI_COMM_NULL) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
 }
 
-static void drop(MPI_Comm *comm)
-{
+static void drop(MPI_Comm *comm) {
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
 }
 
-static void copies(void)
-{
+static void copies(void) {
     MPI_Comm comm, later;
     MPI_Request request;
     for (int i = 0; i < 5; i++) {
@@ -36,8 +33,7 @@ static void copies(void)
     drop(&comm);
 }
 
-static void groups(void)
-{
+static void groups(void) {
     MPI_Group world, even;
     MPI_Comm comm;
     int range[1][3] = {{0, size - 1, 2}};
@@ -58,8 +54,7 @@ static void groups(void)
     MPI_Group_free(&world);
 }
 
-static void topologies(void)
-{
+static void topologies(void) {
     int dims[2] = {size / 2, 2}, periods[2] = {1, 0}, keep[2] = {0, 1}, weights[2] = {1, 2};
     int in[2] = {(rank + size - 1) % size, rank}, out[2] = {(rank + 1) % size, rank};
     double a[16] = {0}, b[16] = {0};
@@ -89,8 +84,7 @@ static void topologies(void)
     drop(&graph);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

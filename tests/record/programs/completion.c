@@ -6,8 +6,7 @@
 static int rank, size, next, before, sent[N], got[N];
 static MPI_Request requests[2 * N];
 
-static void post(int tag)
-{
+static void post(int tag) {
     for (int i = 0; i < N; i++) {
         sent[i] = 100 * rank + i;
         MPI_Irecv(&got[i], 1, MPI_INT, i % 2 ? MPI_ANY_SOURCE : before, tag + i, MPI_COMM_WORLD, &requests[i]);
@@ -15,8 +14,7 @@ static void post(int tag)
     for (int i = 0; i < N; i++) MPI_Isend(&sent[i], 1, MPI_INT, next, tag + i, MPI_COMM_WORLD, &requests[N + i]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int index, flag, n, indices[2 * N], wrong = 0;
     MPI_Status statuses[2 * N];
     MPI_Init(&argc, &argv);

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int rank, sum = 0, one = 1;
     const char *how = argc > 1 ? argv[1] : "well";
     MPI_Init(&argc, &argv);

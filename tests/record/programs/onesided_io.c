@@ -4,8 +4,7 @@
 
 static int rank, size;
 
-static void windows(void)
-{
+static void windows(void) {
     double *memory, value = rank, old = 0, one = 1;
     MPI_Win win, second;
     MPI_Group all;
@@ -40,8 +39,7 @@ static void windows(void)
     MPI_Win_free(&win);
 }
 
-static void files(const char *path)
-{
+static void files(const char *path) {
     MPI_File file;
     MPI_Status status;
     MPI_Request request;
@@ -66,8 +64,7 @@ static void files(const char *path)
     printf("rank %d: read %d\n", rank, back[1]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

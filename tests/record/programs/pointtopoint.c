@@ -7,8 +7,7 @@
 static int rank, size, next, before;
 static double sent[8], got[8];
 
-static void blocking(void)
-{
+static void blocking(void) {
     MPI_Status status;
     MPI_Request request;
     char buffer[1024];
@@ -31,8 +30,7 @@ static void blocking(void)
     MPI_Buffer_detach(&detached, &n);
 }
 
-static void probes(void)
-{
+static void probes(void) {
     MPI_Status status;
     MPI_Request request;
     MPI_Message message;
@@ -55,8 +53,7 @@ static void probes(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void persistent(void)
-{
+static void persistent(void) {
     MPI_Request requests[2];
     MPI_Send_init(sent, 4, MPI_DOUBLE, next, 10, MPI_COMM_WORLD, &requests[0]);
     MPI_Recv_init(got, 4, MPI_DOUBLE, before, 10, MPI_COMM_WORLD, &requests[1]);
@@ -73,8 +70,7 @@ static void persistent(void)
     MPI_Request_free(&requests[0]);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
