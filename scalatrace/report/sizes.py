@@ -12,6 +12,7 @@ from scalatrace.trace import elastic
 from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.nodes import Event, Node, Peer
 from scalatrace.trace.trace import Trace
+from scalatrace.trace.writer import signatures
 
 
 def shares(trace: Trace) -> dict[str, int]:
@@ -20,7 +21,7 @@ def shares(trace: Trace) -> dict[str, int]:
     "repeats" are the trip counts, "values" the parameters, both without the "ranklists" of their groups.
     """
     found: Counter[str] = Counter()
-    found["call sites"] = _packed(trace.frames) + _packed(trace.signatures)
+    found["call sites"] = _packed(trace.frames) + _packed(signatures(trace.signatures))
     found["communicators"] = sum(_family(family) for family in trace.comms)
     found["datatypes and names"] = _packed(trace.strings) + sum(
         _packed((t.description, t.size, t.extent)) for t in trace.types

@@ -62,7 +62,7 @@ class TreeReporter:
             self._put_repeat(text, shown)
         text.append_text(op_text(self.trace.ops[event.op].name))
         for name, value in values.params(self.trace, event):
-            text.append(f"  {clean(name)}=", style=DIM).append(self._cut(value))
+            text.append(f"  {name}=", style=DIM).append(self._cut(value))
         self._put_ranks(text, taking_part, around)
         self._put_site(text, event)
         return text
