@@ -70,7 +70,9 @@ def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
     op = trace.ops[event.op]
     pairs = zip(op.params, event.params, strict=True)
     return [
-        (name, param(trace, kind, value)) for (name, kind), value in pairs if (name, value) != NOT_IN_PLACE
+        (clean(name), param(trace, kind, value))
+        for (name, kind), value in pairs
+        if (name, value) != NOT_IN_PLACE
     ]
 
 
