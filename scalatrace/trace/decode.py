@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "ranks",
     "repeat",
     "signature",
+    "signatures",
     "stat",
     "text",
 ]
@@ -91,6 +93,22 @@ def stat(raw: Any, fields: Fields) -> Stat:
 def signature(raw: Any, fields: Fields) -> tuple[int, ...]:
     """[index into frames, ...]"""
     return tuple(natural(frame) for frame in _parts(raw, "a signature"))
+
+
+MAX_FRAMES = 4096
+"""Of a stack signature; more are damage."""
+
+
+def signatures(raws: Iterable[Any]) -> list[tuple[int, ...]]:
+    """[outermost frames shared with the signature before, index into frames, ...] each"""
+    found: list[tuple[int, ...]] = []
+    for raw in raws:
+        shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
+        before = found[-1] if found else ()
+        if shared > len(before) or shared + len(frames) > MAX_FRAMES:
+            raise ValueError("a signature shares more frames than there are, or is too long")
+        found.append((*frames, *before[len(before) - shared :]))
+    return found
 
 
 def family(raw: Any, fields: Fields) -> Family:

@@ -1,12 +1,14 @@
 """Histograms of samples (dissertation §2.3): few bins that adapted while the program ran.
 
-All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md): how large a histogram is there does
-not depend on how long things took. A histogram that was read holds exactly what the file does.
+All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md):
+how large a histogram is there does not depend on how long things took. One that was read holds exactly
+what the file does.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +17,9 @@ from scalatrace.trace.rounding import COARSE, FINE, pack, unpack
 __all__ = ["Bin", "Histogram"]
 
 MAX_BINS = 64
-_HEAD = struct.Struct("<Qihhh")  # count, mean, min, max, standard deviation
-_BIN = struct.Struct("<hhhh")  # count, min, max, mean
+_HEAD = struct.Struct("<ih")  # mean, standard deviation
+_WIDE = struct.Struct("<hhhh")  # a bin: count, min, max, mean
+_ONE = struct.Struct("<hh")  # a bin of one sample: 1, the sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +72,62 @@ class Histogram:
             return cls.of(raw)
         if type(raw) is not bytes:
             raise ValueError("a histogram is an integer or bytes")
-        nbins, rest = divmod(len(raw) - _HEAD.size, _BIN.size)
-        if rest or not 0 <= nbins <= MAX_BINS:
-            raise ValueError("a histogram has the wrong length")
-        count, mean, *coarse = _HEAD.unpack_from(raw)
-        if count < 1:
-            raise ValueError("a histogram has no samples")
-        low, high, std = (unpack(code, COARSE) for code in coarse)
-        bins = tuple(
-            Bin(*(unpack(code, COARSE) for code in codes)) for codes in _BIN.iter_unpack(raw[_HEAD.size :])
-        )
-        return cls(count, low, high, unpack(mean, FINE), std, bins)
+        count, at = _read_count(raw)
+        if count < 1 or len(raw) < at + _HEAD.size:
+            raise ValueError("a histogram has no samples or ends too early")
+        mean, std = _HEAD.unpack_from(raw, at)
+        bins = tuple(_read_bins(raw, at + _HEAD.size))
+        low, high = bins[0].min, bins[-1].max
+        kept = bins if len(bins) > 1 else ()
+        return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
 
     def encode(self) -> int | bytes:
         """The file's form; a single sample is one integer."""
         if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
             return round(self.min)
-        head = _HEAD.pack(
-            self.count,
-            pack(self.mean, FINE),
-            *(pack(value, COARSE) for value in (self.min, self.max, self.std)),
-        )
-        bins = (_BIN.pack(*(pack(v, COARSE) for v in (b.count, b.min, b.max, b.mean))) for b in self.bins)
-        return head + b"".join(bins)
+        head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
+        bins = self.bins or (Bin(self.count, self.min, self.max, self.mean),)
+        return _count(self.count) + head + b"".join(map(_bin, bins))
 
     def rounded(self) -> Histogram:
         """The histogram as it comes back from a file."""
         return Histogram.decode(self.encode())
+
+
+def _count(n: int) -> bytes:
+    """A count in seven bits a byte, low ones first."""
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    return bytes((*out, n))
+
+
+def _read_count(raw: bytes) -> tuple[int, int]:
+    """The count and where it ends."""
+    n = 0
+    for i, byte in enumerate(raw[:9]):
+        n |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return n, i + 1
+    raise ValueError("a histogram has no count")
+
+
+def _bin(b: Bin) -> bytes:
+    count = pack(b.count, COARSE)
+    if count == 1:
+        return _ONE.pack(1, pack(b.min, COARSE))
+    return _WIDE.pack(count, *(pack(value, COARSE) for value in (b.min, b.max, b.mean)))
+
+
+def _read_bins(raw: bytes, at: int) -> Iterator[Bin]:
+    nbins = 0
+    while at < len(raw) or not nbins:
+        shape = _ONE if raw[at : at + 2] == b"\1\0" else _WIDE
+        if len(raw) < at + shape.size or nbins == MAX_BINS:
+            raise ValueError("a histogram ends in a bin or has too many")
+        count, *codes = shape.unpack_from(raw, at)
+        values = [unpack(code, COARSE) for code in codes]
+        yield Bin(unpack(count, COARSE), *(values if shape is _WIDE else values * 3))
+        at += shape.size
+        nbins += 1

@@ -144,7 +144,7 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "ops": _table(decode.op),
     "stats": _table(decode.stat),
     "frames": _table(lambda raw, fields: decode.text(raw)),
-    "signatures": _table(decode.signature),
+    "signatures": lambda payload, fields: decode.signatures(payload.items()),
     "comms": _table(decode.family),
     "types": _table(decode.datatype),
     "strings": _table(lambda raw, fields: decode.text(raw)),

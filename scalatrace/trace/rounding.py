@@ -1,7 +1,8 @@
 """Integers of bounded precision: sizes in the file that do not depend on how large a time is.
 
-A number below 2^(bits+1) is itself; above, its leading bits + 1 binary digits are kept. `pack` gives the code that is stored, a
-small integer; `unpack` the number it stands for. Rounding twice changes nothing: `pack(unpack(code)) == code`.
+A number below 2^(bits+1) is itself; above, its leading bits + 1 binary digits are kept. `pack` gives the code
+that is stored, a small integer; `unpack` the number it stands for. Rounding twice changes nothing:
+`pack(unpack(code)) == code`.
 """
 
 from __future__ import annotations

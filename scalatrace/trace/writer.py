@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from itertools import takewhile
 from os import PathLike, fspath
 from typing import Any
 
@@ -57,7 +59,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "ops": [_op(op) for op in trace.ops],
         "stats": [(stat.name, stat.resolution) for stat in trace.stats],
         "frames": trace.frames,
-        "signatures": trace.signatures,
+        "signatures": signatures(trace.signatures),
         "comms": [_family(family) for family in trace.comms],
         "types": [(t.description, t.size, t.extent) for t in trace.types],
         "strings": trace.strings,
@@ -67,6 +69,18 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "load": [None if vec is None else vec.terms for vec in trace.load],
         "nodes": [_node(node) for node in trace.nodes],
     }
+
+
+def signatures(stacks: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Each without the outermost frames it shares with the one before; neighbours have most in common."""
+    out = []
+    before: tuple[int, ...] = ()
+    for stack in stacks:
+        pairs = zip(reversed(stack), reversed(before), strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        out.append((shared, *stack[: len(stack) - shared]))
+        before = stack
+    return out
 
 
 def _op(op: Op) -> tuple[str, list[Any]]:

@@ -157,7 +157,7 @@ def _deep(levels: int) -> Any:
         {"stats": [["a", float("nan")]]},
         {"stats": []},
         {"signatures": []},
-        {"signatures": [[], [7]]},
+        {"signatures": [[0], [0, 7]]},
         {"comms": [["world", 7, 4, [[4, 1, 0]]]]},
         {"comms": [["world", -1, 4, [[1 << 60, 1, 0]]]]},
         {"comms": [["world", -1, 4, [[0, 1, 0]]]]},

@@ -180,9 +180,15 @@ class Writer {
         for (const std::string *f : frames) p_.str(*f);
         p_.str("signatures");
         p_.array(lists.size());
-        for (const auto &list : lists) {
-            p_.array(list.size());
-            for (size_t i : list) p_.natural(i);
+        std::vector<size_t> before;
+        for (auto &list : lists) { // without the outermost frames of the one before: neighbours share most of a stack
+            size_t shared = 0;
+            while (shared < std::min(list.size(), before.size()) && list[list.size() - 1 - shared] == before[before.size() - 1 - shared])
+                ++shared;
+            p_.array(1 + list.size() - shared);
+            p_.natural(shared);
+            for (size_t i = 0; i + shared < list.size(); ++i) p_.natural(list[i]);
+            before = std::move(list);
         }
     }
 
@@ -405,16 +411,17 @@ class Writer {
         auto steps = [&](double x) { return std::llround(x / resolution); };
         if (h->count == 1) return p_.integer(steps(h->min));
         std::string bytes;
-        put_bytes(bytes, h->count, 8);
-        put_bytes(bytes, static_cast<uint64_t>(code(steps(h->mean), kFine)), 4);
+        uint64_t count = h->count;
+        for (; count > 0x7f; count >>= 7) put_bytes(bytes, (count & 0x7f) | 0x80, 1);
+        put_bytes(bytes, count, 1);
         auto coarse = [&](long long x) { put_bytes(bytes, static_cast<uint64_t>(code(x, kCoarse)), 2); };
-        coarse(steps(h->min));
-        coarse(steps(h->max));
+        put_bytes(bytes, static_cast<uint64_t>(code(steps(h->mean), kFine)), 4);
         coarse(steps(h->stddev()));
-        for (int i = 0; h->nbins > 1 && i < h->nbins; ++i) {
+        for (int i = 0; i < h->nbins; ++i) {
             const Bin &b = h->bins[i];
             coarse(static_cast<long long>(b.count));
             coarse(steps(b.min));
+            if (b.count == 1) continue;
             coarse(steps(b.max));
             coarse(steps(b.sum / static_cast<double>(b.count)));
         }
