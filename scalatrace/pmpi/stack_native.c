@@ -66,6 +66,24 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 /* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
 enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY };
 
+/* The readable name of a C++ function, without its arguments, when a C++ library is in the program; else the name itself. */
+static char *readable(const char *symbol) {
+    typedef char *demangle_function(const char *, char *, size_t *, int *);
+    demangle_function *demangle = (demangle_function *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    int status = -1;
+    char *name = demangle && symbol[0] == '_' ? demangle(symbol, NULL, NULL, &status) : NULL;
+    if (!name || status) return strdup(symbol);
+    int depth = 0; /* of template arguments: only parentheses outside them begin the function's own */
+    for (char *at = name; *at; at++) {
+        depth += (*at == '<') - (*at == '>');
+        if (*at == '(' && depth == 0 && at > name && strncmp(at, "(anonymous", 10)) {
+            *at = 0;
+            break;
+        }
+    }
+    return name;
+}
+
 static char *describe(void *address, enum module *kind) {
     Dl_info info;
     struct link_map *map = NULL;
@@ -75,14 +93,19 @@ static char *describe(void *address, enum module *kind) {
     const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
     if (!strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5)) *kind = C_LIBRARY;
     if (!strncmp(module, "libmpi", 6)) *kind = MPI_LIBRARY;
-    size_t n = strlen(module) + (info.dli_sname ? strlen(info.dli_sname) : 0) + 32;
+    char *symbol = info.dli_sname ? readable(info.dli_sname) : NULL;
+    size_t n = strlen(module) + (symbol ? strlen(symbol) : 0) + 32;
     char *text = malloc(n);
-    if (!text) return NULL;
+    if (!text) {
+        free(symbol);
+        return NULL;
+    }
     uintptr_t offset = (uintptr_t)call - (map ? map->l_addr : (uintptr_t)info.dli_fbase);
-    if (info.dli_sname)
-        snprintf(text, n, "%s+0x%zx:%s", module, (size_t)offset, info.dli_sname);
+    if (symbol)
+        snprintf(text, n, "%s+0x%zx:%s", module, (size_t)offset, symbol);
     else
         snprintf(text, n, "%s+0x%zx", module, (size_t)offset);
+    free(symbol);
     return text;
 }
 
