@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from mpi4py import MPI
@@ -44,15 +45,30 @@ RECIPES: dict[str, Recipe] = {
     "dup": lambda a, t: ("Type_dup", [t[0]]),
 }
 
-_SPELLED_OTHERWISE = {"MPI_2INT": "TWOINT"}
+_SPELLED_OTHERWISE = {"MPI_2INT": "TWOINT", "MPI_LONG_LONG_INT": "LONG_LONG"}
+
+_FORTRAN_HANDLES = (0x4C000820, 0x4C000821, 0x4C001023, *range(128))
+"""Where the types may be that mpi4py has no name for (Fortran's pairs): MPICH's numbers, Open MPI's first ones."""
 
 
+@cache
 def predefined(name: str) -> MPI.Datatype:
     """Return MPI's own datatype of that name. Raises ReplayError when this MPI has none."""
     found = getattr(MPI, _SPELLED_OTHERWISE.get(name, name.removeprefix("MPI_")), None)
-    if not isinstance(found, MPI.Datatype):
-        raise ReplayError(f"this MPI has no datatype {name}")
-    return found
+    if isinstance(found, MPI.Datatype) and found != MPI.DATATYPE_NULL:
+        return found
+    for handle in _FORTRAN_HANDLES:
+        if _name_of(candidate := MPI.Datatype.f2py(handle)) == name:
+            return candidate
+    raise ReplayError(f"this MPI has no datatype {name}")
+
+
+def _name_of(datatype: MPI.Datatype) -> str:
+    """Return MPI's name for a handle; "" for one that is none."""
+    try:
+        return datatype.Get_name() if datatype != MPI.DATATYPE_NULL else ""
+    except MPI.Exception:
+        return ""
 
 
 def build(tree: TypeTree, call: Call) -> MPI.Datatype:
