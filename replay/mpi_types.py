@@ -48,7 +48,7 @@ RECIPES: dict[str, Recipe] = {
 _SPELLED_OTHERWISE = {"MPI_2INT": "TWOINT", "MPI_LONG_LONG_INT": "LONG_LONG"}
 
 _FORTRAN_HANDLES = (0x4C000820, 0x4C000821, 0x4C001023, *range(128))
-"""Where types may be that mpi4py has no names for (Fortran's pairs): MPICH's, then Open MPI's first numbers."""
+"""Where types may be that mpi4py has no names for (Fortran's pairs): MPICH's, then Open MPI's first."""
 
 
 @cache

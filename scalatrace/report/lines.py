@@ -10,9 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, SITE, clean, op_text
+from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
 from scalatrace.report.values import array
-from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.tables import Communicator, Datatype
 from scalatrace.trace.values import special_name
 from scalatrace.trace.walk import Call
@@ -32,7 +31,7 @@ class LinesReporter:
             for name, value in call.params.items():
                 text.append(f"  {clean(name)}=", style=DIM).append(_shown(value), style="default")
             if call.site:
-                text.append("  " + clean(short_frame(call.site)), style=SITE)
+                text.append("  " + short_site(call.site), style=SITE)
             console.print(text, soft_wrap=True)
 
     def json_lines(self) -> Iterator[str]:

@@ -11,11 +11,15 @@ from rich.text import Text
 
 from scalatrace.report.style import DIM, nbytes, number, table
 
-NUMBERS_UP_TO = 16
-"""Ranks whose numbers fit beside each other; above, a heat map."""
+COLUMN = 7
+"""Width of a number; where the columns do not fit, a heat map is drawn."""
 
 HEAT = ("grey11", "#2c105c", "#6b1d81", "#b5367a", "#f0605d", "#feae76", "#fcfdbf")
 """From nothing to the most, the logarithm of the amount."""
+
+
+SHADES = " ·░░▒▓█"
+"""The same without colours."""
 
 
 class MatrixReporter:
@@ -39,7 +43,7 @@ class MatrixReporter:
 
     def render(self, console: Console) -> None:
         """Print numbers for few ranks, a heat map for many, and the totals."""
-        if len(self.rows) <= NUMBERS_UP_TO:
+        if COLUMN * (len(self.rows) + 2) <= console.width:
             self._numbers(console)
         else:
             self._heat(console)
@@ -52,7 +56,7 @@ class MatrixReporter:
 
     def _numbers(self, console: Console) -> None:
         names = [str(i) for i in range(len(self.rows))]
-        made = table("from \\ to", *names, right=names)
+        made = table("from \u2192", *names, right=names)
         most = max((n for row in self.rows for n in row), default=0)
         for i, row in enumerate(self.rows):
             made.add_row(str(i), *(self._number(n, most) for n in row))
@@ -61,21 +65,19 @@ class MatrixReporter:
     def _number(self, n: int, most: int) -> Text:
         if not n:
             return Text("·", style=DIM)
-        shown = nbytes(n).replace(" ", "") if self.what == "bytes" else number(n)
-        return Text(shown, style=_colour(n, most))
+        return Text(nbytes(n).replace(" ", "").removesuffix("B"), style=_colour(n, most), no_wrap=True)
 
     def _heat(self, console: Console) -> None:
-        """Print two rows of pixels a line; several ranks share a pixel when there are more than columns."""
+        """Print pixels, two rows of them a line; ranks share a pixel when there are more than columns."""
         pixels = self._pixels(max(8, console.width - 8))
         step = -(-len(self.rows) // len(pixels))
         most = max((n for row in pixels for n in row), default=0)
-        for top in range(0, len(pixels), 2):
-            line = Text(f"{top * step:>6} ", style=DIM)
-            upper = pixels[top]
-            lower = pixels[top + 1] if top + 1 < len(pixels) else [0] * len(upper)
-            for a, b in zip(upper, lower, strict=True):
-                line.append("▀", style=f"{_colour(a, most)} on {_colour(b, most)}")
-            console.print(line, no_wrap=True)
+        if console.color_system is None:
+            lines = [(top, [(SHADES[_heat(n, most)], "") for n in row]) for top, row in enumerate(pixels)]
+        else:
+            lines = [(top, _two_rows(pixels[top : top + 2], most)) for top in range(0, len(pixels), 2)]
+        for top, cells in lines:
+            console.print(Text.assemble((f"{top * step:>6} ", DIM), *cells), no_wrap=True)
 
     def _pixels(self, width: int) -> list[list[int]]:
         step = -(-len(self.rows) // width)
@@ -87,9 +89,19 @@ class MatrixReporter:
         return pixels
 
 
-def _colour(n: int, most: int) -> str:
-    """Return the colour of an amount: bits of it over bits of the most."""
+def _two_rows(rows: list[list[int]], most: int) -> list[tuple[str, str]]:
+    """Return a character for each column, its upper half the first row, its lower half the second."""
+    lower = rows[1] if len(rows) > 1 else [0] * len(rows[0])
+    return [("▀", f"{_colour(a, most)} on {_colour(b, most)}") for a, b in zip(rows[0], lower, strict=True)]
+
+
+def _heat(n: int, most: int) -> int:
+    """Return the level of an amount, 0 for none: bits of it over bits of the most."""
     if not n:
-        return HEAT[0]
-    share = n.bit_length() / max(1, most.bit_length())
-    return HEAT[max(1, min(len(HEAT) - 1, round(share * (len(HEAT) - 1))))]
+        return 0
+    top = len(HEAT) - 1
+    return max(1, min(top, round(n.bit_length() / max(1, most.bit_length()) * top)))
+
+
+def _colour(n: int, most: int) -> str:
+    return HEAT[_heat(n, most)]

@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report import values
-from scalatrace.report.style import DIM, SITE, clean, op_text, ranks, table
-from scalatrace.trace.callsite import short_frame
+from scalatrace.report.style import DIM, SITE, op_text, ranks, short_site, table
 from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.nodes import Event, Node, events
 from scalatrace.trace.trace import Trace
@@ -83,7 +82,7 @@ class NotationReporter:
         for (op, signature), number in _names(self.trace).items():
             stack = self.trace.stack(signature)
             shown = ", ".join(f"{name}={v}" for name, v in values.params(self.trace, first[op, signature]))
-            site = Text(clean(short_frame(stack[0])) if stack else "", style=SITE)
+            site = Text(short_site(stack[0]) if stack else "", style=SITE)
             legend.add_row(f"E{number}", op_text(self.trace.ops[op].name), Text(shown, style=DIM), site)
         console.print(legend)
 

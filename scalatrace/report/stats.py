@@ -14,8 +14,17 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.ops import received_bytes, sent_bytes
-from scalatrace.report.style import DIM, SITE, clean, duration, nbytes, number, op_text, percent, table
-from scalatrace.trace.callsite import short_frame
+from scalatrace.report.style import (
+    DIM,
+    SITE,
+    duration,
+    nbytes,
+    number,
+    op_text,
+    percent,
+    short_site,
+    table,
+)
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Event, PredStats
@@ -142,6 +151,13 @@ def _distinct(stream: Iterator[Any], times: int) -> Iterator[tuple[Any, int]]:
     yield from ((call, 1) for call in islice(stream, times - 1))
 
 
+COLUMNS = ("calls", "sent", "received", "MPI time", "mean", "max", "of MPI", "of all", "compute before")
+TIMES = set(COLUMNS[3:])
+WIDE_ONLY = {"received", "max", "of all", "compute before"}
+WIDE = 110
+"""Characters of a terminal that has room for all columns."""
+
+
 class StatsReporter:
     """Prints one table: `by` is "op", "site" or "rank"."""
 
@@ -156,36 +172,43 @@ class StatsReporter:
         return {"by": self.by, "rows": [row.plain(self.names) for row in self.rows]}
 
     def render(self, console: Console) -> None:
-        """Print the table and the line of totals."""
+        """Print the table and the line of totals; a narrow terminal gets fewer columns."""
         comm, compute = sum(r.comm_ns for r in self.rows), sum(r.compute_ns for r in self.rows)
-        numbers = ["calls", "sent", "received"]
-        if self.timed:
-            numbers += ["MPI time", "mean", "max", "of MPI", "of all", "compute before"]
-        if self.timed and self.by == "rank":
-            numbers.remove("max")
+        numbers = self._columns(console.width)
         rows = table(*self.names, *numbers, right=numbers)
         for row in self.rows[: self.limit]:
-            rows.add_row(*self._key(row), *self._numbers(row, comm, comm + compute))
+            shown = self._numbers(row, comm, comm + compute)
+            rows.add_row(*self._key(row), *(shown[name] for name in numbers))
         console.print(rows)
         if self.limit is not None and len(self.rows) > self.limit:
             console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
         self._totals(console, comm, compute)
 
+    def _columns(self, width: int) -> list[str]:
+        unknown = set() if self.timed else TIMES
+        if self.by == "rank":
+            unknown = unknown | {"max"}
+        wide = width >= (WIDE if self.by != "site" else WIDE + 40)
+        return [name for name in COLUMNS if name not in unknown and (wide or name not in WIDE_ONLY)]
+
     def _key(self, row: Row) -> list[Text]:
         if self.by == "rank":
             return [Text(row.key[0])]
-        site = [Text(clean(short_frame(part)), style=SITE) for part in row.key[1:]]
+        site = [Text(short_site(part), style=SITE) for part in row.key[1:]]
         return [op_text(row.key[0]), *site]
 
-    def _numbers(self, row: Row, comm: float, whole: float) -> list[str]:
-        shown = [number(row.calls), nbytes(row.sent), nbytes(row.received)]
-        if not self.timed:
-            return shown
-        mean = duration(row.comm_ns / row.timed) if row.timed else "-"
-        times = [duration(row.comm_ns), mean, duration(row.max_ns), percent(row.comm_ns, comm)]
-        if self.by == "rank":
-            del times[2]
-        return [*shown, *times, percent(row.comm_ns, whole), duration(row.compute_ns)]
+    def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:
+        return {
+            "calls": number(row.calls),
+            "sent": nbytes(row.sent),
+            "received": nbytes(row.received),
+            "MPI time": duration(row.comm_ns),
+            "mean": duration(row.comm_ns / row.timed) if row.timed else "-",
+            "max": duration(row.max_ns),
+            "of MPI": percent(row.comm_ns, comm),
+            "of all": percent(row.comm_ns, whole),
+            "compute before": duration(row.compute_ns),
+        }
 
     def _totals(self, console: Console, comm: float, compute: float) -> None:
         ncalls = sum(row.calls for row in self.rows)

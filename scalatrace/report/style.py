@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from rich import box
@@ -13,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.ops import Category, operation
+from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.ranklist import RankList
 
-UNTERMINAL_WIDTH = 132
+UNTERMINAL_WIDTH = 160
 """Columns of a report that goes to a file or a pipe, where nobody says how wide it may be."""
 
 CATEGORY_STYLES = {
@@ -37,7 +39,8 @@ CATEGORY_STYLES = {
 SITE, DIM, LOOP, TITLE = "italic bright_black", "bright_black", "bold", "bold"
 
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_RUNS_SHOWN = 4
+_RUNS_SHOWN = 10
+_SITE_SHOWN = 48
 
 
 def console(stream: Any = None) -> Console:
@@ -92,11 +95,27 @@ def percent(part: float, whole: float) -> str:
 
 
 def ranks(which: RankList) -> str:
-    """Return a set of ranks as runs where there are few (0-3, 8), else in the dissertation's notation."""
+    """Return a set of ranks: runs (0-3, 8), a stride (0-98:2), or the dissertation's notation if longer."""
     runs = which.runs
+    if len(runs) > 2 and (step := _stride(which)):
+        return f"{runs[0][0]}-{runs[-1][0]}:{step}"
     if len(runs) > _RUNS_SHOWN:
         return str(which)
-    return (
-        ", ".join(str(start) if stop == start + 1 else f"{start}-{stop - 1}" for start, stop in runs)
-        or "none"
-    )
+    return ", ".join(_run(start, stop) for start, stop in runs) or "none"
+
+
+def _run(start: int, stop: int) -> str:
+    return str(start) if stop == start + 1 else f"{start}-{stop - 1}"
+
+
+def _stride(which: RankList) -> int:
+    """Return the distance between ranks that are all equally far apart, else 0."""
+    starts = [start for start, stop in which.runs if stop == start + 1]
+    steps = {b - a for a, b in pairwise(starts)}
+    return steps.pop() if len(starts) == len(which.runs) and len(steps) == 1 else 0
+
+
+def short_site(frame: str) -> str:
+    """Return a frame without directories, a long file name without its middle."""
+    text = clean(short_frame(frame))
+    return text if len(text) <= _SITE_SHOWN else f"{text[: _SITE_SHOWN // 2]}…{text[-_SITE_SHOWN // 2 :]}"

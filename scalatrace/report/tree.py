@@ -9,8 +9,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from scalatrace.report import values
-from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks
-from scalatrace.trace.callsite import short_frame
+from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.nodes import Event, Node, Sequence
 from scalatrace.trace.ranklist import RankList
@@ -79,7 +78,7 @@ class TreeReporter:
         stack = self.trace.stack(event.signature)
         shown = stack if self.stacks else stack[:1]
         if shown:
-            text.append("  " + " < ".join(clean(short_frame(frame)) for frame in shown), style=SITE)
+            text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
 
     def _cut(self, value: str) -> str:
         return value if self.full or len(value) <= LONGEST else value[: LONGEST - 1] + "…"
