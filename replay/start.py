@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import mpi4py
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
     from scalatrace import Trace
 
 INITIALISERS = ("Init", "Init_thread")
+
+
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+"""Where launchers say which rank a process will be."""
+
+
+def speaks() -> bool:
+    """Say whether to report what goes wrong before MPI is up: as rank 0, or one that cannot know."""
+    named = (os.environ[name] for name in RANK_VARIABLES if name in os.environ)
+    return next(named, "0") == "0"
 
 
 def first_initialiser(trace: Trace) -> tuple[str, int | None]:

@@ -40,9 +40,14 @@ def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
     from replay import Compute, Options
-    from replay.start import start_mpi
+    from replay.start import speaks, start_mpi
 
-    trace = scalatrace.load(args.trace)
+    try:
+        trace = scalatrace.load(args.trace)
+    except ScalatraceError as error:
+        if speaks():
+            raise
+        return error.exit_status
     transport = start_mpi(trace, args.seed)
     options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
     status = _checked(trace, transport)

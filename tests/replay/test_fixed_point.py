@@ -71,6 +71,12 @@ def test_another_number_of_ranks_is_said_once(openmpi: Mpi, tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
 
 
+def test_a_file_that_is_no_trace_is_said_once(mpi: Mpi, tmp_path: Path) -> None:
+    done = mpirun(mpi, 2, [*mpi.scalatrace(), "replay", tmp_path / "no.st"], cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("no.st") == 1
+
+
 def test_a_fault_on_one_rank_ends_all(openmpi: Mpi, tmp_path: Path) -> None:
     """Rank 1 finds no communicator to use; rank 0 would wait for its message for ever."""
     trace, text = tmp_path / "a.st", tmp_path / "a.txt"
