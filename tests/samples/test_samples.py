@@ -35,7 +35,7 @@ def same_and_lossless(mpi: Mpi, nprocs: int, command: list[str | Path], folder: 
 
 
 @python_sample
-@pytest.mark.parametrize("nprocs", [4, pytest.param(1, marks=pytest.mark.slow), 9])
+@pytest.mark.parametrize("nprocs", [9, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
 def test_openmpi(openmpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
     same_and_lossless(openmpi, nprocs, workshop.command(openmpi, sample), tmp_path)
 
@@ -59,8 +59,9 @@ def test_compiled(any_mpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop,
     same_and_lossless(any_mpi, nprocs, workshop.command(any_mpi, sample), tmp_path)
 
 
-def fixed_point(mpi: Mpi, nprocs: int, trace: Path, folder: Path) -> None:
-    """Record the replay of a trace; the two traces differ at most in call sites and times."""
+def fixed_point(mpi: Mpi, nprocs: int, trace: Path, logs: Path, folder: Path) -> None:
+    """Check a trace and record its replay; the two traces differ at most in call sites and times."""
+    scalatrace(mpi, "verify", trace, logs).check()
     again = folder / "again.st"
     replay = [*mpi.scalatrace(), "replay", trace]
     record(mpi, nprocs, replay, again, timeout=300).check()
@@ -69,8 +70,8 @@ def fixed_point(mpi: Mpi, nprocs: int, trace: Path, folder: Path) -> None:
 
 @repeatable
 def test_replay_is_a_fixed_point(openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path) -> None:
-    trace, _ = recorded(openmpi, 4, sample)
-    fixed_point(openmpi, 4, trace, tmp_path)
+    trace, logs = recorded(openmpi, 4, sample)
+    fixed_point(openmpi, 4, trace, logs, tmp_path)
 
 
 @pytest.mark.slow
@@ -79,8 +80,8 @@ def test_replay_is_a_fixed_point(openmpi: Mpi, sample: Sample, recorded: Recorde
 def test_replay_is_a_fixed_point_on_other_sizes(
     mpi: Mpi, nprocs: int, sample: Sample, recorded: Recorder, tmp_path: Path
 ) -> None:
-    trace, _ = recorded(mpi, nprocs, sample)
-    fixed_point(mpi, nprocs, trace, tmp_path)
+    trace, logs = recorded(mpi, nprocs, sample)
+    fixed_point(mpi, nprocs, trace, logs, tmp_path)
 
 
 @pytest.mark.parametrize("source", sorted({s.source for s in PYTHON_SAMPLES + COMPILED_SAMPLES}))
