@@ -31,6 +31,9 @@ _CONSTANTS = {
 }
 
 
+_HANDLES: dict[int, Any] = {4: ctypes.c_int, 8: ctypes.c_void_p}
+"""What handles are in C, by their size: MPICH's are ints, Open MPI's pointers."""
+
 Results = list[Callable[[], None]]
 """What is to be done when the call has returned."""
 
@@ -54,10 +57,17 @@ class Ready:
 
 def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:
     """Convert the arguments of `<prefix><op>`, in its large-count form where a count needs it."""
-    large = any(_is_large(arg) for arg in args)
-    name = f"{prefix}{op}_c" if large else f"{prefix}{op}"
+    large = _is_large(args)
+    name, function = _function(prefix, op, large)
     results: Results = []
-    return Ready(name, symbol(name), [_convert(arg, large, results) for arg in args], results)
+    converted = [_CONVERTERS.get(type(arg), _by_value)(arg, large, results) for arg in args]
+    return Ready(name, function, converted, results)
+
+
+@cache
+def _function(prefix: str, op: str, large: bool) -> tuple[str, Any]:
+    name = f"{prefix}{op}_c" if large else f"{prefix}{op}"
+    return name, symbol(name)
 
 
 @cache
@@ -85,29 +95,18 @@ def address(buffer: Any, offset: int) -> ctypes.c_void_p:
     return ctypes.c_void_p(ctypes.addressof(buffer) + offset)
 
 
-def _is_large(arg: Any) -> bool:
-    if isinstance(arg, Count):
-        return arg.n > INT_MAX
-    return isinstance(arg, Counts) and any(n > INT_MAX for n in arg.values)
+def _is_large(args: Sequence[Any]) -> bool:
+    for arg in args:
+        if type(arg) is Count and arg.n > INT_MAX:
+            return True
+        if type(arg) is Counts and any(n > INT_MAX for n in arg.values):
+            return True
+    return False
 
 
-def _convert(arg: Any, large: bool, results: Results) -> Any:
-    convert = _CONVERTERS.get(type(arg))
-    return by_value(arg) if convert is None else convert(arg, large, results)
-
-
-def by_value(handle: Any) -> Any:
+def _by_value(handle: Any, large: bool, results: Results) -> Any:
     """Return an mpi4py handle as a C argument."""
-    return _c_handle(handle).from_address(MPI._addressof(handle))
-
-
-@cache
-def _c_type(nbytes: int) -> Any:
-    return ctypes.c_int if nbytes == 4 else ctypes.c_void_p
-
-
-def _c_handle(handle: Any) -> Any:
-    return _c_type(MPI._sizeof(handle))
+    return _HANDLES[MPI._sizeof(handle)].from_address(MPI._addressof(handle))
 
 
 def _int(arg: Any, large: bool, results: Results) -> Any:
@@ -159,7 +158,7 @@ def _out(arg: Out, large: bool, results: Results) -> Any:
 def _handles(arg: Handles, large: bool, results: Results) -> Any:
     if not arg.items:
         return ctypes.c_void_p(0)
-    c_type = _c_handle(arg.items[0])
+    c_type = _HANDLES[MPI._sizeof(arg.items[0])]
     places = [c_type.from_address(MPI._addressof(item)) for item in arg.items]
     room = (c_type * len(places))(*(place.value for place in places))
 
@@ -174,7 +173,7 @@ def _handles(arg: Handles, large: bool, results: Results) -> Any:
 
 def _constant(arg: Constant, large: bool, results: Results) -> Any:
     if arg is Constant.INFO_NULL:
-        return by_value(MPI.INFO_NULL)
+        return _by_value(MPI.INFO_NULL, large, results)
     if arg is Constant.STATUS:
         return (ctypes.c_char * STATUS_BYTES)()
     return ctypes.c_void_p(_CONSTANTS[arg])

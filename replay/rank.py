@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from replay.args import Constant, Count, Out, Ref
@@ -21,6 +22,7 @@ from replay.ledger import Ledger
 from replay.pace import Pace
 from replay.requests import Live, LiveList
 from replay.transport import Handle, Prepared, Transport
+from scalatrace.ops import operation
 
 WORLD, SELF, NULL = 0, 1, 2
 """The families every trace has."""
@@ -260,8 +262,6 @@ class Rank:
 
     def complete(self, done: Sequence[Live]) -> None:
         """Let completed requests go; persistent ones stay."""
-        for live in done:
-            live.done = False
         self.buffers.give_back(self.requests.remove(live for live in done if not live.persistent))
 
 
@@ -269,17 +269,7 @@ PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", 
 """Persistent forms without an info argument."""
 
 
+@cache
 def returns_request(op: str) -> bool:
     """Say whether the C function's last argument is a new request."""
-    if op.endswith("_init"):
-        return True
-    if op.startswith("File_i"):
-        return True
-    return op[:1] in "IR" and op[1:2].islower() and op not in NOT_NONBLOCKING
-
-
-NOT_NONBLOCKING = frozenset({
-    "Init", "Init_thread", "Intercomm_create", "Intercomm_merge", "Iprobe", "Improbe", "Recv", "Rsend",
-    "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Reduce_local", "Request_free",
-})  # fmt: skip
-"""Names that only look like nonblocking or request-based ones."""
+    return operation(op).makes_request

@@ -17,13 +17,11 @@ class Live:
         handle: the transport's own object.
         persistent: completion leaves it alive, only freeing ends it.
         buffers: memory in use until then.
-        done: MPI completed it earlier than the trace says; it waits for the event that completes it.
     """
 
     handle: Any
     persistent: bool = False
     buffers: list[Any] = field(default_factory=list)
-    done: bool = False
 
 
 class LiveList:
