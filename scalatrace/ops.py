@@ -116,17 +116,25 @@ class Operation:
         """The parameters that name another rank."""
         return tuple(flow.peer for flow in (self.sends, self.recvs) if flow and flow.peer)
 
+    @property
+    def makes_request(self) -> bool:
+        """Whether a call makes a request; the first half of a split collective is nonblocking without one."""
+        return self.nonblocking and not self.name.removesuffix("_c").endswith("_begin")
 
-def sent_bytes(name: str, call: CallLike) -> int:
-    """Bytes a call hands over to MPI: what it sends, contributes, puts or writes."""
+
+def sent_bytes(name: str, call: CallLike, started: bool = False) -> int:
+    """Bytes a call hands over to MPI: what it sends, contributes, puts or writes.
+
+    `started`: what a Start of the request that the call makes hands over instead.
+    """
     row = operation(name)
-    return row.sends.nbytes(call) if row.sends and not row.flow_later else 0
+    return row.sends.nbytes(call) if row.sends and row.flow_later == started else 0
 
 
-def received_bytes(name: str, call: CallLike) -> int:
-    """Bytes a call makes room for: what it receives at most, gets or reads."""
+def received_bytes(name: str, call: CallLike, started: bool = False) -> int:
+    """Bytes a call makes room for: what it receives at most, gets or reads; `started` as in `sent_bytes`."""
     row = operation(name)
-    return row.recvs.nbytes(call) if row.recvs and not row.flow_later else 0
+    return row.recvs.nbytes(call) if row.recvs and row.flow_later == started else 0
 
 
 def _p2p() -> Iterator[Operation]:
@@ -216,6 +224,7 @@ _PREFIXES = {
     "File_": Category.FILE,
     "Session_": Category.ENVIRONMENT,
 }
+_NONBLOCKING = {"Comm_idup", "Comm_idup_with_info"}  # of those that only a prefix names
 _CATEGORY = {name: category for category, names in _PLAIN.items() for name in names.split()}
 
 
@@ -232,7 +241,7 @@ def operation(name: str) -> Operation:
             category = Category.PERSISTENT if later and "Neighbor" not in base and row.peers else row.category
             return replace(row, name=name, category=category, nonblocking=nonblocking, flow_later=later)
     prefixed = (category for prefix, category in _PREFIXES.items() if base.startswith(prefix))
-    return Operation(name, next(prefixed, Category.OTHER))
+    return Operation(name, next(prefixed, Category.OTHER), nonblocking=base in _NONBLOCKING)
 
 
 _PROBED = Flow("count", "datatype", "source")  # a probe has a peer but no datatype, hence no bytes

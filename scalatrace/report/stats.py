@@ -1,6 +1,7 @@
 """`stats`: calls, bytes and time per operation, call site or rank, as mpiP reports them.
 
 Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
+What a persistent request moves belongs to the calls that start it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from scalatrace.report.style import (
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Event, PredStats
+from scalatrace.trace.requests import started
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.walk import calls
 
@@ -62,6 +64,12 @@ class Row:
                 self.max_ns = max(self.max_ns, h.max * units[comm])
             if (h := _histogram(stats, compute)) is not None and compute is not None:
                 self.compute_ns += h.total * units[compute]
+
+    def add_traffic(self, ncalls: int, sent: int, received: int) -> None:
+        """Add calls and the bytes they move."""
+        self.calls += ncalls
+        self.sent += sent
+        self.received += received
 
     def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the row as plain data; `names` of the parts of the key."""
@@ -111,8 +119,8 @@ def by_node(trace: Trace, by: str) -> list[Row]:
         row = rows.setdefault(key(trace, leaf), Row(key(trace, leaf)))
         row.add_time(leaf, comm, compute, units)
     for rank in trace.ranks:
-        for event, times in executions_of(trace, rank):
-            _count(rows[key(trace, event)], trace, event, rank, times)
+        for event, ncalls, sent, received in _traffic(trace, rank):
+            rows[key(trace, event)].add_traffic(ncalls, sent, received)
     return sorted(rows.values(), key=lambda row: (-row.comm_ns, -row.calls, row.key))
 
 
@@ -125,8 +133,8 @@ def by_rank(trace: Trace) -> list[Row]:
     rows = []
     for rank in trace.ranks:
         row = Row((str(rank),))
-        for event, times in executions_of(trace, rank):
-            _count(row, trace, event, rank, times)
+        for _, ncalls, sent, received in _traffic(trace, rank):
+            row.add_traffic(ncalls, sent, received)
         row.comm_ns = whole.comm_ns / len(trace.ranks) * trace.load_factor(COMM, rank)
         row.compute_ns = whole.compute_ns / len(trace.ranks) * trace.load_factor(COMPUTE, rank)
         row.timed = row.calls if whole.timed else 0
@@ -134,11 +142,17 @@ def by_rank(trace: Trace) -> list[Row]:
     return rows
 
 
-def _count(row: Row, trace: Trace, event: Event, rank: int, times: int) -> None:
-    row.calls += times
-    for call, n in _distinct(calls(trace, event, rank), times):
-        row.sent += n * sent_bytes(call.op, call)
-        row.received += n * received_bytes(call.op, call)
+def _traffic(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int, int]]:
+    """Yield event node, calls, bytes sent and received by a rank; nodes that start requests come again."""
+    for event, times in executions_of(trace, rank):
+        sent = received = 0
+        for call, n in _distinct(calls(trace, event, rank), times):
+            sent += n * sent_bytes(call.op, call)
+            received += n * received_bytes(call.op, call)
+        yield event, times, sent, received
+    for event, made, n in started(trace, rank):
+        sent, received = (f(made.op, made, started=True) for f in (sent_bytes, received_bytes))
+        yield event, 0, n * sent, n * received
 
 
 def _distinct(stream: Iterator[Any], times: int) -> Iterator[tuple[Any, int]]:

@@ -9,24 +9,29 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.ops import Category, operation, sent_bytes
+from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import executions_of
-from scalatrace.trace.nodes import Event
+from scalatrace.trace.requests import started
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.walk import Call, calls
 
 __all__ = ["MEASURES", "matrix"]
 
-MEASURES: dict[str, Callable[[Call], int]] = {
-    "bytes": lambda call: sent_bytes(call.op, call),
-    "messages": lambda call: 1,
-}
+
+def _sent(call: Call) -> int:
+    flow = operation(call.op).sends
+    return flow.nbytes(call) if flow else 0
+
+
+MEASURES: dict[str, Callable[[Call], int]] = {"bytes": _sent, "messages": lambda call: 1}
 
 SENDING = (Category.SEND, Category.SENDRECV)
 
 
 def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int64]]:
     """What was sent point to point, from the compressed form: constant calls are counted, not walked.
+
+    A persistent or partitioned send counts each time it is started; only ranks that start any are walked.
 
     Args:
         what: a key of MEASURES: "bytes" or "messages".
@@ -42,24 +47,27 @@ def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int
         raise UsageError(f"no measure {what!r}; there are {', '.join(MEASURES)}")
     table = np.zeros((trace.nprocs, trace.nprocs), np.int64)
     for rank in trace.ranks:
-        for event, times in executions_of(trace, rank):
-            if operation(trace.ops[event.op].name).category in SENDING:
-                _add(table, trace, event, rank, times, MEASURES[what])
+        for call, n in _messages(trace, rank):
+            dest = operation(call.op).peers[0]
+            peer = call.raw(dest) if dest in call else -1
+            if peer < 0:
+                continue
+            try:
+                table[rank, call.comm.world(peer)] += n * MEASURES[what](call)
+            except IndexError:
+                raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
     return table
 
 
-def _add(
-    table: Any, trace: Trace, event: Event, rank: int, times: int, measure: Callable[[Call], int]
-) -> None:
-    dest = operation(trace.ops[event.op].name).peers[0]
-    for call, n in _distinct(calls(trace, event, rank), times):
-        peer = call.raw(dest) if dest in call else -1
-        if peer < 0:
-            continue
-        try:
-            table[rank, call.comm.world(peer)] += n * measure(call)
-        except IndexError:
-            raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
+def _messages(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
+    """The calls of a rank that say what it sends, and how often each sends that."""
+    for event, times in executions_of(trace, rank):
+        if operation(trace.ops[event.op].name).category in SENDING:
+            yield from _distinct(calls(trace, event, rank), times)
+    for _, call, times in started(trace, rank):
+        row = operation(call.op)
+        if row.category is Category.PERSISTENT and row.sends:
+            yield call, times
 
 
 def _distinct(stream: Iterator[Call], times: int) -> Iterator[tuple[Call, int]]:
