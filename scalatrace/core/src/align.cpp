@@ -5,7 +5,7 @@
 namespace st {
 
 namespace {
-constexpr size_t kMaxCells = size_t{1} << 22; // of the table; larger bodies are aligned at their ends only
+constexpr size_t kMaxCells = size_t{1} << 20; // of the table; larger bodies are aligned at their ends only
 
 /* The kids of `loop` are exactly body[from...]. */
 bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
@@ -35,6 +35,12 @@ int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uin
     return it->second.score;
 }
 
+bool Aligner::affordable(size_t cells) {
+    if (cells > kMaxCells || (credit_ && static_cast<int64_t>(cells) > *credit_)) return false;
+    if (credit_) *credit_ -= static_cast<int64_t>(cells);
+    return true;
+}
+
 Alignment Aligner::align(const Body &a, const Body &b) {
     Alignment out;
     const size_t shorter = std::min(a.size(), b.size());
@@ -61,7 +67,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
     }
 
     std::vector<Step> middle;
-    if (n && m && n * m <= kMaxCells) {
+    if (n && m && affordable(n * m)) {
         // best[i][j]: score of aligning a's last n-i with b's last m-j middle nodes; choice: the step taken there
         const size_t width = m + 1;
         std::vector<int64_t> best((n + 1) * width, 0);
@@ -97,9 +103,13 @@ Alignment Aligner::align(const Body &a, const Body &b) {
             i += na;
             j += nb;
         }
+    } else if (n && m && credit_) {
+        return Alignment{}; // too dear: not worth it
     } else {
-        for (size_t i = 0; i < n; ++i) middle.push_back({static_cast<uint32_t>(head + i), 1, static_cast<uint32_t>(head), 0});
-        for (size_t j = 0; j < m; ++j) middle.push_back({static_cast<uint32_t>(head + n), 0, static_cast<uint32_t>(head + j), 1});
+        for (size_t i = 0; i < n; ++i)
+            middle.push_back({static_cast<uint32_t>(head + i), 1, static_cast<uint32_t>(head), 0});
+        for (size_t j = 0; j < m; ++j)
+            middle.push_back({static_cast<uint32_t>(head + n), 0, static_cast<uint32_t>(head + j), 1});
     }
     for (const Step &s : middle) {
         if (s.na && s.nb) {

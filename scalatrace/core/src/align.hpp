@@ -21,31 +21,35 @@ struct Step {
 struct Alignment {
     std::vector<Step> steps; // in an order that keeps both bodies' orders
     int64_t score = 0;
-    uint32_t matched = 0;    // events in both
-    uint32_t unmatched = 0;  // events in one only, not counting those that are skipped now and then anyway
+    uint32_t matched = 0;   // events in both
+    uint32_t unmatched = 0; // events in one only, not counting those that are skipped now and then anyway
     bool worth() const { return score > 0 && matched > 0 && 3 * matched >= unmatched; }
 };
 
 struct AlignRules {
-    int64_t match = 30;       // about the bytes an event costs, histograms included
-    int64_t miss = 8;         // a repeat that is no longer constant
-    int64_t known_miss = 1;   // a repeat that is not constant anyway
-    bool same_ends = true;    // sequences of different shape need equal first and last events (rule of §5.2.2)
+    int64_t match = 30;     // about the bytes an event costs, histograms included
+    int64_t miss = 8;       // a repeat that is no longer constant
+    int64_t known_miss = 1; // a repeat that is not constant anyway
+    bool same_ends = true;  // sequences of different shape need equal first and last events (rule of §5.2.2)
 };
 
 class Aligner {
   public:
-    explicit Aligner(AlignRules rules) : rules_(rules) {}
+    /* `credit`: table cells that may still be computed, reduced by what is; null: as many as one table may have. */
+    explicit Aligner(AlignRules rules, int64_t *credit = nullptr) : rules_(rules), credit_(credit) {}
     Alignment align(const Body &a, const Body &b);
-    /* Events matched when a and b are taken for the same node; 0 when they cannot be. */
-    int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
 
   private:
+    /* Events matched when a and b are taken for the same node; 0 when they cannot be. */
+    int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
+    bool affordable(size_t cells);
+
     struct Score {
         int64_t score;
         uint32_t matched, unmatched;
     };
     AlignRules rules_;
+    int64_t *credit_;
     std::map<std::pair<const Node *, const Node *>, Score> known_;
 };
 

@@ -65,7 +65,8 @@ int st_define_stat(st_core *core, const char *name, double resolution) {
     return guarded(core, [&] {
         for (size_t i = 0; i < core->stats.size(); ++i)
             if (core->stats[i].first == name) return static_cast<int>(i);
-        if (core->stats.size() == ST_MAX_STATS || !(resolution > 0)) return fail(core, ST_E_USAGE, "too many statistics");
+        if (core->stats.size() == ST_MAX_STATS || !(resolution > 0))
+            return fail(core, ST_E_USAGE, "too many statistics");
         core->stats.emplace_back(name, resolution);
         return static_cast<int>(core->stats.size()) - 1;
     });
@@ -104,8 +105,8 @@ uint64_t st_family(uint64_t parent, uint64_t ordinal) {
     return hash_bytes(both, sizeof both, 19);
 }
 
-int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members, size_t nmembers,
-                   const int64_t *remote, size_t nremote) {
+int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members,
+                   size_t nmembers, const int64_t *remote, size_t nremote) {
     return guarded(core, [&] {
         Family &f = core->tables.comms.add(family, Family{kind, parent, {}});
         if (!nmembers || family == ST_COMM_SELF || f.instances.count(members[0])) return 0;
@@ -202,7 +203,8 @@ int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
 int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
     return guarded(core, [&] {
         std::unique_ptr<st_core> other = unpack_core(bytes, nbytes);
-        if (other->nprocs != core->nprocs) return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
+        if (other->nprocs != core->nprocs)
+            return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
         if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");
         core->merge(std::move(*other));
         return 0;

@@ -83,7 +83,8 @@ std::string write_container(const std::string &path, const std::string &payload,
     const std::string aside = path + ".tmp" + std::to_string(getpid());
     FILE *f = std::fopen(aside.c_str(), "wb");
     if (!f) return failure("write", aside);
-    bool good = std::fwrite(header, 1, kHeader, f) == kHeader && std::fwrite(stored.data(), 1, stored.size(), f) == stored.size();
+    bool good = std::fwrite(header, 1, kHeader, f) == kHeader &&
+                std::fwrite(stored.data(), 1, stored.size(), f) == stored.size();
     good = std::fflush(f) == 0 && good;
     std::string error = good ? "" : failure("write", aside);
     if (std::fclose(f) != 0 && error.empty()) error = failure("write", aside);
@@ -100,7 +101,8 @@ std::string read_container(const std::string &path) {
     for (size_t n; (n = std::fread(block, 1, sizeof block, f)) > 0;) all.append(block, n);
     std::fclose(f);
     const unsigned char *h = reinterpret_cast<const unsigned char *>(all.data());
-    if (all.size() < kHeader || std::memcmp(h, kMagic, sizeof kMagic) != 0) throw FormatError(path + ": not a trace part");
+    if (all.size() < kHeader || std::memcmp(h, kMagic, sizeof kMagic) != 0)
+        throw FormatError(path + ": not a trace part");
     if (get(h + 8, 2) != static_cast<uint64_t>(st_format_version()))
         throw FormatError(path + ": format version " + std::to_string(get(h + 8, 2)) + ", this is for version " +
                           std::to_string(st_format_version()));

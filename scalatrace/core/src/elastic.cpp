@@ -75,7 +75,8 @@ const Vec *Elastic::of(int32_t rank) const {
 size_t Elastic::nbytes() const {
     size_t n = vec.nbytes();
     if (groups_)
-        for (const Group &g : *groups_) n += sizeof(Group) + g.vec.nbytes() + g.ranks.intervals().size() * sizeof(Interval);
+        for (const Group &g : *groups_)
+            n += sizeof(Group) + g.vec.nbytes() + g.ranks.intervals().size() * sizeof(Interval);
     return n;
 }
 

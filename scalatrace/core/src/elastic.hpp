@@ -29,7 +29,8 @@ class Elastic {
     size_t ngroups() const { return groups_ ? groups_->size() : 1; }
 
     Elastic() = default;
-    Elastic(const Elastic &o) : vec(o.vec), dead(o.dead), groups_(o.groups_ ? new std::vector<Group>(*o.groups_) : nullptr) {}
+    Elastic(const Elastic &o)
+        : vec(o.vec), dead(o.dead), groups_(o.groups_ ? new std::vector<Group>(*o.groups_) : nullptr) {}
     Elastic &operator=(const Elastic &o) {
         if (this != &o) *this = Elastic(o);
         return *this;

@@ -24,12 +24,18 @@ void quote(std::string &out, const std::string &s) {
 
 const char *special(int64_t v) {
     switch (v) {
-    case ST_PROC_NULL: return "PROC_NULL";
-    case ST_ANY_SOURCE: return "ANY_SOURCE";
-    case ST_ROOT: return "ROOT";
-    case ST_UNDEFINED: return "UNDEFINED";
-    case ST_ANY_TAG: return "ANY_TAG";
-    default: return nullptr;
+    case ST_PROC_NULL:
+        return "PROC_NULL";
+    case ST_ANY_SOURCE:
+        return "ANY_SOURCE";
+    case ST_ROOT:
+        return "ROOT";
+    case ST_UNDEFINED:
+        return "UNDEFINED";
+    case ST_ANY_TAG:
+        return "ANY_TAG";
+    default:
+        return nullptr;
     }
 }
 

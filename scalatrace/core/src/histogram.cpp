@@ -85,8 +85,6 @@ void Histogram::shrink() {
     --nbins;
 }
 
-double Histogram::stddev() const {
-    return count > 1 ? std::sqrt(m2 / static_cast<double>(count - 1)) : 0.0;
-}
+double Histogram::stddev() const { return count > 1 ? std::sqrt(m2 / static_cast<double>(count - 1)) : 0.0; }
 
 } // namespace st

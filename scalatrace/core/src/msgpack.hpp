@@ -104,11 +104,16 @@ class Unpacker {
         if (tag >= 0xe0) return static_cast<int8_t>(tag);
         if (tag >= 0xcc && tag <= 0xcf) return static_cast<int64_t>(fixed(1 << (tag - 0xcc)));
         switch (tag) {
-        case 0xd0: return static_cast<int8_t>(fixed(1));
-        case 0xd1: return static_cast<int16_t>(fixed(2));
-        case 0xd2: return static_cast<int32_t>(fixed(4));
-        case 0xd3: return static_cast<int64_t>(fixed(8));
-        default: fail("an integer was expected");
+        case 0xd0:
+            return static_cast<int8_t>(fixed(1));
+        case 0xd1:
+            return static_cast<int16_t>(fixed(2));
+        case 0xd2:
+            return static_cast<int32_t>(fixed(4));
+        case 0xd3:
+            return static_cast<int64_t>(fixed(8));
+        default:
+            fail("an integer was expected");
         }
     }
     uint64_t natural() { return static_cast<uint64_t>(integer()); }

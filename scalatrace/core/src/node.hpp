@@ -68,9 +68,9 @@ struct Node {
     // of an event
     uint32_t op = 0;
     uint64_t signature = 0;
-    std::vector<Elastic> slots;     // value vectors by parameter
-    std::vector<Sample> samples;    // up to kFewSamples executions, then ...
-    std::vector<PredStats> stats;   // ... histograms
+    std::vector<Elastic> slots;   // value vectors by parameter
+    std::vector<Sample> samples;  // up to kFewSamples executions, then ...
+    std::vector<PredStats> stats; // ... histograms
 
     static constexpr size_t kFewSamples = 12;
     bool leaf() const { return kids.empty(); }
@@ -96,8 +96,8 @@ class NodePool {
     ~NodePool();
 
     Node *make();
-    void release(Node *node);         // with everything below
-    void release_shell(Node *node);   // without its children
+    void release(Node *node);            // with everything below
+    void release_shell(Node *node);      // without its children
     Node *clone_shape(const Node *node); // same structure, no values
     Node *clone(const Node *node);       // everything
 

@@ -106,7 +106,7 @@ class Writer {
   private:
     const st_core &core_;
     Packer p_;
-    std::vector<int64_t> op_index_;                              // number -> index in the file, -1 when not used
+    std::vector<int64_t> op_index_; // number -> index in the file, -1 when not used
     std::vector<size_t> used_ops_;
     std::unordered_map<uint64_t, int64_t> signature_index_;
     std::vector<uint64_t> used_signatures_;
@@ -183,7 +183,8 @@ class Writer {
         std::vector<size_t> before;
         for (auto &list : lists) { // without the outermost frames of the one before: neighbours share most of a stack
             size_t shared = 0;
-            while (shared < std::min(list.size(), before.size()) && list[list.size() - 1 - shared] == before[before.size() - 1 - shared])
+            while (shared < std::min(list.size(), before.size()) &&
+                   list[list.size() - 1 - shared] == before[before.size() - 1 - shared])
                 ++shared;
             p_.array(1 + list.size() - shared);
             p_.natural(shared);
@@ -304,7 +305,9 @@ class Writer {
         put_terms(p, indexed(v.terms(), kind), v.open());
     }
 
-    static bool is_name(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY; }
+    static bool is_name(int kind) {
+        return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY;
+    }
 
     static void put_value(Packer &p, const Vec &v, int kind, const Writer &w) {
         if (is_name(kind))
@@ -443,7 +446,8 @@ class Writer {
             mantissa >>= 1;
             ++exponent;
         }
-        const int64_t c = static_cast<int64_t>(exponent ? (static_cast<uint64_t>(exponent) << bits) + mantissa : mantissa);
+        const int64_t c =
+            static_cast<int64_t>(exponent ? (static_cast<uint64_t>(exponent) << bits) + mantissa : mantissa);
         return value < 0 ? -c : c;
     }
 };

@@ -10,16 +10,18 @@ constexpr size_t kWindow = 8192;      // how far back a matching tail is looked 
 constexpr int kEqualCandidates = 16;  // matching tails tried for equality ...
 constexpr int kSimilarCandidates = 4; // ... and for alignment
 constexpr int kHeads = 3;             // matching heads tried per tail
+constexpr int64_t kCellsPerEvent =
+    300; // what an event may cost when nothing matches (some microseconds), on average ...
+constexpr int64_t kMostCredit = int64_t{1} << 21; // ... though what was not needed is saved up for long iterations
+constexpr size_t kMostSkipped = 256;              // nodes the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
 
-bool accepts(const Node *n, uint64_t key) {
-    return n->leaf() ? n->first == key : entry(n->kids, 0, key) != kNone;
-}
+bool accepts(const Node *n, uint64_t key) { return n->leaf() ? n->first == key : entry(n->kids, 0, key) != kNone; }
 
 /* The place at or after `from` where an event fits, passing only over what was skipped before. */
 size_t entry(const Body &kids, size_t from, uint64_t key) {
-    for (size_t i = from; i < kids.size(); ++i) {
+    for (size_t i = from; i < std::min(kids.size(), from + kMostSkipped); ++i) {
         if (accepts(kids[i], key)) return i;
         if (!kids[i]->skipped) return kNone;
     }
@@ -50,6 +52,7 @@ Body Queue::pop_from(size_t index) {
 }
 
 void Queue::append(Node *event) {
+    credit_ = std::min(credit_ + kCellsPerEvent, kMostCredit);
     if (!frames_.empty()) {
         if (advance(event)) return;
         spill();
@@ -338,29 +341,40 @@ bool Queue::join_trailing(size_t tail) {
     return false;
 }
 
+/* Looking and aligning are paid from the credit; without enough of it the stretches stay apart. */
+bool Queue::pay(size_t work) {
+    if (static_cast<int64_t>(work) > credit_) return false;
+    credit_ -= static_cast<int64_t>(work);
+    return true;
+}
+
+Body Queue::stretch(size_t from, size_t end) const {
+    Body out;
+    out.reserve(end - from);
+    for (size_t i = from; i < end; ++i) out.push_back(queue_[i].node);
+    return out;
+}
+
 bool Queue::join_similar(size_t tail, size_t length) {
     Node *before = queue_[tail].node;
     const size_t first = tail + 1;
     const uint64_t begins = queue_[first].node->first;
-    Body later;
-    for (size_t i = first; i < queue_.size(); ++i) later.push_back(queue_[i].node);
-    if (!before->leaf() && before->first == begins) {
-        Aligner aligner{AlignRules{}};
-        Alignment a = aligner.align(before->kids, later);
+    if (!before->leaf() && before->first == begins && pay(length + before->kids.size())) {
+        Aligner aligner{AlignRules{}, &credit_};
+        Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
             extend(tail, &a);
             return true;
         }
     }
     int heads = 0;
-    const size_t reach = first > 4 * length + 64 ? first - 4 * length - 64 : 0;
+    const size_t reach = first > 2 * length + 64 ? first - 2 * length - 64 : 0;
     for (size_t head = first; head-- > reach && heads < kHeads;) {
         if (queue_[head].node->first != begins) continue;
         ++heads;
-        Body earlier;
-        for (size_t i = head; i < first; ++i) earlier.push_back(queue_[i].node);
-        Aligner aligner{AlignRules{}};
-        Alignment a = aligner.align(earlier, later);
+        if (!pay(2 * length + first - head)) return false;
+        Aligner aligner{AlignRules{}, &credit_};
+        Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
         if (!a.worth()) continue;
         repeat_from(head, first, &a);
         return true;

@@ -22,9 +22,9 @@ class Queue {
     explicit Queue(NodePool &pool) : pool_(pool) {}
     ~Queue();
 
-    void append(Node *event); // takes it over
-    void finish();            // close all loops
-    Body take();              // the nodes, after finish(); the queue is empty then
+    void append(Node *event);        // takes it over
+    void finish();                   // close all loops
+    Body take();                     // the nodes, after finish(); the queue is empty then
     Body copy(NodePool &pool) const; // the nodes as they stand, unfinished iterations laid out; the queue goes on
     size_t nbytes() const;
 
@@ -41,15 +41,16 @@ class Queue {
         uint32_t before; // index + 1 of the previous entry with the same last event
     };
     struct Frame {
-        Node *loop;                // being extended: the queue's last node, or the outer frame's last pending one
-        size_t next = 0;           // index in the body of what is expected
-        Body pending;              // of the unfinished iteration
-        std::vector<uint32_t> at;  // their indices in the body
+        Node *loop;               // being extended: the queue's last node, or the outer frame's last pending one
+        size_t next = 0;          // index in the body of what is expected
+        Body pending;             // of the unfinished iteration
+        std::vector<uint32_t> at; // their indices in the body
     };
 
     NodePool &pool_;
     std::vector<Entry> queue_;
     std::vector<Frame> frames_;
+    int64_t credit_ = 0; // steps of looking and aligning that the events so far have paid for
     std::unordered_map<uint64_t, uint32_t> latest_; // last event -> index + 1 of the latest entry ending with it
 
     void push(Node *node);
@@ -65,6 +66,8 @@ class Queue {
     bool join_equal(size_t tail, size_t length);
     bool join_trailing(size_t tail);
     bool join_similar(size_t tail, size_t length);
+    bool pay(size_t work);
+    Body stretch(size_t from, size_t end) const;
     void repeat_from(size_t head, size_t first, const Alignment *alignment);
     void extend(size_t loop_index, const Alignment *alignment);
     void open(Node *loop);

@@ -123,7 +123,8 @@ class Uniter {
                 if (t.na && t.nb) break;
                 const Node *z = t.na ? a[t.a] : b[t.b];
                 std::set<uint64_t> &here = t.na ? left : right, &there = t.na ? right : left;
-                if (z->leaf() && there.count(z->first) && !here.count(z->first)) (t.na ? end_a : end_b) = (t.na ? t.a : t.b) + 1;
+                if (z->leaf() && there.count(z->first) && !here.count(z->first))
+                    (t.na ? end_a : end_b) = (t.na ? t.a : t.b) + 1;
             }
             if (end_a > s.a + 1) {
                 absorb(a, s.a, end_a);

@@ -5,11 +5,12 @@
 namespace st {
 
 namespace {
-constexpr size_t kMaxShortPeriod = 32;   // periods found by comparing; longer ones by the lag table
-constexpr size_t kMaxStridedPeriod = 8;  // blocks whose repetitions may differ by a constant
-constexpr size_t kGram = 4;              // terms that name a place in the lag table
-constexpr size_t kMaxDepth = 16;         // nesting of repetitions
-constexpr int64_t kMaxStride = int64_t{1} << 40; // larger ones are between names (hashes), where no progression is meant
+constexpr size_t kMaxShortPeriod = 32;  // periods found by comparing; longer ones by the lag table
+constexpr size_t kMaxStridedPeriod = 8; // blocks whose repetitions may differ by a constant
+constexpr size_t kGram = 4;             // terms that name a place in the lag table
+constexpr size_t kMaxDepth = 16;        // nesting of repetitions
+constexpr int64_t kMaxStride = int64_t{1}
+                               << 40; // larger ones are between names (hashes), where no progression is meant
 
 uint64_t mix(uint64_t h) {
     h ^= h >> 31;
@@ -46,8 +47,7 @@ void expand(const Term &t, int64_t base, const std::function<void(int64_t, uint6
 }
 } // namespace
 
-Term::Term(uint64_t count, int64_t stride, std::vector<Term> block)
-    : rep(new Rep{count, stride, std::move(block)}) {}
+Term::Term(uint64_t count, int64_t stride, std::vector<Term> block) : rep(new Rep{count, stride, std::move(block)}) {}
 Term::Term(const Term &other) : value(other.value), rep(other.rep ? new Rep(*other.rep) : nullptr) {}
 Term &Term::operator=(const Term &other) {
     if (this != &other) {
@@ -103,8 +103,8 @@ struct Vec::Detail {
 
     Detail() = default;
     Detail(const Detail &other)
-        : terms(other.terms), tags(other.tags), predicting(other.predicting), lag_table(other.lag_table), last_lag(other.last_lag),
-          lag_run(other.lag_run) {
+        : terms(other.terms), tags(other.tags), predicting(other.predicting), lag_table(other.lag_table),
+          last_lag(other.last_lag), lag_run(other.lag_run) {
         if (predicting) {
             start_cursor();
             for (uint64_t i = 0; i < other.matched; ++i) advance();
@@ -419,7 +419,8 @@ static size_t term_bytes(const std::vector<Term> &terms) {
 size_t Vec::nbytes() const {
     const size_t few = few_ ? kFew * sizeof *few_ : 0;
     if (!detail_) return few;
-    return few + sizeof(Detail) + term_bytes(detail_->terms) + (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
+    return few + sizeof(Detail) + term_bytes(detail_->terms) +
+           (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
 }
 
 bool Vec::same_values(const Vec &other) const {
