@@ -282,27 +282,30 @@ class Writer {
         return out;
     }
 
-    static bool strided(const std::vector<Term> &terms) {
-        for (const Term &t : terms)
-            if (t.rep && (t.rep->stride != 0 || strided(t.rep->block))) return true;
-        return false;
-    }
-
-    std::vector<Term> indexed(const std::vector<Term> &terms, int kind) const {
-        std::vector<Term> out;
-        for (const Term &t : terms)
-            if (t.rep)
-                out.emplace_back(t.rep->count, 0, indexed(t.rep->block, kind));
-            else
-                out.emplace_back(index(t.value, kind));
-        return out;
+    /* Hashes have no progressions: a repetition with a stride, which only happens to be one, is written out. */
+    void index_terms(const std::vector<Term> &terms, int64_t base, int kind, std::vector<Term> &out) const {
+        for (const Term &t : terms) {
+            if (!t.rep) {
+                out.emplace_back(index(t.value + base, kind));
+            } else if (t.rep->stride == 0) {
+                std::vector<Term> block;
+                index_terms(t.rep->block, base, kind, block);
+                out.emplace_back(t.rep->count, 0, std::move(block));
+            } else {
+                int64_t offset = base;
+                for (uint64_t i = 0; i < t.rep->count; ++i, offset += t.rep->stride)
+                    index_terms(t.rep->block, offset, kind, out);
+            }
+        }
     }
 
     /* Term by term, so that a vector without end stays the same beyond the values it was made from. */
     void put_names(Packer &p, const Vec &v, int kind) const {
         if (v.constant()) return p.integer(index(v.first(), kind));
-        if (strided(v.terms())) return put_closed(p, indexed(v, kind));
-        put_terms(p, indexed(v.terms(), kind), v.open());
+        if (v.bounded()) return put_closed(p, indexed(v, kind));
+        std::vector<Term> terms;
+        index_terms(v.terms(), 0, kind, terms);
+        put_terms(p, terms, v.open());
     }
 
     static bool is_name(int kind) {
