@@ -57,7 +57,11 @@ __attribute__((constructor)) static void on_load(void) {
 
 static pid_t process;
 
-static void in_child(void) { st_shared.active = st_shared.on = false; /* a forked child is not a rank */ }
+/* A forked child is not a rank, and has no helper thread that could save anything. */
+static void in_child(void) {
+    st_shared.active = st_shared.on = false;
+    st_save_in_child();
+}
 
 static void define_stats(void) {
     static const char *const names[] = {"compute_ns", "comm_ns", "source", "polls"};

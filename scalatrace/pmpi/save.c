@@ -258,14 +258,20 @@ static void install_handlers(void) {
     snapshots = sigaction(SNAPSHOT, &snapshot, NULL) == 0;
 }
 
-static void remove_handlers(void) {
+static void remove_handlers(void (*snapshot_handler)(int)) {
     struct sigaction now;
     if (!sigaction(SIGTERM, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_term)
         sigaction(SIGTERM, &before_term, NULL);
-    if (snapshots) signal(SNAPSHOT, SIG_IGN); /* a late request must not kill */
+    if (snapshots) signal(SNAPSHOT, snapshot_handler);
 }
 
 /* -- start and stop -------------------------------------------------------------------------------------- */
+
+void st_save_in_child(void) {
+    if (helping) remove_handlers(SIG_DFL);
+    helping = snapshots = false;
+    nsiblings = 0;
+}
 
 void st_save_start(void) {
     meet_siblings();
@@ -275,7 +281,7 @@ void st_save_start(void) {
 
 void st_save_stop(void) {
     if (!helping) return;
-    remove_handlers();
+    remove_handlers(SIG_IGN); /* a late request must not kill */
     stopping = 1;
     sem_post(&wake);
     pthread_join(helper, NULL);

@@ -176,3 +176,19 @@ def test_a_rank_that_is_late(any_mpi: Mpi, build: Builder, traced: Callable[...,
     run.finished.check()
     assert run.trace.exists()
     assert not run.trace.with_name(run.trace.name + ".parts").exists()
+
+
+def test_a_forked_child_dies_at_once(openmpi: Mpi, tmp_path: Path) -> None:
+    """It is no rank: nothing is to be saved in it, and no thread is there that would."""
+    program = tmp_path / "forks.py"
+    program.write_text(
+        "from mpi4py import MPI\nimport os, signal, time\n"
+        "child = os.fork()\nif not child:\n    time.sleep(30)\n    os._exit(0)\n"
+        "time.sleep(0.5)\nstart = time.monotonic()\nos.kill(child, signal.SIGTERM)\n"
+        "status = os.waitpid(child, 0)[1]\n"
+        "print(os.WTERMSIG(status) == signal.SIGTERM, time.monotonic() - start < 1)\n"
+    )
+    trace = tmp_path / "a.st"
+    done = record(openmpi, 1, [openmpi.python, program], trace, timeout=300).check()
+    assert done.stdout.split() == ["True", "True"]
+    assert trace.exists()
