@@ -91,12 +91,13 @@ void st_leave_slow(void) {
     st_signal_deliver();
 }
 
-/* Stack first (it may wait for Python's GIL), then the lock. */
+/* Stack first (it may wait for Python's GIL), then the lock. A pending Waitsome comes before this call, and what it
+ * completed is dead when this call names requests; only a call that may join it leaves it open. */
 void st_begin(struct st_call *call, int op) {
-    (void)op;
     call->event.signature = 0;
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
     st_lock();
+    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     call->event.self = st_shared.rank;
     call->event.size = st_shared.nprocs;
     call->event.stats[ST_STAT_SOURCE] = NAN;
@@ -136,7 +137,6 @@ void st_append_event(struct st_event *event, int op) {
 
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
-    st_pending_flush();
     take_times(call);
     call->event.nvalues = (uint32_t)nvalues;
     st_append_event(&call->event, (int)call->event.op);

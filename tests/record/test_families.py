@@ -46,6 +46,34 @@ def test_completion_events(any_mpi: Mpi, build: Builder, traced: Callable[..., T
     assert some == list(range(11, -1, -1))
 
 
+def test_what_waitsome_completed_is_dead_for_the_next_call(
+    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]
+) -> None:
+    """Waitsome is written once it is over, but before the next call names its requests."""
+    run = traced(any_mpi, 1, [build(any_mpi, "some.c")])
+    run.finished.check()
+    on_requests = ("Wait", "Test", "Start", "Request_free")
+    ended = [(call.op, call.values[0]) for call in run.calls(0) if call.op.startswith(on_requests)]
+    assert ended == [
+        ("Waitsome", (0,)),
+        ("Wait", 0),
+        ("Waitsome", (0,)),
+        ("Waitsome", (0,)),
+        ("Waitall", (1, 0)),
+        ("Testsome", (0,)),
+        ("Waitsome", (0,)),
+        ("Testany", (0,)),
+        ("Waitsome", (0,)),  # from three places on different arrays: three events
+        ("Waitsome", (0,)),
+        ("Waitsome", (0,)),
+        ("Start", 0),
+        ("Wait", 0),
+        ("Request_free", 0),
+        ("Waitsome", (0,)),
+        ("Wait", 0),
+    ]
+
+
 def test_collective_parameters(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> None:
     """What MPI says is not significant is not recorded: it may be anything."""
     run = traced(any_mpi, 4, [build(any_mpi, "collectives.c")])
