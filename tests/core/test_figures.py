@@ -134,3 +134,13 @@ def test_wavefront_has_nine_groups_in_one_loop(tmp_path: Path) -> None:
     loop = only_loop(trace)
     assert sites(trace, loop) == ["west", "north", "east", "south"]
     assert [walked(trace, r) for r in range(64)] == told
+
+
+def test_halves_that_need_different_encodings(tmp_path: Path) -> None:
+    """One half of the ranks has a peer that is relative, the other one that is absolute."""
+
+    def program(rank: Rank) -> None:
+        rank.call("Send", "send", rank.rank + 1 if rank.rank < 16 else 0)
+
+    trace, told = record(program, 32, tmp_path)
+    assert [walked(trace, r) for r in range(32)] == told

@@ -22,6 +22,7 @@ int fail(st_core *core, int code, const char *text) noexcept {
 /* Run `body`, turning exceptions into error codes. */
 template <class F> int guarded(st_core *core, F body) noexcept {
     try {
+        if (core->broken) return fail(core, ST_E_MEMORY, "memory ran out before: the events recorded here are lost");
         return body();
     } catch (const std::bad_alloc &) {
         return fail(core, ST_E_MEMORY, "out of memory");
@@ -30,6 +31,14 @@ template <class F> int guarded(st_core *core, F body) noexcept {
     } catch (const std::exception &e) {
         return fail(core, ST_E_USAGE, e.what());
     }
+}
+
+/* The same for what changes queue or tree: memory that ran out in the middle leaves them in a state nobody knows. */
+template <class F> int guarded_change(st_core *core, F body) noexcept {
+    const bool was_broken = core->broken;
+    const int code = guarded(core, body);
+    if (code == ST_E_MEMORY && !was_broken) core->abandon();
+    return code;
 }
 
 Vec make_vec(const int64_t *values, size_t n) {
@@ -146,7 +155,7 @@ int st_set_count(st_core *core, const char *op_name, uint64_t ncalls) {
 }
 
 int st_core_append(st_core *core, const struct st_event *event) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         if (event->op >= core->ops.size()) return fail(core, ST_E_USAGE, "an event of an unknown operation");
         if (event->nvalues != core->ops[event->op].kinds.size())
             return fail(core, ST_E_USAGE, "an event with another number of values than its operation has parameters");
@@ -183,7 +192,7 @@ uint64_t st_core_nbytes(const st_core *core) {
 }
 
 int st_core_finish(st_core *core) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         core->finish();
         return 0;
     });
@@ -201,7 +210,7 @@ int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
 }
 
 int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         std::unique_ptr<st_core> other = unpack_core(bytes, nbytes);
         if (other->nprocs != core->nprocs)
             return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");

@@ -18,6 +18,12 @@ st_core::~st_core() {
     for (Node *n : roots) pool.release(n);
 }
 
+void st_core::abandon() {
+    broken = true;
+    queue.abandon();
+    roots.clear();
+}
+
 int st_core::find_op(const std::string &name) const {
     for (size_t i = 0; i < ops.size(); ++i)
         if (ops[i].name == name) return static_cast<int>(i);

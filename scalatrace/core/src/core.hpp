@@ -24,6 +24,7 @@ struct st_core {
     uint64_t last_key = 0; // of the event before: its predecessor
     std::unique_ptr<st::FlatLog> flatlog;
     std::string error;
+    bool broken = false; // memory ran out in the middle of a change: nothing here can be relied on
 
     // after finish()
     st::Body roots;
@@ -40,6 +41,7 @@ struct st_core {
     /* A finished core with the same past; this one goes on as if nothing had been asked. */
     std::unique_ptr<st_core> snapshot();
     void merge(st_core &&other);
+    void abandon();
 
   private:
     void own_tail(st::Body tail);

@@ -37,34 +37,6 @@ void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs)
     normalise();
 }
 
-void Elastic::concat(const RankSet &mine, const Elastic &other, const RankSet &theirs) {
-    if (single() && other.single() && mine == theirs) {
-        vec.concat(other.vec);
-        return;
-    }
-    Elastic left = std::move(*this), right = other;
-    left.spread(mine);
-    right.spread(theirs);
-    groups_.reset(new std::vector<Group>);
-    for (const Group &a : *left.groups_) {
-        RankSet rest = a.ranks;
-        for (const Group &b : *right.groups_) {
-            RankSet both = a.ranks.intersect(b.ranks);
-            if (both.empty()) continue;
-            rest = rest.minus(both);
-            Vec joined = a.vec;
-            joined.concat(b.vec);
-            add_group(Group{std::move(both), std::move(joined)});
-        }
-        if (!rest.empty()) add_group(Group{std::move(rest), a.vec});
-    }
-    for (const Group &b : *right.groups_) {
-        RankSet rest = b.ranks.minus(mine);
-        if (!rest.empty()) add_group(Group{std::move(rest), b.vec});
-    }
-    normalise();
-}
-
 const Vec *Elastic::of(int32_t rank) const {
     if (!groups_) return &vec;
     for (const Group &g : *groups_)

@@ -50,10 +50,6 @@ class Elastic {
     /* Take over another elastic value of other ranks. `mine`, `theirs`: the participants of each. */
     void unite(const RankSet &mine, Elastic &&other, const RankSet &theirs);
 
-    /* Append, per rank, `other`'s values to this one's (both for the same node met by `mine` and `theirs`; a rank only in one
-     * keeps what it has). */
-    void concat(const RankSet &mine, const Elastic &other, const RankSet &theirs);
-
     /* The vector of one rank; null when it has none. */
     const Vec *of(int32_t rank) const;
 

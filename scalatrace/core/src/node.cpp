@@ -1,19 +1,15 @@
 #include "node.hpp"
 
 #include <cmath>
+#include <utility>
 
 namespace st {
 
 NodePool::~NodePool() {
-    for (Node *n : free_) delete n;
+    while (free_) delete std::exchange(free_, free_->next_free);
 }
 
-Node *NodePool::make() {
-    if (free_.empty()) return new Node;
-    Node *n = free_.back();
-    free_.pop_back();
-    return n;
-}
+Node *NodePool::make() { return free_ ? std::exchange(free_, free_->next_free) : new Node; }
 
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
@@ -25,7 +21,7 @@ void NodePool::release_shell(Node *n) {
     n->count = n->runs = 0;
     n->nleaves = 1;
     n->skipped = n->multiple = false;
-    free_.push_back(n);
+    n->next_free = std::exchange(free_, n);
 }
 
 void NodePool::release(Node *n) {

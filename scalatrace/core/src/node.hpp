@@ -73,6 +73,8 @@ struct Node {
     std::vector<PredStats> stats; // ... histograms
 
     static constexpr size_t kFewSamples = 12;
+    Node *next_free = nullptr; // in the pool
+
     bool leaf() const { return kids.empty(); }
 };
 
@@ -102,7 +104,7 @@ class NodePool {
     Node *clone(const Node *node);       // everything
 
   private:
-    std::vector<Node *> free_;
+    Node *free_ = nullptr; // chained by Node::next_free: giving a node back allocates nothing
 };
 
 /* A sequence of these nodes, which become its children; shape, first, last and nleaves are set. */

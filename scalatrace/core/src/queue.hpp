@@ -22,6 +22,9 @@ class Queue {
     explicit Queue(NodePool &pool) : pool_(pool) {}
     ~Queue();
 
+    /* After a failure in the middle of a change: forget the nodes, whose state nobody knows. */
+    void abandon();
+
     void append(Node *event);        // takes it over
     void finish();                   // close all loops
     Body take();                     // the nodes, after finish(); the queue is empty then

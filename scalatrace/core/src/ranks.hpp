@@ -22,7 +22,6 @@ class RankSet {
 
     bool empty() const { return intervals_.empty(); }
     int32_t lowest() const { return intervals_.front().low; }
-    uint64_t size() const;
     bool contains(int32_t rank) const;
     bool operator==(const RankSet &o) const { return intervals_ == o.intervals_; }
     const std::vector<Interval> &intervals() const { return intervals_; }

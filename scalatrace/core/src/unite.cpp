@@ -72,7 +72,8 @@ class Uniter {
         e.dead = true;
     }
 
-    /* Keep the encodings of a peer that may still turn out the smallest. */
+    /* Keep the encodings of a peer that may still turn out the smallest, and always the absolute one: each side of a merge drops on
+     * its own, and one must be left that both have. */
     void drop_bad_encodings(Node *x) {
         size_t slot = 0;
         for (int kind : ops_[x->op].kinds) {
@@ -83,7 +84,7 @@ class Uniter {
             size_t fewest = SIZE_MAX;
             for (size_t i = slot; i < slot + kEncodings; ++i)
                 if (!x->slots[i].dead) fewest = std::min(fewest, x->slots[i].ngroups());
-            for (size_t i = slot; i < slot + kEncodings; ++i)
+            for (size_t i = slot + 1; i < slot + kEncodings; ++i)
                 if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8) kill(x->slots[i]);
             slot += kEncodings;
         }

@@ -76,11 +76,6 @@ static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known) {
     return true;
 }
 
-bool same_shape(const Term &a, const Term &b, int64_t &diff) {
-    bool known = false;
-    return same_term(a, b, diff, known);
-}
-
 /* The general state, once the values are not all the same.
  *
  * `terms` ends with the repetition the cursor is in when `predicting`; the values matched in its unfinished iteration
@@ -187,6 +182,11 @@ struct Vec::Detail {
         if (!t.rep) {
             out.emplace_back(t.value + base, 1);
             --left;
+            return;
+        }
+        if (t.rep->stride == 0 && t.rep->block.size() == 1 && !t.rep->block[0].rep) {
+            out.emplace_back(t.rep->block[0].value + base, std::min(left, t.rep->count));
+            left -= out.back().second;
             return;
         }
         for (uint64_t i = 0; left && i < t.rep->count; ++i, base += t.rep->stride)

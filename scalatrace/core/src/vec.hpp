@@ -39,9 +39,6 @@ struct Rep {
     std::vector<Term> block;
 };
 
-/* True when `a` and `b` have the same repetitions and all literals of b differ from a's by one constant, `diff`. */
-bool same_shape(const Term &a, const Term &b, int64_t &diff);
-
 class Vec {
   public:
     Vec() = default;
