@@ -143,10 +143,10 @@ def _context(procedure: Procedure) -> list[str]:
         lines += ["    call->event.self = call->taken.self;", "    call->event.size = call->taken.size;"]
     elif comm and not comm.is_array:
         lines.append(f"    st_on_comm(call, {comm.name});")
-    if procedure.find("GROUP"):
-        lines += _group_context(procedure, comm)
     if rules.is_counted(procedure):
         return lines
+    if procedure.find("GROUP"):
+        lines += _group_context(procedure, comm)
     if rules.allows_in_place(procedure):
         lines.append(f"    bool in_place = {rules.in_place_buffer(procedure)} == MPI_IN_PLACE;")
     if procedure.has("root") and any(p.root_only for p in procedure.parameters):

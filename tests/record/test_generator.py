@@ -103,6 +103,14 @@ def test_a_recorder_reads_no_buffer() -> None:
     assert text.count("buf") == 2  # the parameter, and that one
 
 
+def test_a_group_that_a_recorder_takes_it_frees() -> None:
+    """Recorded queries too: MPI keeps groups until they are freed."""
+    for procedure in procedures():
+        text = emit.recorder(procedure)
+        assert text.count("&call->whole);") == 2 * text.count("PMPI_Group_free(&call->whole);"), procedure.name
+    assert "PMPI_Group_free(" in emit.recorder(BY_NAME["Comm_create"])
+
+
 def test_large_count_variants_are_the_same_events() -> None:
     """MPI_Send_c is an event Send: what it does is the same, and a count is a count."""
     variants = [p for p in procedures() if p.name.endswith("_c") and rules.is_event(p)]
