@@ -115,11 +115,11 @@ static bool grow(void) {
     return true;
 }
 
-static uint64_t find(uint64_t hash, const struct step *steps, int n) {
+static const struct signature *find(uint64_t hash, const struct step *steps, int n) {
     for (size_t at = hash & (capacity - 1); capacity && table[at].steps; at = (at + 1) & (capacity - 1))
         if (table[at].hash == hash && table[at].n == n && !memcmp(table[at].steps, steps, (size_t)n * sizeof *steps))
-            return table[at].name;
-    return 0;
+            return &table[at];
+    return NULL;
 }
 
 /* Keeps the references to the code objects when it can. */
@@ -170,9 +170,10 @@ static uint64_t walk(int depth) {
         frame = back;
     }
     if (frame && frame != top) python.release(frame);
-    uint64_t name = n ? find(hash, steps, n) : 0;
+    const struct signature *known = find(hash, steps, n);
+    uint64_t name = known ? known->name : 0; /* 0 is a name too: nothing but machinery */
     bool kept = false;
-    if (n && !name) {
+    if (n && !known) {
         name = name_of(top, depth);
         kept = keep(hash, name, steps, n);
     }
