@@ -61,6 +61,7 @@ int st_options_stacks(void) {
 
 void st_complain(const char *format, ...) {
     static const char *said[MAX_COMPLAINTS];
+    if (st_options.quiet) return;
     for (int i = 0;; i++) {
         const char *nothing = NULL;
         if (i == MAX_COMPLAINTS || said[i] == format) return;

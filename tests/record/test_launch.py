@@ -12,10 +12,11 @@ import pytest
 
 from record.conftest import Builder
 from scalatrace.errors import UsageError
+from record.conftest import Builder
 from scalatrace.record.launch import RecordOptions, environment, parse_meta
 from scalatrace.record.mpi import find_mpi
 from support.mpis import Mpi
-from support.running import run
+from support.running import record, run
 
 
 def test_environment_of_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +74,16 @@ def test_the_mpi_a_program_is_linked_to(
         if " => /" in line
     )
     assert found.flavour == any_mpi.family
+
+
+@pytest.mark.mpi
+def test_quiet(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """Nothing from the tracer, whatever happens to the trace; without the option it is said."""
+    program, nowhere = [build(openmpi, "some.c")], ["-o", "/proc/nothing/a.st"]
+    said = record(openmpi, 1, program, tmp_path / "a.st", options=nowhere, timeout=300).check()
+    assert "scalatrace: rank 0:" in said.stderr
+    quiet = record(openmpi, 1, program, tmp_path / "a.st", options=[*nowhere, "--quiet"], timeout=300).check()
+    assert "scalatrace:" not in quiet.stderr
 
 
 @pytest.mark.mpi
