@@ -63,7 +63,6 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
     return _URC_NO_REASON;
 }
 
-/* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
 enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY };
 
 /* The readable name of a C++ function, without its arguments, when a C++ library is in the program; else the name itself. */
@@ -84,6 +83,7 @@ static char *readable(const char *symbol) {
     return name;
 }
 
+/* "module+0xoffset" of the call, with ":symbol" where one is known; the offset is what addr2line takes. */
 static char *describe(void *address, enum module *kind) {
     Dl_info info;
     struct link_map *map = NULL;
