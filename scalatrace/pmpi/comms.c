@@ -137,21 +137,21 @@ uint64_t st_comm_promised(struct st_call *call, const char *kind, MPI_Comm paren
 }
 
 void st_comm_take(struct st_call *call, MPI_Comm comm) {
-    st_lock();
+    bool before = st_hold();
     call->taken = *st_comm_of(comm);
     uint64_t old;
     if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
     last.info = NULL;
-    st_unlock();
+    st_release(before);
 }
 
 /* Agree on the name of `made` with all of its ranks; `parent`: what each made it from, which need not be the same.
  * In an intercommunicator a reduction gives the other side's result: twice gives everybody's. No lock is held. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm made) {
     if (made == MPI_COMM_NULL) return;
-    st_lock();
+    bool before = st_hold();
     uint64_t parent_name = st_comm_name(parent);
-    st_unlock();
+    st_release(before);
     int64_t all[2] = {nagreed, (int64_t)(parent_name >> 1)};
     for (int round = 0; round < 2; round++) {
         int64_t mine[2] = {all[0], all[1]}, theirs[2] = {0, 0};

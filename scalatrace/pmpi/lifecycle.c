@@ -121,7 +121,7 @@ void st_start(void) {
 void st_stop(void) {
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
-    st_lock();
+    bool before = st_hold();
     st_shared.active = st_shared.on = false;
     if (st_shared.core) {
         st_pending_flush();
@@ -129,7 +129,7 @@ void st_stop(void) {
         st_core_check(st_core_finish(st_shared.core));
         if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
     }
-    st_unlock();
+    st_release(before);
     st_finish();
     st_save_stop();
     st_comm_forget_all();
@@ -140,11 +140,15 @@ void st_stop(void) {
     st_thread.depth = 0;
 }
 
-/* The program ended without MPI_Finalize: keep what there is, here and on this node. */
+/* The program ended without MPI_Finalize: keep what there is, here and on this node. Where a signal handler called exit()
+ * in the midst of the tracer, this thread holds the lock and what there is is half changed. */
 __attribute__((destructor)) static void on_exit_without_finalize(void) {
     if (!st_shared.active || getpid() != process) return;
     st_thread.depth = 1;
-    st_save_with_siblings();
+    if (st_thread.busy)
+        st_complain("exit() was called while an event was being recorded; this rank saves no part");
+    else
+        st_save_at_exit();
     st_shared.active = false;
 }
 

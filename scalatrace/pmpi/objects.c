@@ -47,10 +47,10 @@ int64_t st_on_win(struct st_call *call, MPI_Win win) { return on(call, &windows,
 int64_t st_on_file(struct st_call *call, MPI_File file) { return on(call, &files, ST_KEY(file)); }
 
 static void take(struct st_call *call, struct st_map *map, uint64_t key) {
-    st_lock();
+    bool before = st_hold();
     on(call, map, key);
     forget(map, key);
-    st_unlock();
+    st_release(before);
 }
 
 void st_win_take(struct st_call *call, MPI_Win win) { take(call, &windows, ST_KEY(win)); }

@@ -56,7 +56,7 @@ static int save(bool last) {
     parts_directory(path, sizeof path);
     mkdir(path, 0777);
     st_part_path(path, sizeof path, st_shared.rank);
-    st_lock();
+    bool before = st_hold();
     int error = ST_E_USAGE;
     if (st_shared.core) {
         if (last) st_pending_flush();
@@ -64,7 +64,7 @@ static int save(bool last) {
         error = st_core_write_part(st_shared.core, path);
         if (error < 0) st_complain("%s", st_core_error(st_shared.core));
     }
-    st_unlock();
+    st_release(before);
     return error;
 }
 
@@ -183,6 +183,7 @@ static bool wait_for_work(void) {
 }
 
 static void *help(void *none) {
+    st_thread.busy = true; /* signals are blocked here: those that wait are another thread's to deliver */
     while (!stopping) {
         bool called = wait_for_work();
         struct timespec since = file_time();
@@ -206,6 +207,14 @@ static void save_from_handler(void) {
     sig_atomic_t mine = ++asked;
     sem_post(&wake);
     for (int ms = 0; ms < HANDLER_LIMIT_MS && answered < mine; ms++) sleep_ms(1);
+}
+
+/* The helper saves, so that exit() ends even where a signal handler called it and this thread holds a lock of malloc's. */
+void st_save_at_exit(void) {
+    if (helping)
+        save_from_handler();
+    else
+        st_save_with_siblings();
 }
 
 /* What would have happened without us. */

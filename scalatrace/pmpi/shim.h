@@ -134,6 +134,20 @@ void st_pending_flush(void);
 extern uint64_t st_counts[];
 extern volatile int st_signal_waiting;
 
+/* The lock outside of what st_leave and st_exit enclose: a signal must not wait for us there either. */
+static inline bool st_hold(void) {
+    bool before = st_thread.busy;
+    st_thread.busy = true;
+    st_lock();
+    return before;
+}
+static inline void st_release(bool before) {
+    st_unlock();
+    st_thread.busy = before;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(st_signal_waiting, 0) && !before) st_leave_slow();
+}
+
 /* clock.c: nanoseconds since some moment. Where the kernel itself keeps time by the processor's counter, it is read
  * directly: a third of what clock_gettime costs, three times per call. */
 struct st_clock {
@@ -182,6 +196,7 @@ static inline void st_leave(struct st_call *call) {
 static inline void st_exit(struct st_call *call) {
     if (call->claimed != call->few || call->statuses) st_free_call(call);
     st_thread.busy = false;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(st_signal_waiting, 0)) st_leave_slow();
     st_thread.depth = 0;
     st_thread.last_exit = st_now();
@@ -317,6 +332,7 @@ void st_save_stop(void);
 void st_save_in_child(void); /* forked: no handlers, no helper */
 int st_save_part(void); /* this rank's part; the caller holds no lock */
 void st_save_with_siblings(void);
+void st_save_at_exit(void);
 void st_part_path(char *path, size_t n, int rank);
 void st_part_discard(void);    /* this rank's part */
 void st_parts_discarded(void); /* all ranks have done that: the directory too */

@@ -212,8 +212,8 @@ uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n) {
 
 /* Called before the type is freed: MPI may use its handle again. */
 void st_type_forget(MPI_Datatype type) {
-    st_lock();
+    bool before = st_hold();
     st_map_drop(&types, ST_KEY(type), NULL);
     last.valid = false;
-    st_unlock();
+    st_release(before);
 }

@@ -192,3 +192,15 @@ def test_a_forked_child_dies_at_once(openmpi: Mpi, tmp_path: Path) -> None:
     done = record(openmpi, 1, [openmpi.python, program], trace, timeout=300).check()
     assert done.stdout.split() == ["True", "True"]
     assert trace.exists()
+
+
+@pytest.mark.parametrize("when", ["idle", "calling", "calling"])
+def test_exit_from_a_signal_handler(
+    openmpi: Mpi, when: str, build: Builder, traced: Callable[..., Traced]
+) -> None:
+    """Also while this thread is in the tracer, where nothing can be saved; it ends, with its own status."""
+    run = traced(openmpi, 1, [build(openmpi, "leaves.c"), when])
+    assert run.finished.returncode == 5
+    unsaved = "saves no part" in run.finished.stderr
+    assert _parts(run.trace) == (set() if unsaved else _all(1))
+    assert not (unsaved and when == "idle")
