@@ -77,8 +77,10 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
     call->nclaimed = 0;
     if (n > ST_FEW) {
         call->claimed = malloc((size_t)n * sizeof *call->claimed);
-        if (!call->claimed) {
+        if (!call->claimed) { /* which requests end is not known any more: none can be named from here on */
+            st_complain("out of memory; the trace ends here");
             call->claimed = call->few;
+            call->on = st_shared.on = false;
             return;
         }
     }
@@ -153,12 +155,19 @@ void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Sta
 }
 
 void st_post_Request_free(struct st_call *call, int error, MPI_Request *request) {
-    (void)error;
+    (void)request;
+    int slot = call->claimed[0];
+    if (error) { /* it lives on */
+        st_lock();
+        if (slot >= 0) st_live_relink(&requests, slot);
+        st_unlock();
+        st_failed(ST_OP_Request_free);
+        return;
+    }
     st_begin(call, ST_OP_Request_free);
-    call->event.values[0] = st_live_age(&requests, call->claimed[0]);
+    call->event.values[0] = st_live_age(&requests, slot);
     st_append(call, 1);
-    if (call->claimed[0] >= 0 && request_at(call, request, 0) == MPI_REQUEST_NULL)
-        st_live_drop(&requests, call->claimed[0]);
+    if (slot >= 0) st_live_drop(&requests, slot); /* a persistent one too */
     st_end(call);
 }
 
