@@ -12,7 +12,6 @@ import pytest
 
 from record.conftest import Builder
 from scalatrace.errors import UsageError
-from record.conftest import Builder
 from scalatrace.record.launch import RecordOptions, environment, parse_meta
 from scalatrace.record.mpi import find_mpi
 from support.mpis import Mpi
