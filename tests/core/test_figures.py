@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.spmd import Rank, record, walked
-
 from scalatrace.report.notation import notation
 from scalatrace.trace.nodes import Event, Sequence
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
+from support.spmd import Rank, record, walked
 
 
 def only_loop(trace: Trace) -> Sequence:
@@ -58,7 +57,14 @@ def test_figure_5_1(tmp_path: Path) -> None:
 
 
 def test_figure_5_2_leaves_no_trailing_iterations(tmp_path: Path) -> None:
-    for trips in ([1, 2, 3, 4, 5], [5, 4, 3, 2, 1], [2, 1, 1, 3, 1], [1, 1, 2, 1, 2], [3, 3, 3, 1, 7], [1, 5, 1, 1, 1]):
+    for trips in (
+        [1, 2, 3, 4, 5],
+        [5, 4, 3, 2, 1],
+        [2, 1, 1, 3, 1],
+        [1, 1, 2, 1, 2],
+        [3, 3, 3, 1, 7],
+        [1, 5, 1, 1, 1],
+    ):
 
         def program(rank: Rank, trips: list[int] = trips) -> None:
             for n in trips:
@@ -100,7 +106,13 @@ def test_figure_5_4_merges_to_the_five_events_of_5_5(tmp_path: Path) -> None:
         assert sites(trace, loop) == ["2", "3", "5", "6", "waitall"]
         odd = RankList(range(1, nprocs, 2))
         even = RankList(range(0, nprocs, 2))
-        assert [trace.participants(node) for node in loop.nodes] == [trace.ranks, trace.ranks, even, even, trace.ranks]
+        assert [trace.participants(node) for node in loop.nodes] == [
+            trace.ranks,
+            trace.ranks,
+            even,
+            even,
+            trace.ranks,
+        ]
         assert odd.first == 1
         assert [walked(trace, r) for r in range(nprocs)] == told
 

@@ -1,7 +1,7 @@
 """Random SPMD programs: what the trace says every rank did is what it did, event by event.
 
-Nested loops with trip counts and branches that depend on rank, iteration and chance; call sites used once or again and again; wildcards,
-sub-communicators, peers in every pattern.
+Nested loops with trip counts and branches that depend on rank, iteration and chance; call sites used once
+or again and again; wildcards, sub-communicators, peers in every pattern.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.spmd import Rank, record, walked
 
 from scalatrace.trace.values import ANY_SOURCE, PROC_NULL
 from scalatrace.trace.verify import verify
+from support.spmd import Rank, record, walked
 
 CALLS_AT_MOST = 400
 """Per rank: programs longer than that are cut off."""
@@ -27,7 +27,11 @@ TRIPS = ("constant", "long", "rank", "iteration", "chance")
 CONDITIONS = ("even rank", "edge", "even turn", "third turn", "last turn", "chance")
 
 calls = st.tuples(
-    st.just("call"), st.integers(1, 8), st.sampled_from(PEERS), st.sampled_from(("world", "sub")), st.integers(0, 2)
+    st.just("call"),
+    st.integers(1, 8),
+    st.sampled_from(PEERS),
+    st.sampled_from(("world", "sub")),
+    st.integers(0, 2),
 )
 waits = st.tuples(st.just("wait"), st.integers(1, 3), st.integers(0, 4))
 

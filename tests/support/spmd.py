@@ -29,7 +29,14 @@ class Rank:
     families: dict[str, tuple[int, int, int]] = field(default_factory=dict)  # name -> family, own rank, size
 
     def call(
-        self, op: str, site: str, peer: int = 0, count: int = 8, tag: int = 0, comm: str = "world", ns: float = 1000.0
+        self,
+        op: str,
+        site: str,
+        peer: int = 0,
+        count: int = 8,
+        tag: int = 0,
+        comm: str = "world",
+        ns: float = 1000.0,
     ) -> None:
         """A call with a peer."""
         family, own, size = self.families[comm]
