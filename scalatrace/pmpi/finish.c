@@ -29,15 +29,11 @@ static bool wait_for(MPI_Request *request, void (*late)(void)) {
     }
 }
 
-static bool saved;
-
 /* Some ranks are late, or will never come. */
-static void save_meanwhile(void) {
-    saved = true;
-    st_save_part();
-}
+static void save_meanwhile(void) { st_save_part(); }
 
-/* Wait until every rank is here. Until then nothing is merged: a rank that is told to die saves exactly its own part. */
+/* Wait until every rank is here. Until then nothing is merged: a rank that is told to die saves exactly its own part. So
+ * does one that only sends; see take_children. */
 static void wait_for_all(void) {
     MPI_Request request;
     if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, save_meanwhile);
@@ -77,20 +73,24 @@ static char *receive_bytes(int from, size_t *n) {
 static void merge_child(int child) {
     size_t n = 0;
     char *bytes = receive_bytes(child, &n);
+    bool before = st_hold();
     if (!bytes)
         st_complain("nothing came from rank %d; the trace lacks it", child);
-    else if (st_shared.core && st_core_merge(st_shared.core, bytes, n) < 0)
+    else if (st_core_merge(st_shared.core, bytes, n) < 0)
         st_complain("the trace of rank %d could not be merged: %s", child, st_core_error(st_shared.core));
+    st_release(before);
     free(bytes);
 }
 
 static void send_to_parent(int parent) {
     void *bytes = NULL;
     size_t n = 0;
-    if (!st_shared.core || st_core_pack(st_shared.core, &bytes, &n) < 0) {
+    bool before = st_hold();
+    if (st_core_pack(st_shared.core, &bytes, &n) < 0) {
         n = 0;
-        if (st_shared.core) st_complain("%s", st_core_error(st_shared.core));
+        st_complain("%s", st_core_error(st_shared.core));
     }
+    st_release(before);
     send_bytes(parent, bytes, n);
     st_free(bytes);
 }
@@ -105,33 +105,39 @@ static int write_trace(void) {
         snprintf(path, sizeof path, "%s.child-%d", st_options.output, i);
         if (access(path, F_OK)) break;
     }
-    if (!st_shared.core) return 0;
-    if (st_core_write(st_shared.core, path, st_options.compress) < 0) {
-        st_complain("%s; the program is not affected", st_core_error(st_shared.core));
-        return 0;
-    }
-    return 1;
+    bool before = st_hold();
+    bool done = st_core_write(st_shared.core, path, st_options.compress) >= 0;
+    if (!done) st_complain("%s; the program is not affected", st_core_error(st_shared.core));
+    st_release(before);
+    return done;
 }
 
 /* The trace is there: the parts that some ranks wrote meanwhile are not needed. Every rank takes part. */
 static void discard_parts(void) {
     MPI_Request request;
-    if (saved || st_options.checkpoint > 0) st_part_discard();
+    st_part_discard();
     if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
     if (st_shared.rank == 0) st_parts_discarded();
+}
+
+/* Merge the children, lowest first; the parent's rank, or -1 for rank 0. Who asked for checkpoints gets a last one. */
+static int take_children(void) {
+    for (int bit = 1; bit < st_shared.nprocs; bit <<= 1) {
+        if (st_shared.rank & bit) return st_shared.rank - bit;
+        if ((st_shared.rank | bit) >= st_shared.nprocs) continue;
+        if (bit == 1 && st_options.checkpoint > 0) st_save_part();
+        st_parts_close();
+        merge_child(st_shared.rank | bit);
+    }
+    return -1;
 }
 
 void st_finish(void) {
     int written = 0;
     MPI_Request request;
     wait_for_all();
-    for (int bit = 1; bit < st_shared.nprocs; bit <<= 1) {
-        if (st_shared.rank & bit) {
-            send_to_parent(st_shared.rank - bit);
-            break;
-        }
-        if ((st_shared.rank | bit) < st_shared.nprocs) merge_child(st_shared.rank | bit);
-    }
+    int parent = take_children();
+    if (parent >= 0) send_to_parent(parent);
     if (st_shared.rank == 0) written = write_trace();
     if (PMPI_Ibcast(&written, 1, MPI_INT, 0, st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
     if (written) discard_parts();

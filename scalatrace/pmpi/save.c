@@ -6,6 +6,7 @@
  * SIGKILL: so the aborting rank first asks its siblings on the node to save.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,6 +33,7 @@ volatile int st_signal_waiting;
 static sem_t wake;
 static pthread_t helper;
 static bool helping, snapshots;
+static bool closed, written; /* under the lock: no part may be written any more; one has been */
 static volatile sig_atomic_t stopping, asked, dying;
 static volatile sig_atomic_t answered;
 static struct sigaction before_term;
@@ -53,12 +55,13 @@ void st_part_path(char *path, size_t n, int rank) {
 
 static int save(bool last) {
     char path[4096];
-    parts_directory(path, sizeof path);
-    mkdir(path, 0777);
-    st_part_path(path, sizeof path, st_shared.rank);
     bool before = st_hold();
     int error = ST_E_USAGE;
-    if (st_shared.core) {
+    if (st_shared.core && !closed) {
+        parts_directory(path, sizeof path);
+        mkdir(path, 0777);
+        st_part_path(path, sizeof path, st_shared.rank);
+        written = true;
         if (last) st_pending_flush();
         st_publish_counts();
         error = st_core_write_part(st_shared.core, path);
@@ -70,10 +73,18 @@ static int save(bool last) {
 
 int st_save_part(void) { return save(true); }
 
+/* A part is one rank's state: none may be written once others have been merged into it. */
+void st_parts_close(void) {
+    bool before = st_hold();
+    closed = true;
+    st_release(before);
+}
+
 void st_part_discard(void) {
     char path[4096];
+    st_parts_close();
     st_part_path(path, sizeof path, st_shared.rank);
-    unlink(path);
+    if (written) unlink(path);
 }
 
 void st_parts_discarded(void) {
@@ -189,8 +200,8 @@ static void *help(void *none) {
         struct timespec since = file_time();
         if (stopping) break;
         sig_atomic_t upto = asked;
-        save(called);
-        if (upto != answered) wait_for_siblings(&since, 100);
+        bool done = save(called) == ST_OK;
+        if (done && upto != answered) wait_for_siblings(&since, 100);
         answered = upto;
     }
     return none;
@@ -282,7 +293,28 @@ void st_save_in_child(void) {
     nsiblings = 0;
 }
 
+/* What an earlier run of this output left behind: this rank's part, and on rank 0 those of ranks that are none today.
+ * Processes that were spawned share the folder with those that live. */
+static void discard_stale(void) {
+    char path[4096];
+    int rank;
+    MPI_Comm parent = MPI_COMM_NULL;
+    PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) return;
+    st_part_path(path, sizeof path, st_shared.rank);
+    unlink(path);
+    parts_directory(path, sizeof path);
+    DIR *folder = st_shared.rank == 0 ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (sscanf(entry->d_name, "rank-%d.part", &rank) != 1 || rank < st_shared.nprocs) continue;
+        st_part_path(path, sizeof path, rank);
+        unlink(path);
+    }
+    if (folder) closedir(folder);
+}
+
 void st_save_start(void) {
+    discard_stale();
     meet_siblings();
     start_helper();
     if (helping) install_handlers();
