@@ -8,14 +8,33 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.output import need_file
-from scalatrace.errors import UsageError
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.trace.format import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
 """What the recorder calls a part."""
 
+HEADER_BYTES = 1 << 20
+"""What a part says about its run is at its beginning, within this."""
+
 EXAMPLE = "scalatrace merge app.st.parts -o app.st"
+
+
+class Origin(NamedTuple):
+    """The run that a part is of.
+
+    Attributes:
+        run: when it started, as the recorder noted it; a later one is greater, "" is not known.
+        nprocs: its ranks.
+    """
+
+    run: str
+    nprocs: int
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
 
     output = args.output or _default_output(args.parts)
-    merge(part_files(args.parts), output, not args.no_compress)
+    merge(of_one_run(part_files(args.parts)), output, not args.no_compress)
     trace = scalatrace.load(output)
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
@@ -48,6 +67,39 @@ def merge(parts: Sequence[Path], output: str, compress: bool) -> None:
             with Core.read_part(path) as core:
                 whole.merge(core.pack())
         whole.write(output, compress)
+
+
+def of_one_run(parts: Sequence[Path]) -> list[Path]:
+    """Return the parts of the newest run among these; the others are named on standard error.
+
+    Raises:
+        UsageError: which run is which cannot be told, but they had different numbers of ranks.
+        FormatError: a part is damaged.
+    """
+    origins = {path: origin(path) for path in parts}
+    newest = max(o.run for o in origins.values())
+    sizes = sorted({o.nprocs for o in origins.values() if o.run == newest})
+    if len(sizes) > 1:
+        raise UsageError(f"{parts[0].parent}: parts of runs of {' and '.join(map(str, sizes))} ranks")
+    for path, its in origins.items():
+        if its.run != newest:
+            more = "" if its.nprocs == sizes[0] else f" (of {its.nprocs} ranks, not {sizes[0]})"
+            print(f"scalatrace: {path.name} is of an older run{more}, left out", file=sys.stderr)
+    return [path for path in parts if origins[path].run == newest]
+
+
+def origin(path: Path) -> Origin:
+    """Return the run that a part is of. Raises FormatError."""
+    try:
+        payload = read_container(path.read_bytes(), path).payload
+        unpacker = msgpack.Unpacker()
+        unpacker.feed(payload[:HEADER_BYTES])
+        _version, _rank, nprocs, _nevents, meta = (unpacker.unpack() for _ in range(5))
+        return Origin(str(dict(zip(meta[::2], meta[1::2], strict=True)).get("run", "")), int(nprocs))
+    except OSError as error:
+        raise FormatError(f"cannot read: {error.strerror}", path) from None
+    except (ValueError, TypeError, msgpack.UnpackException):
+        raise FormatError("not a scalatrace part", path) from None
 
 
 def part_files(folder: str) -> list[Path]:

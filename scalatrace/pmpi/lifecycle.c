@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "ops.h"
@@ -92,6 +93,28 @@ static void open_flat_log(void) {
     if (st_flatlog_open(st_shared.core, path) < 0) st_complain("no flat log: %s", st_core_error(st_shared.core));
 }
 
+/* Tracing communicates: all ranks do or none. Made here: a core everywhere, and the number that tells this run's parts
+ * from those of another. */
+static bool start_core(void) {
+    char run[32];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
+    int mine = st_shared.core != NULL, all = 0;
+    PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, st_shared.private_comm);
+    PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, st_shared.private_comm);
+    if (all) {
+        snprintf(run, sizeof run, "%016llx", (unsigned long long)number);
+        st_core_check(st_set_meta(st_shared.core, "run", run));
+        return true;
+    }
+    if (!mine) st_complain("out of memory; this run is not traced");
+    st_core_free(st_shared.core);
+    st_shared.core = NULL;
+    return false;
+}
+
 void st_start(void) {
     if (st_shared.core) return;
     st_thread.depth = 1;
@@ -102,17 +125,18 @@ void st_start(void) {
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
     PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
     PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
-    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
-    if (!st_shared.core) st_complain("out of memory; this run is not traced");
     process = getpid();
-    st_save_start(); /* communicates: on every rank, whatever happened above */
-    if (st_shared.core) {
+    if (start_core()) {
+        st_save_start();
         define_stats();
         set_meta();
         open_flat_log();
         st_comm_start();
         pthread_atfork(NULL, NULL, in_child);
         st_shared.active = st_shared.on = true;
+    } else {
+        PMPI_Comm_free(&st_shared.private_comm);
+        st_shared.private_comm = MPI_COMM_NULL;
     }
     st_thread.depth = 0;
     st_thread.last_exit = st_now();

@@ -13,8 +13,10 @@ from scalatrace.core.binding import COMM_NULL, COMM_WORLD, Core
 PEER, COMM = 1, 2
 
 
-def write_part(folder: Path, rank: int, nprocs: int, rounds: int) -> None:
+def write_part(folder: Path, rank: int, nprocs: int, rounds: int, run: str = "") -> None:
     with Core(rank, nprocs) as core:
+        if run:
+            core.set_meta("run", run)
         core.define_comm(COMM_WORLD, COMM_NULL, "world", list(range(nprocs)))
         op = core.define_op("Send", [("dest", PEER), ("comm", COMM)])
         for _ in range(rounds):
@@ -67,3 +69,20 @@ def test_where_to_write_must_be_known(parts: Path, capsys: pytest.CaptureFixture
     renamed = parts.rename(parts.with_name("somewhere"))
     assert main(["merge", str(renamed)]) == 2
     assert "-o" in capsys.readouterr().err
+
+
+def test_parts_of_an_older_run_are_left_out(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in (0, 1):
+        write_part(parts, rank, 2, rounds=3, run="1234")
+    assert main(["merge", str(parts)]) == 0
+    said = capsys.readouterr()
+    assert "2 of 2 ranks, 6 events" in said.out
+    assert "rank-3.part is of an older run (of 12 ranks, not 2), left out" in said.err
+    assert "rank-10.part" in said.err
+    assert "rank-1.part" not in said.err
+
+
+def test_parts_of_different_worlds(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_part(parts, 0, 2, rounds=3)
+    assert main(["merge", str(parts)]) == 2
+    assert "parts of runs of 2 and 12 ranks" in capsys.readouterr().err

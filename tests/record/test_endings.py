@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from record.conftest import Builder, Traced, plain
+from scalatrace import load
 from support.mpis import Mpi
 from support.running import Finished, record, scalatrace
 
@@ -194,7 +195,7 @@ def test_a_forked_child_dies_at_once(openmpi: Mpi, tmp_path: Path) -> None:
     assert trace.exists()
 
 
-@pytest.mark.parametrize("when", ["idle", "calling", "calling"])
+@pytest.mark.parametrize("when", ["idle", "calling"])
 def test_exit_from_a_signal_handler(
     openmpi: Mpi, when: str, build: Builder, traced: Callable[..., Traced]
 ) -> None:
@@ -204,3 +205,17 @@ def test_exit_from_a_signal_handler(
     unsaved = "saves no part" in run.finished.stderr
     assert _parts(run.trace) == (set() if unsaved else _all(1))
     assert not (unsaved and when == "idle")
+
+
+def test_parts_of_an_earlier_run_are_removed(
+    openmpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """Rank 1 is killed and leaves nothing: no old part may stand for it."""
+    stale = tmp_path / "a.st.parts"
+    stale.mkdir()
+    for rank in (0, 1, 7):
+        (stale / f"rank-{rank}.part").write_bytes(b"old")
+    run = traced(openmpi, 3, [build(openmpi, "ending.c"), "kill"])
+    assert _parts(run.trace) == {"rank-0.part", "rank-2.part"}
+    scalatrace(openmpi, "merge", f"{run.trace}.parts").check()
+    assert len(load(run.trace).meta["run"]) == 16
