@@ -84,7 +84,7 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
             return;
         }
     }
-    st_lock();
+    bool before = st_hold();
     for (int i = 0; i < n; i++) {
         MPI_Request handle = request_at(call, array, i);
         int slot = -1;
@@ -96,7 +96,7 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
         call->claimed[i] = slot;
     }
     call->nclaimed = n;
-    st_unlock();
+    st_release(before);
 }
 
 MPI_Status *st_own_statuses(struct st_call *call, int n) {
@@ -354,9 +354,9 @@ void st_message_new(MPI_Message message) {
 }
 
 void st_message_take(struct st_call *call, MPI_Message message) {
-    st_lock();
+    bool before = st_hold();
     call->message = message == MPI_MESSAGE_NO_PROC ? -2 : st_live_claim(&messages, ST_KEY(message), NULL);
-    st_unlock();
+    st_release(before);
 }
 
 /* Age of the message that the call consumed; after this it is dead. */
