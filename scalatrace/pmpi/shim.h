@@ -330,7 +330,7 @@ void st_finish(void);
 void st_save_start(void);
 void st_save_stop(void);
 void st_save_in_child(void); /* forked: no handlers, no helper */
-int st_save_part(void); /* this rank's part; the caller holds no lock */
+int st_save_part(void);      /* this rank's part; the caller holds no lock */
 void st_save_with_siblings(void);
 void st_save_at_exit(void);
 void st_part_path(char *path, size_t n, int rank);

@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
     parser.add_argument("--record-queries", action="store_true", help="events for local queries too")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument("--quiet", action="store_true", help="say nothing while the program runs")
     parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
