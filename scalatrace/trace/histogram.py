@@ -20,6 +20,8 @@ MAX_BINS = 64
 _HEAD = struct.Struct("<ih")  # mean, standard deviation
 _WIDE = struct.Struct("<hhhh")  # a bin: count, min, max, mean
 _ONE = struct.Struct("<hh")  # a bin of one sample: 1, the sample
+FEW = 12
+"""Histograms of more samples have wide bins only, so that chance does not change their size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class Histogram:
         if count < 1 or len(raw) < at + _HEAD.size:
             raise ValueError("a histogram has no samples or ends too early")
         mean, std = _HEAD.unpack_from(raw, at)
-        bins = tuple(_read_bins(raw, at + _HEAD.size))
+        bins = tuple(_read_bins(raw, at + _HEAD.size, count <= FEW))
         low, high = bins[0].min, bins[-1].max
         kept = bins if len(bins) > 1 else ()
         return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
@@ -87,7 +89,7 @@ class Histogram:
             return round(self.min)
         head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
         bins = self.bins or (Bin(self.count, self.min, self.max, self.mean),)
-        return _count(self.count) + head + b"".join(map(_bin, bins))
+        return _count(self.count) + head + b"".join(_bin(b, self.count <= FEW) for b in bins)
 
     def rounded(self) -> Histogram:
         """The histogram as it comes back from a file."""
@@ -113,17 +115,17 @@ def _read_count(raw: bytes) -> tuple[int, int]:
     raise ValueError("a histogram has no count")
 
 
-def _bin(b: Bin) -> bytes:
+def _bin(b: Bin, few: bool) -> bytes:
     count = pack(b.count, COARSE)
-    if count == 1:
+    if few and count == 1:
         return _ONE.pack(1, pack(b.min, COARSE))
     return _WIDE.pack(count, *(pack(value, COARSE) for value in (b.min, b.max, b.mean)))
 
 
-def _read_bins(raw: bytes, at: int) -> Iterator[Bin]:
+def _read_bins(raw: bytes, at: int, few: bool) -> Iterator[Bin]:
     nbins = 0
     while at < len(raw) or not nbins:
-        shape = _ONE if raw[at : at + 2] == b"\1\0" else _WIDE
+        shape = _ONE if few and raw[at : at + 2] == b"\1\0" else _WIDE
         if len(raw) < at + shape.size or nbins == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
         count, *codes = shape.unpack_from(raw, at)

@@ -427,7 +427,7 @@ class Writer {
             const Bin &b = h->bins[i];
             coarse(static_cast<long long>(b.count));
             coarse(steps(b.min));
-            if (b.count == 1) continue;
+            if (b.count == 1 && h->count <= kFew) continue;
             coarse(steps(b.max));
             coarse(steps(b.sum / static_cast<double>(b.count)));
         }
@@ -435,6 +435,7 @@ class Writer {
     }
 
     static constexpr int kCoarse = 8, kFine = 23; // bits kept behind the leading one
+    static constexpr uint64_t kFew = 12;          // samples; with more, bins of one sample have the size of all others
 
     static void put_bytes(std::string &out, uint64_t v, int n) {
         for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
