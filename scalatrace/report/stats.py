@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -31,7 +30,7 @@ from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Event, PredStats
 from scalatrace.trace.requests import started
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.walk import calls
+from scalatrace.trace.walk import distinct_calls
 
 COMM, COMPUTE = "comm_ns", "compute_ns"
 
@@ -146,23 +145,13 @@ def _traffic(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int, int]]:
     """Yield event node, calls, bytes sent and received by a rank; nodes that start requests come again."""
     for event, times in executions_of(trace, rank):
         sent = received = 0
-        for call, n in _distinct(calls(trace, event, rank), times):
+        for call, n in distinct_calls(trace, event, rank, times):
             sent += n * sent_bytes(call.op, call)
             received += n * received_bytes(call.op, call)
         yield event, times, sent, received
     for event, made, n in started(trace, rank):
         sent, received = (f(made.op, made, started=True) for f in (sent_bytes, received_bytes))
         yield event, 0, n * sent, n * received
-
-
-def _distinct(stream: Iterator[Any], times: int) -> Iterator[tuple[Any, int]]:
-    """Yield the calls of a node with how many there are alike; a node of constants has just one."""
-    first = next(stream)
-    if first.place.constant:
-        yield first, times
-        return
-    yield first, 1
-    yield from ((call, 1) for call in islice(stream, times - 1))
 
 
 COLUMNS = ("calls", "sent", "received", "MPI time", "mean", "max", "of MPI", "of all", "compute before")

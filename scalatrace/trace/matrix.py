@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.requests import started
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.walk import Call, calls
+from scalatrace.trace.walk import Call, distinct_calls
 
 __all__ = ["MEASURES", "matrix"]
 
@@ -63,19 +62,8 @@ def _messages(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
     """The calls of a rank that say what it sends, and how often each sends that."""
     for event, times in executions_of(trace, rank):
         if operation(trace.ops[event.op].name).category in SENDING:
-            yield from _distinct(calls(trace, event, rank), times)
+            yield from distinct_calls(trace, event, rank, times)
     for _, call, times in started(trace, rank):
         row = operation(call.op)
         if row.category is Category.PERSISTENT and row.sends:
             yield call, times
-
-
-def _distinct(stream: Iterator[Call], times: int) -> Iterator[tuple[Call, int]]:
-    """The calls of one node with how often each stands in a row; a constant node's once."""
-    first = next(stream)
-    if first.place.constant:
-        yield first, times
-        return
-    yield first, 1
-    for call in islice(stream, times - 1):
-        yield call, 1

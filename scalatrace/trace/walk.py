@@ -23,7 +23,7 @@ from scalatrace.trace.values import SPECIAL_MAX, Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["Call", "calls", "walk"]
+__all__ = ["Call", "calls", "distinct_calls", "walk"]
 
 WORLD = 0
 
@@ -210,6 +210,17 @@ def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:
     """One node's calls by a rank, as if nothing stood around it: no predecessor, and no end of its own."""
     place = Place(trace, event, rank)
     return (Call(place, values, -1) for values in place.rows)
+
+
+def distinct_calls(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
+    """A node's calls by a rank that runs it `times` times, with how many are alike; constant ones once."""
+    stream = calls(trace, event, rank)
+    first = next(stream)
+    if first.place.constant:
+        yield first, times
+        return
+    yield first, 1
+    yield from ((call, 1) for call in islice(stream, times - 1))
 
 
 def _rows(place: Place) -> Iterator[tuple[int, ...]]:

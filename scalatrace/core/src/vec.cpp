@@ -381,12 +381,6 @@ int64_t Vec::last() const {
     return value;
 }
 
-bool Vec::contains(int64_t value) const {
-    bool found = false;
-    runs([&](int64_t v, uint64_t) { found = found || v == value; });
-    return found;
-}
-
 void Vec::bump_last(int64_t by) {
     Vec rebuilt;
     uint64_t left = n_;

@@ -76,7 +76,6 @@ class Vec {
     bool constant() const { return !detail_ && !is_few_; }
     int64_t first() const { return first_; }
     int64_t last() const;
-    bool contains(int64_t value) const;
     void bump_last(int64_t by);   // rare: rebuilds the encoding
     Vec prefix(uint64_t n) const; // the first n values; an open vector goes on as long as needed
     size_t nbytes() const;
