@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 
 from scalatrace.cli.output import add_json, add_trace, print_json
@@ -22,7 +23,8 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.info import InfoReporter
     from scalatrace.report.style import console
 
-    reporter = InfoReporter(scalatrace.load(args.trace), os.path.getsize(args.trace))
+    children = sorted(glob.glob(f"{glob.escape(str(args.trace))}.child-*[0-9]"))
+    reporter = InfoReporter(scalatrace.load(args.trace), os.path.getsize(args.trace), children)
     if args.json:
         print_json(reporter.facts())
     else:

@@ -95,18 +95,10 @@ static void send_to_parent(int parent) {
     st_free(bytes);
 }
 
-/* 1: the trace is there. The children of a process that was spawned write beside their parents' trace. */
+/* 1: the trace is there. */
 static int write_trace(void) {
-    char path[4096];
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    snprintf(path, sizeof path, "%s", st_options.output);
-    for (int i = 1; parent != MPI_COMM_NULL && i < 10000; i++) {
-        snprintf(path, sizeof path, "%s.child-%d", st_options.output, i);
-        if (access(path, F_OK)) break;
-    }
     bool before = st_hold();
-    bool done = st_core_write(st_shared.core, path, st_options.compress) >= 0;
+    bool done = st_core_write(st_shared.core, st_options.output, st_options.compress) >= 0;
     if (!done) st_complain("%s; the program is not affected", st_core_error(st_shared.core));
     st_release(before);
     return done;

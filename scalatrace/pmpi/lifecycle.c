@@ -57,6 +57,7 @@ __attribute__((constructor)) static void on_load(void) {
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
 static pid_t process;
+static bool started, sessions_at_root; /* sessions_at_root: this is the process that speaks for a program of sessions */
 
 /* A forked child is not a rank, and has no helper thread that could save anything. */
 static void in_child(void) {
@@ -118,6 +119,7 @@ static bool start_core(void) {
 void st_start(void) {
     if (st_shared.core) return;
     st_thread.depth = 1;
+    started = true;
     leave_environment();
     st_clock_start();
     st_read_options();
@@ -127,6 +129,7 @@ void st_start(void) {
     PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
     process = getpid();
     if (start_core()) {
+        st_children_start();
         st_save_start();
         define_stats();
         set_meta();
@@ -167,6 +170,8 @@ void st_stop(void) {
 /* The program ended without MPI_Finalize: keep what there is, here and on this node. Where a signal handler called exit()
  * in the midst of the tracer, this thread holds the lock and what there is is half changed. */
 __attribute__((destructor)) static void on_exit_without_finalize(void) {
+    if (sessions_at_root && !started)
+        st_complain("the program uses sessions and never calls MPI_Init: no trace is written");
     if (!st_shared.active || getpid() != process) return;
     st_thread.depth = 1;
     if (st_thread.busy)
@@ -195,6 +200,23 @@ ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
     if (error == MPI_SUCCESS) st_start();
     return error;
 }
+
+#ifdef MPI_SESSION_NULL
+/* Recording starts with MPI_Init: in sessions there is no call at which all processes are known to be there. */
+ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+    int error = PMPI_Session_init(info, handler, session), rank = MPI_UNDEFINED;
+    MPI_Group world;
+    if (error != MPI_SUCCESS || started || st_thread.depth) return error;
+    st_thread.depth++;
+    if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
+        PMPI_Group_rank(world, &rank);
+        PMPI_Group_free(&world);
+    }
+    sessions_at_root = rank == 0;
+    st_thread.depth--;
+    return error;
+}
+#endif
 
 static bool is_ours(void) { return st_shared.active && !st_thread.depth; }
 

@@ -35,7 +35,7 @@ _EVENTS = re.compile(
         )
     )
 )
-_BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol"})
+_BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init"})
 _IN_PLACE = re.compile(
     r"I?(gatherv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter(_block)?|scan|exscan|scatterv?)(_init)?",
     re.I,
@@ -165,7 +165,12 @@ def _communicator(procedure: Procedure, p: Parameter) -> Value:
 
 def _family_kind(op: str) -> str:
     """ "split" for Comm_split, "cart" for Cart_create, "intercomm", "merge", ..."""
-    special = {"Intercomm_merge": "merge", "Comm_spawn_multiple": "spawn", "Comm_dup_with_info": "dup"}
+    special = {
+        "Comm_accept": "connect",  # the two sides of one communicator
+        "Comm_dup_with_info": "dup",
+        "Comm_spawn_multiple": "spawn",
+        "Intercomm_merge": "merge",
+    }
     if op in special:
         return special[op]
     name = op.removeprefix("Comm_")

@@ -293,24 +293,27 @@ void st_save_in_child(void) {
     nsiblings = 0;
 }
 
-/* What an earlier run of this output left behind: this rank's part, and on rank 0 those of ranks that are none today.
- * Processes that were spawned share the folder with those that live. */
-static void discard_stale(void) {
-    char path[4096];
-    int rank;
-    MPI_Comm parent = MPI_COMM_NULL;
-    PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL) return;
-    st_part_path(path, sizeof path, st_shared.rank);
-    unlink(path);
-    parts_directory(path, sizeof path);
-    DIR *folder = st_shared.rank == 0 ? opendir(path) : NULL;
+/* Parts of an earlier run of `output`: those of ranks from `rank` on. */
+void st_parts_discard_stale(const char *output, int rank) {
+    char path[8192];
+    int found;
+    snprintf(path, sizeof path, "%s.parts", output);
+    DIR *folder = opendir(path);
+    size_t n = strlen(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (sscanf(entry->d_name, "rank-%d.part", &rank) != 1 || rank < st_shared.nprocs) continue;
-        st_part_path(path, sizeof path, rank);
+        if (sscanf(entry->d_name, "rank-%d.part", &found) != 1 || found < rank) continue;
+        snprintf(path + n, sizeof path - n, "/rank-%d.part", found);
         unlink(path);
     }
     if (folder) closedir(folder);
+}
+
+/* What an earlier run of this output left behind: this rank's part, and on rank 0 those of ranks that are none today. */
+static void discard_stale(void) {
+    char path[4096];
+    st_part_path(path, sizeof path, st_shared.rank);
+    unlink(path);
+    if (st_shared.rank == 0) st_parts_discard_stale(st_options.output, st_shared.nprocs);
 }
 
 void st_save_start(void) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,10 +17,15 @@ COMMS_SHOWN = 20
 
 
 class InfoReporter:
-    """Describes a trace; `file_bytes` is the size of its file, 0 when there is none."""
+    """Describes a trace.
 
-    def __init__(self, trace: Trace, file_bytes: int = 0) -> None:
-        self.trace, self.file_bytes = trace, file_bytes
+    Args:
+        file_bytes: the size of its file; 0: there is none.
+        children: the traces of the worlds that it spawned.
+    """
+
+    def __init__(self, trace: Trace, file_bytes: int = 0, children: Sequence[str] = ()) -> None:
+        self.trace, self.file_bytes, self.children = trace, file_bytes, list(children)
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -34,6 +40,7 @@ class InfoReporter:
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
             "file_bytes": self.file_bytes,
+            "children": self.children,
             "communicators": [
                 {"family": i, "kind": family.kind, "parent": family.parent, "sizes": self._sizes(i)}
                 for i, family in enumerate(trace.comms)
@@ -62,6 +69,8 @@ class InfoReporter:
             ("events", f"{number(facts['events'])} ({spread} per rank)"),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
+        if any(family.kind == "spawn" for family in self.trace.comms):
+            rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
             each = facts["events"] / self.file_bytes
             rows.append(("file", f"{number(self.file_bytes)} bytes, {each:,.3g} events per byte"))

@@ -37,6 +37,9 @@ Fields = dict[str, Any]
 
 MAX_ARRAY = MAX_RANK
 
+MAX_FOREIGN = 1 << 20
+"""Members of a communicator that are processes of another world; more are damage."""
+
 
 def natural(raw: Any) -> int:
     """An integer of at least 0."""
@@ -118,8 +121,10 @@ def family(raw: Any, fields: Fields) -> Family:
         raise ValueError("the parent of a communicator is not an index")
     decoded = [Vec.decode(vec) for vec in vecs]
     for members in decoded[1::2]:
-        if members.constant is None and (members.length is None or members.length > fields["nprocs"]):
-            raise ValueError("a family has more members than there are ranks")
+        if members.constant is None and (
+            members.length is None or members.length > fields["nprocs"] + MAX_FOREIGN
+        ):
+            raise ValueError("a family has more members than there can be")
     return Family(text(kind), parent, *decoded)
 
 

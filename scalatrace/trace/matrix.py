@@ -36,7 +36,8 @@ def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int
         what: a key of MEASURES: "bytes" or "messages".
 
     Returns:
-        nprocs x nprocs; row: sender, column: receiver, both world ranks. PROC_NULL counts nowhere.
+        nprocs x nprocs; row: sender, column: receiver, both world ranks. PROC_NULL and
+        processes of another world count nowhere.
 
     Raises:
         UsageError: an unknown measure.
@@ -52,9 +53,11 @@ def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int
             if peer < 0:
                 continue
             try:
-                table[rank, call.comm.world(peer)] += n * MEASURES[what](call)
+                receiver = call.comm.world(peer)
             except IndexError:
                 raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
+            if receiver >= 0:
+                table[rank, receiver] += n * MEASURES[what](call)
     return table
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 
-from scalatrace.trace.values import Vec
+from scalatrace.trace.values import UNDEFINED, Vec
 
 __all__ = ["Communicator", "Datatype", "Family", "IntArray", "Kind", "Layout", "Op", "Stat"]
 
@@ -75,7 +75,8 @@ class Communicator:
     Attributes:
         family: index into Trace.comms.
         kind: "world", "self", "null", "dup", "split", "cart", ...
-        members: world ranks in communicator order; the local group of an intercommunicator.
+        members: world ranks in communicator order, UNDEFINED for a process of another world (MPI_Comm_spawn,
+            MPI_Comm_connect); the local group of an intercommunicator.
         rank: the walking rank's own rank in it; -1 in MPI_COMM_NULL.
         remote: world ranks of the remote group; None when this is no intercommunicator.
     """
@@ -97,7 +98,7 @@ class Communicator:
         return self.members if self.remote is None else self.remote
 
     def world(self, peer: int) -> int:
-        """World rank of a peer. Raises IndexError when there is no such peer."""
+        """World rank of a peer, UNDEFINED in another world. Raises IndexError when there is no such peer."""
         if peer < 0:
             raise IndexError(peer)
         return self.peers[peer]
@@ -110,8 +111,9 @@ class Family:
     Attributes:
         kind: how they were made.
         parent: index of the family they were made from; -1 for none.
-        sizes: sizes of the instances, ordered by their first member's world rank.
-        members: world ranks of the first instance in communicator order, then of the second, ...
+        sizes: sizes of the instances, ordered by their first member's world rank (of this world).
+        members: world ranks of the first instance in communicator order, then of the second, ...;
+            UNDEFINED: a process of another world.
         remote_sizes, remote_members: the same of the remote groups of intercommunicators, else None.
     """
 
@@ -137,9 +139,12 @@ class Layout:
             if len(self.remote) != len(self.groups):
                 raise ValueError("a family has not as many remote groups as groups")
         self._where = {
-            rank: (i, position) for i, group in enumerate(self.groups) for position, rank in enumerate(group)
+            rank: (i, position)
+            for i, group in enumerate(self.groups)
+            for position, rank in enumerate(group)
+            if rank != UNDEFINED
         }
-        if len(self._where) != sum(map(len, self.groups)):
+        if len(self._where) != sum(rank != UNDEFINED for group in self.groups for rank in group):
             raise ValueError("a rank is in two communicators of one family")
 
     def of(self, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...] | None] | None:
@@ -153,7 +158,7 @@ class Layout:
 def _cut(sizes: Vec, members: Vec, nprocs: int) -> list[tuple[int, ...]]:
     """Split the members into instances; a lone int is a single member."""
     ranks = (members.constant,) if members.constant is not None else members.first(members.length or 0)
-    if any(not 0 <= rank < nprocs for rank in ranks):
+    if any(not 0 <= rank < nprocs and rank != UNDEFINED for rank in ranks):
         raise ValueError("a communicator has a member that is not a rank of the run")
     groups, rest, each = [], iter(ranks), iter(sizes)
     left = len(ranks)

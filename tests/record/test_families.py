@@ -12,7 +12,7 @@ from support.mpis import Mpi
 from support.running import scalatrace
 
 pytestmark = pytest.mark.mpi
-PROGRAMS = ("pointtopoint.c", "completion.c", "collectives.c", "communicators.c", "onesided_io.c")
+PROGRAMS = ("pointtopoint.c", "completion.c", "collectives.c", "communicators.c", "onesided_io.c", "mpi4.c")
 FORTRAN = ("bindings.f90", "bindings08.f90")
 
 

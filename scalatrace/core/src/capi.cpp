@@ -2,6 +2,7 @@
 #include "core.hpp"
 #include "msgpack.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -118,13 +119,14 @@ int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *
                    size_t nmembers, const int64_t *remote, size_t nremote) {
     return guarded(core, [&] {
         Family &f = core->tables.comms.add(family, Family{kind, parent, {}});
-        if (!nmembers || family == ST_COMM_SELF || f.instances.count(members[0])) return 0;
+        const int64_t *leader = std::find_if(members, members + nmembers, [](int64_t rank) { return rank >= 0; });
+        if (leader == members + nmembers || family == ST_COMM_SELF || f.instances.count(*leader)) return 0;
         Instance i;
         i.nmembers = nmembers;
         i.members = make_vec(members, nmembers);
         i.nremote = nremote;
         i.remote = make_vec(remote, nremote);
-        f.instances.emplace(members[0], std::move(i));
+        f.instances.emplace(*leader, std::move(i));
         return 0;
     });
 }

@@ -52,7 +52,7 @@ struct Array {
     Vec values;
 };
 
-/* One communicator of a family; world ranks in communicator order. */
+/* One communicator of a family; world ranks in communicator order, ST_UNDEFINED for a process of another world. */
 struct Instance {
     uint64_t nmembers = 0, nremote = 0;
     Vec members, remote;
@@ -61,7 +61,7 @@ struct Instance {
 struct Family {
     std::string kind;
     uint64_t parent = 0;
-    std::map<int64_t, Instance> instances; // by first member
+    std::map<int64_t, Instance> instances; // by the first member of this world
 };
 
 struct Tables {

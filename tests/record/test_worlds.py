@@ -1,0 +1,83 @@
+"""More than one world: sessions, processes that are spawned, programs that connect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import scalatrace as package
+from record.conftest import Builder, Traced, plain, sorted_lines
+from scalatrace.trace.values import UNDEFINED
+from support.mpis import Mpi
+from support.running import run, scalatrace
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture
+def both(build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> Callable[..., Traced]:
+    """both(mpi, source, *arguments) -> the traced run, its output compared with a plain run."""
+
+    def make(mpi: Mpi, source: str, *arguments: str) -> Traced:
+        argv = [build(mpi, source), *arguments]
+        untraced = plain(mpi, 4, argv, tmp_path)
+        if untraced.returncode:
+            pytest.skip(f"{mpi.name} cannot do this here: {untraced.stderr[-200:]}")
+        run = traced(mpi, 4, argv)
+        assert run.finished.returncode == 0, run.finished.stderr
+        assert sorted_lines(run.finished) == sorted_lines(untraced)
+        return run
+
+    return make
+
+
+def test_session_beside_init(any_mpi: Mpi, both: Callable[..., Traced]) -> None:
+    run = both(any_mpi, "sessions.c", "init")
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    if "rank 0: 6" in run.finished.stdout:  # else this MPI has no sessions
+        assert run.ops(0) == {"Comm_create_from_group": 1, "Allreduce": 5, "Comm_free": 1}
+
+
+def test_sessions_only_are_named_as_not_recorded(any_mpi: Mpi, both: Callable[..., Traced]) -> None:
+    run = both(any_mpi, "sessions.c")
+    assert not run.trace.exists()
+    said = run.finished.stderr.count("uses sessions and never calls MPI_Init: no trace is written")
+    assert said == ("rank 3: 6" in run.finished.stdout or "rank 0: 6" in run.finished.stdout)
+
+
+def test_spawned_processes_are_members_of_another_world(any_mpi: Mpi, both: Callable[..., Traced]) -> None:
+    run = both(any_mpi, "spawn.c")
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    trace = package.load(run.trace)
+    merged = next(call for call in trace.walk(2) if call.op == "Allreduce")
+    assert merged.comm.members == (0, 1, 2, 3, UNDEFINED, UNDEFINED)
+    family = next(call for call in trace.walk(2) if call.op == "Bcast")
+    assert family.comm.remote == (UNDEFINED, UNDEFINED)
+    assert trace.matrix("messages").sum() == 0  # the one message goes to a child
+    assert "spawned" in scalatrace(any_mpi, "info", run.trace).check().stdout
+
+
+def test_children_have_a_trace_of_their_own(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """With the launcher itself under `record`, Open MPI hands the tracer on to what is spawned."""
+    trace, logs = tmp_path / "a.st", tmp_path / "logs"
+    argv = [openmpi.mpiexec, "-n", "3", build(openmpi, "spawn.c")]
+    command = [*openmpi.scalatrace(), "record", "-o", trace, "--flat-log", logs, "--", *argv]
+    for _ in range(2):  # the second run's children take the place of the first's
+        run(command, env=openmpi.environment(), cwd=tmp_path, timeout=120).check()
+        names = sorted(path.name for path in tmp_path.iterdir())
+        assert names == ["a.st", "a.st.child-1", "logs"]
+    assert "3 ranks" in scalatrace(openmpi, "verify", trace, logs).check().stdout
+    children = scalatrace(openmpi, "verify", tmp_path / "a.st.child-1", logs / "child-1").check()
+    assert "2 ranks" in children.stdout
+    assert "a.st.child-1" in scalatrace(openmpi, "info", trace).check().stdout
+
+
+def test_connected_halves(any_mpi: Mpi, both: Callable[..., Traced]) -> None:
+    run = both(any_mpi, "connect.c")
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    trace = package.load(run.trace)
+    low, high = (next(c for c in trace.walk(rank) if c.op == "Allreduce").comm for rank in (0, 3))
+    assert low.members == high.remote == (0, 1)
+    assert low.remote == high.members == (2, 3)
