@@ -5,7 +5,7 @@
 Size: any number of ranks; --size pairs of numbers per block (256), --steps blocks per rank (100).
 Expect: "correct" and status 0. A rank makes its blocks of one sequence of pseudo-random numbers, turns them
 into normally distributed ones and counts them by size; three Allreduce then add the sums of both
-coordinates and the counts of all ranks. The trace has the same size for any number of steps and of ranks.
+coordinates and the counts of all ranks. The trace has the same size for any number of steps.
 """
 
 from __future__ import annotations
