@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 
+import numpy as np
 from mpi4py import MPI
 
 
@@ -41,11 +42,12 @@ def refuse(program: str, why: str) -> int:
 
 def finish(program: str, args: argparse.Namespace, good: bool) -> int:
     """Agree on whether all ranks found their result right and say so; the exit status."""
-    everybody = MPI.COMM_WORLD.allreduce(bool(good), MPI.LAND)
+    everybody = np.array([good], np.int32)
+    MPI.COMM_WORLD.Allreduce(MPI.IN_PLACE, everybody, MPI.LAND)
     if MPI.COMM_WORLD.rank == 0:
         what = f"{program}, {MPI.COMM_WORLD.size} ranks, size {args.size}, {args.steps} steps"
-        print(f"{what}: {'correct' if everybody else 'WRONG'}", flush=True)
-    return 0 if everybody else 1
+        print(f"{what}: {'correct' if everybody[0] else 'WRONG'}", flush=True)
+    return 0 if everybody[0] else 1
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "core.hpp"
 
+#include "peers.hpp"
 #include "unite.hpp"
 
 #include <algorithm>
@@ -49,19 +50,9 @@ namespace {
 
 /* The absolute rank in each encoding; special values are themselves in all of them. */
 void append_peer(Elastic *slots, int64_t peer, const st_event &e) {
-    int64_t relative = peer - e.self, modulo = relative < 0 ? relative + e.size : relative, exclusive = peer ^ e.self;
-    if (peer < ST_SPECIAL_MAX)
-        relative = modulo = exclusive = peer;
-    else if (peer < 0 || peer >= e.size) // no rank of the communicator: the modulo would lose it
-        slots[2].dead = true;
-    else if (modulo >= e.size) // self is a rank of another group (an intercommunicator's)
-        modulo %= e.size;
-    else if (modulo < 0)
-        modulo = (modulo % e.size + e.size) % e.size;
-    slots[0].vec.append(peer);
-    slots[1].vec.append(relative);
-    slots[2].vec.append(modulo);
-    slots[3].vec.append(exclusive);
+    const Place here{e.self, e.size};
+    if (!has_encoding(kModulo, peer, here)) slots[kModulo].dead = true;
+    for (int i = 0; i < kEncodings; ++i) slots[i].vec.append(encode_peer(i, peer, here));
 }
 
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e) {
@@ -105,13 +96,12 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-static void own(Node *n, const RankSet &ranks, std::vector<double> &totals) {
+static void own(Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
     sort_samples(n);
     for (const PredStats &s : n->stats)
-        for (size_t i = 0; i < totals.size(); ++i)
-            if (s.hist[i]) totals[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
-    for (Node *kid : n->kids) own(kid, ranks, totals);
+        if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
+    for (Node *kid : n->kids) own(kid, ranks, total);
 }
 
 void st_core::finish() {
@@ -122,9 +112,11 @@ void st_core::finish() {
 void st_core::own_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
-    std::vector<double> &totals = load[rank];
-    totals.resize(stats.size());
-    for (Node *n : tail) own(n, self, totals);
+    double total = 0;
+    for (Node *n : tail) own(n, self, total);
+    auto at = std::lower_bound(load.begin(), load.end(), std::make_pair(rank, -INFINITY));
+    if (at == load.end() || at->first != rank) at = load.emplace(at, rank, 0.0f);
+    at->second += static_cast<float>(total);
     roots.insert(roots.end(), tail.begin(), tail.end());
     ranks.unite(self);
 }
@@ -163,9 +155,12 @@ void st_core::merge(st_core &&other) {
     if (other.stats.size() > stats.size()) stats = other.stats;
     for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
     for (auto &[name, n] : other.counts) counts[name] += n;
-    for (auto &[r, totals] : other.load) load[r] = totals;
+    const auto middle = static_cast<std::ptrdiff_t>(load.size());
+    load.insert(load.end(), other.load.begin(), other.load.end());
+    std::inplace_merge(load.begin(), load.begin() + middle, load.end());
     tables.merge(std::move(other.tables));
-    unite_roots(pool, roots, std::move(other.roots), ops);
+    Peers peers(tables, ops, nprocs);
+    unite_roots(pool, roots, std::move(other.roots), ops, peers);
     other.roots.clear();
     ranks.unite(other.ranks);
     nevents += other.nevents;

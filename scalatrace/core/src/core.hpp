@@ -29,7 +29,7 @@ struct st_core {
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    std::map<int32_t, std::vector<double>> load; // rank -> total of each stat
+    std::vector<std::pair<int32_t, float>> load; // rank and its total of the first stat (computation), by rank
 
     st_core(int rank_, int nprocs_);
     ~st_core();

@@ -1,6 +1,7 @@
 #include "elastic.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace st {
 
@@ -11,14 +12,32 @@ void Elastic::spread(const RankSet &ranks) {
     vec = Vec();
 }
 
-void Elastic::add_group(Group &&group) {
-    for (Group &g : *groups_) {
-        if (!g.vec.same_values(group.vec)) continue;
-        g.ranks.unite(group.ranks);
-        return;
+namespace {
+
+/* Groups by their first value: where there are many, comparing with all of them takes too long. */
+class Index {
+  public:
+    explicit Index(std::vector<Group> &groups) : groups_(groups) {
+        for (size_t i = 0; i < groups.size(); ++i) by_first_.emplace(groups[i].vec.first(), i);
     }
-    groups_->push_back(std::move(group));
-}
+    void add(Group &&group) {
+        auto [from, to] = by_first_.equal_range(group.vec.first());
+        for (auto it = from; it != to; ++it) {
+            Group &g = groups_[it->second];
+            if (!g.vec.same_values(group.vec)) continue;
+            g.ranks.unite(group.ranks);
+            return;
+        }
+        by_first_.emplace(group.vec.first(), groups_.size());
+        groups_.push_back(std::move(group));
+    }
+
+  private:
+    std::vector<Group> &groups_;
+    std::unordered_multimap<int64_t, size_t> by_first_;
+};
+
+} // namespace
 
 /* Groups in the order of their lowest rank; one group for everybody needs no ranklist. */
 void Elastic::normalise() {
@@ -33,7 +52,8 @@ void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs)
     if (single() && other.single() && vec.same_values(other.vec)) return;
     spread(mine);
     other.spread(theirs);
-    for (Group &g : *other.groups_) add_group(std::move(g));
+    Index index(*groups_);
+    for (Group &g : *other.groups_) index.add(std::move(g));
     normalise();
 }
 

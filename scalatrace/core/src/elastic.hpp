@@ -58,7 +58,6 @@ class Elastic {
   private:
     std::unique_ptr<std::vector<Group>> groups_;
 
-    void add_group(Group &&group);
     void normalise();
 };
 

@@ -4,11 +4,13 @@
 #include "core.hpp"
 #include "msgpack.hpp"
 
+#include <cstring>
+
 namespace st {
 
 namespace {
 
-constexpr int kPackVersion = 1;
+constexpr int kPackVersion = 2;
 constexpr int kMaxDepth = 400; // of trees and terms; deeper input is hostile
 
 void put_terms(Packer &p, const std::vector<Term> &terms) {
@@ -155,6 +157,7 @@ class Loader {
         ops_ = &c->ops;
         nstats_ = c->stats.size();
         c->ranks = ranks();
+        load(*c);
         pool_ = &c->pool;
         for (size_t n = in_.array(); n; --n) c->roots.push_back(node(0));
         if (!in_.at_end()) in_.fail("bytes are left over");
@@ -166,6 +169,7 @@ class Loader {
     const std::vector<OpSchema> *ops_ = nullptr;
     NodePool *pool_ = nullptr;
     size_t nstats_ = 0;
+    std::string loads_;
 
     void expect(size_t got, size_t wanted) {
         if (got != wanted) in_.fail("an array of another length was expected");
@@ -190,12 +194,19 @@ class Loader {
             std::string name = in_.str();
             c.stats.emplace_back(name, in_.real());
         }
-        for (n = in_.array(); n; --n) {
-            const size_t m = in_.array();
-            if (m != c.stats.size() + 1) in_.fail("a load of another length was expected");
-            std::vector<double> &totals = c.load[static_cast<int32_t>(in_.integer())];
-            for (size_t i = 1; i < m; ++i) totals.push_back(in_.real());
-        }
+        loads_ = in_.str();
+    }
+
+    void load(st_core &c) {
+        size_t at = 0;
+        for (const Interval &i : c.ranks.intervals())
+            for (int64_t rank = i.low; rank <= i.high; ++rank, at += sizeof(float)) {
+                float total;
+                if (at + sizeof total > loads_.size()) in_.fail("a load for each rank was expected");
+                std::memcpy(&total, &loads_[at], sizeof total);
+                c.load.emplace_back(static_cast<int32_t>(rank), total);
+            }
+        if (at != loads_.size()) in_.fail("a load for each rank was expected");
     }
 
     void op(st_core &c) {
@@ -405,12 +416,9 @@ std::string pack_core(const st_core &c) {
         p.str(name);
         p.real(resolution);
     }
-    p.array(c.load.size());
-    for (const auto &[rank, totals] : c.load) {
-        p.array(1 + c.stats.size());
-        p.integer(rank);
-        for (size_t i = 0; i < c.stats.size(); ++i) p.real(i < totals.size() ? totals[i] : 0.0);
-    }
+    std::string loads(c.load.size() * sizeof(float), '\0'); // in the order of the ranks
+    for (size_t i = 0; i < c.load.size(); ++i) std::memcpy(&loads[i * sizeof(float)], &c.load[i].second, sizeof(float));
+    p.str(loads);
     put_tables(p, c.tables);
     put_ranks(p, c.ranks);
     p.array(c.roots.size());

@@ -248,17 +248,15 @@ class Writer {
                 continue;
             }
             double sum = 0;
-            for (const auto &[rank, totals] : core_.load) sum += i < totals.size() ? totals[i] : 0;
+            for (const auto &[rank, total] : core_.load) sum += total;
             const double mean = core_.load.empty() ? 0 : sum / static_cast<double>(core_.load.size());
             if (!(mean > 0)) {
                 p_.nil();
                 continue;
             }
             Vec steps;
-            for (const auto &[rank, totals] : core_.load) {
-                const double share = i < totals.size() ? totals[i] / mean : 0;
-                steps.append(share > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(share))) : -127);
-            }
+            for (const auto &[rank, total] : core_.load)
+                steps.append(total > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(total / mean))) : -127);
             put_closed(p_, steps);
         }
     }

@@ -9,7 +9,7 @@ namespace {
 
 class Uniter {
   public:
-    Uniter(NodePool &pool, const std::vector<OpSchema> &ops) : pool_(pool), ops_(ops) {
+    Uniter(NodePool &pool, const std::vector<OpSchema> &ops, Peers &peers) : pool_(pool), ops_(ops), peers_(peers) {
         rules_.miss = rules_.known_miss = 0; // an event of some ranks only costs nothing it would not cost anyway
         rules_.same_ends = false;
     }
@@ -38,6 +38,7 @@ class Uniter {
   private:
     NodePool &pool_;
     const std::vector<OpSchema> &ops_;
+    Peers &peers_;
     AlignRules rules_;
 
     static bool same_shapes(const Body &a, const Body &b) {
@@ -52,12 +53,13 @@ class Uniter {
         x->skipped |= y->skipped;
         x->multiple |= y->multiple;
         if (x->leaf()) {
+            each_peer(x, [&](size_t slot) { peers_.share_encoding(x, y, slot); });
             for (size_t i = 0; i < x->slots.size(); ++i)
                 if (!x->slots[i].dead && !y->slots[i].dead)
                     x->slots[i].unite(x->ranks, std::move(y->slots[i]), y->ranks);
                 else
                     kill(x->slots[i]);
-            drop_bad_encodings(x);
+            each_peer(x, [&](size_t slot) { drop_bad_encodings(x, slot); });
             merge_stats(x, y);
         } else {
             bodies(x->kids, std::move(y->kids), false);
@@ -72,22 +74,22 @@ class Uniter {
         e.dead = true;
     }
 
-    /* Keep the encodings of a peer that may still turn out the smallest, and always the absolute one: each side of a merge drops on
-     * its own, and one must be left that both have. */
-    void drop_bad_encodings(Node *x) {
+    template <class F> void each_peer(const Node *x, F f) {
         size_t slot = 0;
         for (int kind : ops_[x->op].kinds) {
-            if (kind != ST_PEER) {
-                ++slot;
-                continue;
-            }
-            size_t fewest = SIZE_MAX;
-            for (size_t i = slot; i < slot + kEncodings; ++i)
-                if (!x->slots[i].dead) fewest = std::min(fewest, x->slots[i].ngroups());
-            for (size_t i = slot + 1; i < slot + kEncodings; ++i)
-                if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8) kill(x->slots[i]);
-            slot += kEncodings;
+            if (kind == ST_PEER) f(slot);
+            slot += kind == ST_PEER ? kEncodings : 1;
         }
+    }
+
+    /* Keep the encodings of a peer that may still turn out the smallest: where each rank has a value of its own, they would
+     * make a merge cost as much as there are ranks. */
+    void drop_bad_encodings(Node *x, size_t slot) {
+        size_t fewest = SIZE_MAX;
+        for (size_t i = slot; i < slot + kEncodings; ++i)
+            if (!x->slots[i].dead) fewest = std::min(fewest, x->slots[i].ngroups());
+        for (size_t i = slot; i < slot + kEncodings; ++i)
+            if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8 && peers_.recoverable(x)) kill(x->slots[i]);
     }
 
     /* A pseudo-loop around neighbours: it runs once each time the body does. */
@@ -240,8 +242,8 @@ class Uniter {
 
 } // namespace
 
-void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops) {
-    Uniter(pool, ops).bodies(mine, std::move(theirs), true);
+void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers) {
+    Uniter(pool, ops, peers).bodies(mine, std::move(theirs), true);
 }
 
 } // namespace st

@@ -6,11 +6,12 @@
 #define ST_UNITE_HPP
 
 #include "align.hpp"
+#include "peers.hpp"
 
 namespace st {
 
 /* Unite `theirs` into `mine`. Both are roots: their bodies run once. Ranks of `mine` come first. */
-void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops);
+void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers);
 
 } // namespace st
 #endif

@@ -461,6 +461,9 @@ Vec Vec::restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matche
     v.n_ = n;
     v.detail_ = new Detail;
     v.detail_->terms = std::move(terms);
+    const Term *t0 = &v.detail_->terms.front();
+    while (t0->rep) t0 = &t0->rep->block.front();
+    v.first_ = t0->value;
     for (const Term &t : v.detail_->terms) v.detail_->tags.push_back(static_cast<uint32_t>(term_tag(t)));
     if (open) {
         v.detail_->start_cursor();

@@ -1,0 +1,152 @@
+#include "peers.hpp"
+
+#include <algorithm>
+
+namespace st {
+
+int64_t encode_peer(int encoding, int64_t peer, Place p) {
+    if (peer < ST_SPECIAL_MAX || encoding == kAbsolute) return peer;
+    if (encoding == kExclusive) return peer ^ p.self;
+    int64_t difference = peer - p.self;
+    if (encoding == kRelative || p.size < 1) return difference;
+    if (difference < 0) difference += p.size;
+    if (difference >= p.size) return difference % p.size; // self is a rank of another group (an intercommunicator's)
+    return difference < 0 ? (difference % p.size + p.size) % p.size : difference;
+}
+
+int64_t decode_peer(int encoding, int64_t value, Place p) {
+    if (value < ST_SPECIAL_MAX || encoding == kAbsolute) return value;
+    if (encoding == kExclusive) return value ^ p.self;
+    if (encoding == kRelative || p.size < 1) return p.self + value;
+    return (p.self + value) % p.size;
+}
+
+bool has_encoding(int encoding, int64_t peer, Place p) {
+    return encoding != kModulo || peer < ST_SPECIAL_MAX || (peer >= 0 && peer < p.size);
+}
+
+/* An event's peers are ranks of its first communicator. */
+const Elastic *Peers::communicator(const Node *n) const {
+    size_t slot = 0;
+    for (int kind : ops_[n->op].kinds) {
+        if (kind == ST_COMM) return &n->slots[slot];
+        slot += kind == ST_PEER ? kEncodings : 1;
+    }
+    return nullptr;
+}
+
+const Peers::Places &Peers::places(uint64_t family) {
+    auto [it, fresh] = families_.try_emplace(family);
+    const Family *f = fresh ? tables_.comms.find(family) : nullptr;
+    if (f)
+        for (const auto &[leader, i] : f->instances) {
+            int64_t self = 0;
+            const int64_t size = static_cast<int64_t>(i.nremote ? i.nremote : i.nmembers);
+            i.members.runs([&, &places = it->second](int64_t rank, uint64_t times) {
+                if (rank >= 0) places[static_cast<int32_t>(rank)] = Place{self, size};
+                self += static_cast<int64_t>(times);
+            });
+        }
+    return it->second;
+}
+
+bool Peers::place(uint64_t family, int32_t rank, Place &found) {
+    if (family == ST_COMM_WORLD) {
+        found = Place{rank, nprocs_};
+        return true;
+    }
+    if (family == ST_COMM_SELF) {
+        found = Place{0, 1};
+        return true;
+    }
+    const Places &known = places(family);
+    auto it = known.find(rank);
+    if (it == known.end()) return false;
+    found = it->second;
+    return true;
+}
+
+bool Peers::recoverable(const Node *n) {
+    const Elastic *comm = communicator(n);
+    if (!comm) return true;
+    auto named = [&](const Vec &v) {
+        bool all = true;
+        v.runs([&](int64_t name, uint64_t) {
+            const uint64_t family = static_cast<uint64_t>(name);
+            const Family *f = tables_.comms.find(family);
+            all = all && (family == ST_COMM_WORLD || family == ST_COMM_SELF || (f && !f->instances.empty()));
+        });
+        return all;
+    };
+    if (comm->single()) return named(comm->vec);
+    return std::all_of(comm->groups().begin(), comm->groups().end(), [&](const Group &g) { return named(g.vec); });
+}
+
+bool Peers::recode_rank(const Node *n, size_t slot, int from, int to, int32_t rank, Vec &out) {
+    const Elastic *comm = communicator(n);
+    const Vec *families = comm ? comm->of(rank) : nullptr,
+              *values = n->slots[slot + static_cast<size_t>(from)].of(rank);
+    if (!values || (comm && !families)) return false;
+    uint64_t count = values->size();
+    std::vector<uint64_t> names;
+    if (families && !families->constant()) {
+        count = std::max(count, families->size()); // whichever stops early goes on as it did
+        const Vec whole = families->prefix(count);
+        whole.runs(
+            [&](int64_t name, uint64_t times) { names.insert(names.end(), times, static_cast<uint64_t>(name)); });
+    }
+    Place here;
+    if (!place(families ? static_cast<uint64_t>(families->first()) : ST_COMM_WORLD, rank, here)) return false;
+    bool good = true;
+    uint64_t i = 0;
+    auto add = [&](int64_t value, uint64_t times) {
+        const int64_t peer = decode_peer(from, value, here);
+        good = good && has_encoding(to, peer, here);
+        out.append_run(encode_peer(to, peer, here), times);
+    };
+    const Vec all = values->prefix(count);
+    all.runs([&](int64_t value, uint64_t times) {
+        if (names.empty()) return add(value, times);
+        for (uint64_t k = 0; k < times; ++k, ++i) {
+            good = good && place(names[i], rank, here);
+            add(value, 1);
+        }
+    });
+    return good;
+}
+
+/* Fill encoding `to` from one that is alive, rank by rank: rare, since most merges share their best encoding. */
+bool Peers::recode(Node *n, size_t slot, int to) {
+    int from = 0;
+    while (from < kEncodings && n->slots[slot + static_cast<size_t>(from)].dead) ++from;
+    if (from == kEncodings) return false;
+    Elastic made;
+    RankSet done;
+    for (const Interval &i : n->ranks.intervals())
+        for (int64_t rank = i.low; rank <= i.high; ++rank) {
+            Elastic one;
+            if (!recode_rank(n, slot, from, to, static_cast<int32_t>(rank), one.vec)) return false;
+            const RankSet self(static_cast<int32_t>(rank));
+            if (done.empty())
+                made = std::move(one);
+            else
+                made.unite(done, std::move(one), self);
+            done.unite(self);
+        }
+    n->slots[slot + static_cast<size_t>(to)] = std::move(made);
+    return true;
+}
+
+void Peers::share_encoding(Node *x, Node *y, size_t slot) {
+    int best = -1;
+    for (int i = 0; i < kEncodings; ++i) {
+        const Elastic &a = x->slots[slot + static_cast<size_t>(i)], &b = y->slots[slot + static_cast<size_t>(i)];
+        if (!a.dead && !b.dead) return;
+        if (!a.dead && (best < 0 || a.ngroups() < x->slots[slot + static_cast<size_t>(best)].ngroups())) best = i;
+    }
+    if (best >= 0 && recode(y, slot, best)) return;
+    for (Node *n : {x, y})
+        if (n->slots[slot].dead) recode(n, slot, kAbsolute);
+}
+
+} // namespace st

@@ -1,0 +1,52 @@
+/* peers.hpp - a peer in its encodings, and from one encoding to another when the merge needs one that was given up. */
+#ifndef ST_PEERS_HPP
+#define ST_PEERS_HPP
+
+#include "node.hpp"
+#include "tables.hpp"
+
+#include <unordered_map>
+
+namespace st {
+
+enum Encoding { kAbsolute, kRelative, kModulo, kExclusive };
+
+/* A rank's place in its communicator; `size` counts the remote group of an intercommunicator. */
+struct Place {
+    int64_t self, size;
+};
+
+int64_t encode_peer(int encoding, int64_t peer, Place place);
+int64_t decode_peer(int encoding, int64_t value, Place place);
+/* Peers that no rank of the communicator is have no value modulo its size. */
+bool has_encoding(int encoding, int64_t peer, Place place);
+
+/* Finds places, and values in another encoding, for the ranks of one merge. */
+class Peers {
+  public:
+    Peers(const Tables &tables, const std::vector<OpSchema> &ops, int nprocs)
+        : tables_(tables), ops_(ops), nprocs_(nprocs) {}
+
+    /* The slot of a peer's four encodings starts at `slot`. Make sure that x and y share one that is alive. */
+    void share_encoding(Node *x, Node *y, size_t slot);
+
+    /* Can the absolute ranks be found again from another encoding? */
+    bool recoverable(const Node *n);
+
+  private:
+    using Places = std::unordered_map<int32_t, Place>;
+
+    const Tables &tables_;
+    const std::vector<OpSchema> &ops_;
+    int nprocs_;
+    std::unordered_map<uint64_t, Places> families_;
+
+    const Elastic *communicator(const Node *n) const;
+    const Places &places(uint64_t family);
+    bool place(uint64_t family, int32_t rank, Place &found);
+    bool recode(Node *n, size_t slot, int to);
+    bool recode_rank(const Node *n, size_t slot, int from, int to, int32_t rank, Vec &out);
+};
+
+} // namespace st
+#endif
