@@ -1,0 +1,197 @@
+"""Linear equations by LU factorisation with partial pivoting on a process grid, like HPL.
+
+    mpiexec -n 16 scalatrace record -o hpl.st -- python samples/hpl.py --steps 10
+
+Size: any number of ranks; --size panels of 4 columns per row and column of the process grid (4), so that on
+P x Q ranks the matrix has 4 * size * lcm(P, Q) rows, --steps right-hand sides, each with a factorisation of
+its own (5); --ring passes the panels on along the rows by Send and Recv instead of Bcast.
+Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
+the swap and a Bcast of the pivot's row, all in the column of the grid; per panel a broadcast along the rows,
+swaps in the columns, a Bcast of U along the columns. Messages shrink from panel to panel; at the end a
+back-substitution by Reduce along a row and Bcast along a column. The matrix is the same in every step, hence
+also the pivots: all steps are alike.
+"""
+
+import argparse
+import math
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import workload
+
+BLOCK = 4
+PAIR = np.dtype([("value", "f8"), ("row", "i4")], align=True)  # MPI.DOUBLE_INT
+
+
+class Matrix:
+    """The block-cyclic part of the matrix of this rank, the right-hand side as a last column of its own."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.args = args
+        world = MPI.COMM_WORLD
+        self.dims = MPI.Compute_dims(world.size, 2)
+        self.p, self.q = divmod(world.rank, self.dims[1])
+        self.row, self.column = world.Split(self.p, self.q), world.Split(self.q, self.p)
+        self.panels = args.size * math.lcm(*self.dims)
+        self.n = BLOCK * self.panels
+        self.rows = np.flatnonzero(np.arange(self.n) // BLOCK % self.dims[0] == self.p)
+        # The right-hand side follows the last block: it belongs to the process column 0.
+        self.columns = np.flatnonzero(np.arange(self.n + 1) // BLOCK % self.dims[1] == self.q)
+        full = np.random.default_rng(self.n).uniform(-0.5, 0.5, (self.n, self.n + 1))
+        self.start = full[np.ix_(self.rows, self.columns)]
+        self.values = self.start.copy()
+
+    def owner(self, row: int) -> int:
+        """Process row of a row of the matrix."""
+        return row // BLOCK % self.dims[0]
+
+    def local_row(self, row: int) -> int:
+        return row // BLOCK // self.dims[0] * BLOCK + row % BLOCK
+
+    def below(self, row: int) -> slice:
+        """This rank's rows from that row of the matrix on."""
+        return slice(int(np.searchsorted(self.rows, row)), None)
+
+    def right(self, column: int) -> slice:
+        """This rank's columns from that column of the matrix on."""
+        return slice(int(np.searchsorted(self.columns, column)), None)
+
+    def swap(self, first: int, second: int, part: slice) -> None:
+        """Exchange two rows of the matrix in some of this rank's columns, both may be elsewhere."""
+        owners, here = ([place(row) for row in (first, second)] for place in (self.owner, self.local_row))
+        if first == second or self.p not in owners:
+            return
+        if owners[0] == owners[1]:
+            self.values[here, part] = self.values[here[::-1], part]
+            return
+        mine, partner = (0, owners[1]) if owners[0] == self.p else (1, owners[0])
+        outgoing = self.values[here[mine], part].copy()
+        incoming = np.empty_like(outgoing)
+        self.column.Sendrecv(outgoing, partner, recvbuf=incoming, source=partner)
+        self.values[here[mine], part] = incoming
+
+    def find_pivot(self, step: int, local: int) -> int:
+        """The row, from `step` on, with the largest value in one of this rank's columns."""
+        below = self.below(step)
+        best, found = np.zeros(1, PAIR), np.zeros(1, PAIR)
+        best["value"], best["row"] = -1.0, self.n
+        candidates = np.abs(self.values[below, local])
+        if len(candidates):
+            best["value"], best["row"] = candidates.max(), self.rows[below][candidates.argmax()]
+        self.column.Allreduce([best, 1, MPI.DOUBLE_INT], [found, 1, MPI.DOUBLE_INT], MPI.MAXLOC)
+        return int(found["row"][0])
+
+    def factor_panel(self, first: int) -> np.ndarray:
+        """Factor the panel that starts at a column, in the process column that has it; its pivots."""
+        start = self.right(first).start
+        panel, pivots = slice(start, start + BLOCK), np.zeros(BLOCK)
+        for step in range(first, first + BLOCK):
+            local = start + step - first
+            pivot = self.find_pivot(step, local)
+            pivots[step - first] = pivot
+            self.swap(step, pivot, panel)
+            top = np.empty(first + BLOCK - step)
+            if self.owner(step) == self.p:
+                top[:] = self.values[self.local_row(step), local : panel.stop]
+            self.column.Bcast(top, self.owner(step))
+            under = self.below(step + 1)
+            self.values[under, local] /= top[0]
+            self.values[under, local + 1 : panel.stop] -= np.outer(self.values[under, local], top[1:])
+        workload.compute(self.args)
+        return pivots
+
+    def spread(self, packed: np.ndarray, root: int) -> None:
+        """Broadcast along the process row."""
+        if not self.args.ring:
+            self.row.Bcast(packed, root)
+            return
+        size, place = self.dims[1], (self.q - root) % self.dims[1]
+        if place > 0:
+            self.row.Recv(packed, (self.q - 1) % size)
+        if place < size - 1:
+            self.row.Send(packed, (self.q + 1) % size)
+
+    def panel(self, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pivots and this rank's rows of the factored panel, from the panel's diagonal block on."""
+        root, under = first // BLOCK % self.dims[1], self.below(first)
+        packed = np.empty((1 + len(self.rows[under]), BLOCK))
+        if self.q == root:
+            packed[0] = self.factor_panel(first)
+            start = self.right(first).start
+            packed[1:] = self.values[under, start : start + BLOCK]
+        self.spread(packed, root)
+        return packed[0].astype(int), packed[1:]
+
+    def update(self, first: int, pivots: np.ndarray, factors: np.ndarray) -> None:
+        """Bring the columns right of a panel up to date with it."""
+        part = self.right(first + BLOCK)
+        width = len(self.columns[part])
+        if width == 0:
+            return
+        for step, pivot in enumerate(pivots, first):
+            self.swap(step, int(pivot), part)
+        upper, root = np.empty((BLOCK, width)), self.owner(first)
+        if self.p == root:
+            diagonal = np.tril(factors[:BLOCK], -1) + np.eye(BLOCK)
+            start = self.below(first).start
+            upper[...] = np.linalg.solve(diagonal, self.values[start : start + BLOCK, part])
+            self.values[start : start + BLOCK, part] = upper
+            factors = factors[BLOCK:]
+        self.column.Bcast(upper, root)
+        self.values[self.below(first + BLOCK), part] -= factors @ upper
+        workload.compute(self.args)
+
+    def back_substitute(self) -> np.ndarray:
+        """The parts of the solution that belong to this rank's columns, zero elsewhere."""
+        solution, known = np.zeros(self.n), np.zeros(len(self.rows))
+        if self.q == 0:
+            known += self.values[:, -1]
+        for first in reversed(range(0, self.n, BLOCK)):
+            block, total = slice(first, first + BLOCK), np.zeros(BLOCK)
+            p, q = self.owner(first), first // BLOCK % self.dims[1]
+            above, start = self.below(first).start, self.right(first).start
+            if self.p == p:
+                self.row.Reduce(known[above : above + BLOCK], total, MPI.SUM, q)
+            if self.q == q:
+                if self.p == p:
+                    upper = np.triu(self.values[above : above + BLOCK, start : start + BLOCK])
+                    solution[block] = np.linalg.solve(upper, total)
+                self.column.Bcast(solution[block], p)
+                known[:above] -= self.values[:above, start : start + BLOCK] @ solution[block]
+        return solution
+
+    def solve(self, step: int) -> bool:
+        """Factor and solve for one right-hand side; whether the residual is as small as HPL demands."""
+        self.values[...] = self.start
+        right = np.sin(1 + step + self.rows)
+        if self.q == 0:
+            self.values[:, -1] = right
+        for first in range(0, self.n, BLOCK):
+            pivots, factors = self.panel(first)
+            self.update(first, pivots, factors)
+        own = self.columns < self.n
+        solution = self.back_substitute()[self.columns[own]]
+        product, parts = np.empty_like(right), self.start[:, own] @ solution
+        self.row.Allreduce(parts, product, MPI.SUM)
+        sizes = np.array([np.abs(product - right).max(), np.abs(solution).max(initial=0)])
+        worst = np.empty_like(sizes)
+        MPI.COMM_WORLD.Allreduce(sizes, worst, MPI.MAX)
+        # A row of the matrix sums up to about n / 4, a right-hand side is at most 1.
+        scale = np.finfo(float).eps * self.n * (self.n / 4 * worst[1] + 1)
+        return bool(worst[0] / scale < 16)
+
+
+def main() -> int:
+    made = workload.parser("LU factorisation with partial pivoting", size=4, steps=5)
+    made.add_argument("--ring", action="store_true", help="pass the panels on along a ring")
+    args = workload.parse(made)
+    matrix, good = Matrix(args), True
+    for step in range(args.steps):
+        good = matrix.solve(step) and good
+    return workload.finish("hpl", args, good)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
