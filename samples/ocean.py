@@ -24,7 +24,7 @@ NAMELISTS: dict[str, dict[str, float]] = {
     "time_manager": {"dt_count": 24, "date_sep": 1, "stop_count": 5, "start_year": 1996, "leap": 0},
     "grid": {"partial_bottom": 0, "topo_smooth": 3, "flat_bottom": 1, "min_depth": 3, "sfc_layer": 1},
     "mixing": {"tracer_mix": 0.25, "salt_mix": 0.125, "bottom_drag": 1e-3, "aidif": 1, "convect": 8},
-    "solver": {"stiffness": 4, "tolerance": 1e-8, "check_every": 3, "max_iterations": 300, "precond": 0},
+    "solver": {"stiffness": 1, "tolerance": 1e-8, "check_every": 3, "max_iterations": 300, "precond": 0},
     "forcing": {"swell": 1.5, "swell_rate": 0.7, "drift": 0.23, "radius": 0.15, "orbit": 0.3},
     "diagnostics": {"history": 100, "tavg": 10, "movie": 0, "global_freq": 1, "cfl_freq": 1},
 }
