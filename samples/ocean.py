@@ -25,7 +25,7 @@ NAMELISTS: dict[str, dict[str, float]] = {
     "grid": {"partial_bottom": 0, "topo_smooth": 3, "flat_bottom": 1, "min_depth": 3, "sfc_layer": 1},
     "mixing": {"tracer_mix": 0.25, "salt_mix": 0.125, "bottom_drag": 1e-3, "aidif": 1, "convect": 8},
     "solver": {"stiffness": 1, "tolerance": 1e-8, "check_every": 3, "max_iterations": 300, "precond": 0},
-    "forcing": {"swell": 1.5, "swell_rate": 0.7, "drift": 0.23, "radius": 0.15, "orbit": 0.3},
+    "forcing": {"swell": 4.0, "swell_rate": 0.0137, "drift": 0.23, "radius": 0.15, "orbit": 0.3},
     "diagnostics": {"history": 100, "tavg": 10, "movie": 0, "global_freq": 1, "cfl_freq": 1},
 }
 Values = dict[str, float]
@@ -124,7 +124,8 @@ class Ocean:
         angle = values["drift"] * step
         dx = (x + 0.5) / points[0] - 0.5 - values["orbit"] * math.cos(angle)
         dy = (y + 0.5) / points[1] - 0.5 - values["orbit"] * math.sin(angle)
-        strength = 10 ** (values["swell"] * math.sin(values["swell_rate"] * step))
+        # Quadratic in time: gusts that do not repeat, so that neither do the numbers of iterations.
+        strength = 10 ** (values["swell"] * math.sin(values["swell_rate"] * step**2))
         sea = np.outer((x >= 0) & (x < points[0]), (y >= 0) & (y < points[1]))
         return strength * sea * np.exp(-np.add.outer(dx**2, dy**2) / values["radius"] ** 2)
 
