@@ -67,6 +67,9 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int,
         (c_void_p, c_uint64, c_uint64, c_char_p, _INT64_P, c_size_t, _INT64_P, c_size_t),
     ),
+    "st_set_policy": (c_int, (c_void_p, c_char_p, c_int)),
+    "st_set_option": (c_int, (c_void_p, c_char_p, c_int64)),
+    "st_add_site_range": (c_int, (c_void_p, c_char_p, c_uint64, c_uint64)),
     "st_family": (c_uint64, (c_uint64, c_uint64)),
     "st_define_signature": (c_uint64, (c_void_p, _STRINGS, c_size_t)),
     "st_set_meta": (c_int, (c_void_p, c_char_p, c_char_p)),
@@ -182,6 +185,18 @@ class Core:
     def define_type(self, description: str, size: int, extent: int) -> int:
         """Name of a datatype."""
         return _signed(self._lib.st_define_type(self._handle, _bytes(description), size, extent))
+
+    def set_policy(self, parameter: str, limit: int) -> None:
+        """Say what is recorded of a parameter: 0 all, n > 0 a histogram past n terms, -1 nothing."""
+        self._checked(self._lib.st_set_policy(self._handle, _bytes(parameter), limit))
+
+    def set_option(self, name: str, value: int) -> None:
+        """Set "signature_tolerance", "loop_alignment" or "loop_agnostic"; before the first event."""
+        self._checked(self._lib.st_set_option(self._handle, _bytes(name), value))
+
+    def add_site_range(self, file: str, low: int, high: int) -> None:
+        """Take the call sites of a file in these lines (native: offsets) for one."""
+        self._checked(self._lib.st_add_site_range(self._handle, _bytes(file), low, high))
 
     def define_comm(
         self, family: int, parent: int, kind: str, members: Sequence[int], remote: Sequence[int] | None = None

@@ -130,6 +130,7 @@ void st_start(void) {
     process = getpid();
     if (start_core()) {
         st_children_start();
+        st_policy_start();
         st_save_start();
         define_stats();
         set_meta();

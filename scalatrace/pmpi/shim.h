@@ -327,6 +327,7 @@ uint64_t st_define_frames(const char *const *frames, size_t n);
 void st_start(void);
 void st_stop(void);
 void st_finish(void);
+void st_policy_start(void);
 void st_children_start(void); /* before the first path of an output is used */
 void st_save_start(void);
 void st_parts_discard_stale(const char *output, int rank); /* of ranks from `rank` on, left by an earlier run */

@@ -7,6 +7,7 @@ import sys
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
+from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters, parse_ranges
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,52 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
+    _policy_arguments(parser.add_argument_group("what is not recorded in full"))
     parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
+
+
+def _policy_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--policy", metavar="FILE", help="the following, from a TOML file")
+    group.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="P=HOW",
+        help="keep, drop or histogram[:N] (past N values) for a parameter: count, Alltoallv.sendcounts, ...",
+    )
+    group.add_argument(
+        "--histograms",
+        type=int,
+        metavar="N",
+        help="histogram:N for sources, destinations, counts and their arrays",
+    )
+    group.add_argument(
+        "--signature-tolerance",
+        type=int,
+        metavar="N",
+        help="call sites up to N lines (native: bytes) apart are one",
+    )
+    group.add_argument(
+        "--signature-range", action="append", default=[], metavar="FILE:A-B", help="call sites that are one"
+    )
+    group.add_argument("--no-loop-alignment", action="store_true", help=argparse.SUPPRESS)
+    group.add_argument("--no-loop-agnostic-merge", action="store_true", help=argparse.SUPPRESS)
+
+
+def _policy_of(args: argparse.Namespace) -> Policy:
+    base = from_toml(args.policy) if args.policy else Policy()
+    every = (
+        {}
+        if args.histograms is None
+        else dict.fromkeys(IRREGULAR, parse_limit(f"histogram:{args.histograms}"))
+    )
+    return Policy(
+        parameters={**every, **base.parameters, **parse_parameters(args.parameter)},
+        tolerance=base.tolerance if args.signature_tolerance is None else args.signature_tolerance,
+        ranges=[*base.ranges, *parse_ranges(args.signature_range)],
+        loop_alignment=not args.no_loop_alignment,
+        loop_agnostic=not args.no_loop_agnostic_merge,
+    )
 
 
 def options_of(args: argparse.Namespace) -> RecordOptions:
@@ -38,6 +84,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         record_queries=args.record_queries,
         quiet=args.quiet,
         compress=not args.no_compress,
+        policy=_policy_of(args),
         meta={**parse_meta(args.meta), **parse_meta(args.param, "param.")},
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.record.policy import Policy
 from scalatrace.record.resolved import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
@@ -32,6 +33,7 @@ class RecordOptions:
         checkpoint: save each rank's part every so many seconds; 0: only when it must.
         record_queries: events for local queries too (Comm_rank, ...), which else are only counted.
         compress: deflate the trace.
+        policy: parameters and call sites that are not recorded in full.
         meta: further entries for the trace's header; `param.n` is what extrapolation knows as n.
     """
 
@@ -43,6 +45,7 @@ class RecordOptions:
     record_queries: bool = False
     quiet: bool = False
     compress: bool = True
+    policy: Policy = field(default_factory=Policy)
     meta: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_COMPRESS": str(int(options.compress)),
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
         "SCALATRACE_SHIM": str(shim),
+        **options.policy.environment(),
     }
     others = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
     return {**flags, "LD_PRELOAD": ":".join([str(shim), *others])}
@@ -92,6 +96,7 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
         "program": " ".join(argv),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "options": f"stacks={options.stacks} stack-depth={options.stack_depth}",
+        **options.policy.meta(),
         **options.meta,
     }
 

@@ -53,14 +53,18 @@ class VerifyReporter:
         """Return it as plain data."""
         v = self.verification
         problems = [asdict(problem) for problem in v.problems]
-        return {"ok": v.ok, "ranks": v.nranks, "events": v.nevents, "problems": problems}
+        facts = {"ok": v.ok, "ranks": v.nranks, "events": v.nevents, "summarised": list(v.summarised)}
+        return {**facts, "problems": problems}
 
     def render(self, console: Console) -> None:
         """Print one line when all is well, else the problems."""
         v = self.verification
         if v.ok:
-            text = f"lossless: {number(v.nevents)} events of {v.nranks} ranks, walk and flat log are equal"
+            what = "lossless" if not v.summarised else "equal but for what was not kept"
+            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, walk and flat log are equal"
             console.print(Text(text, style="bold green"))
+            if v.summarised:
+                console.print(Text(f"not compared: {clean(', '.join(v.summarised))}"), soft_wrap=True)
             return
         for problem in v.problems[:SHOWN]:
             console.print(Text("\n".join(map(clean, str(problem).split("\n"))), style="red"), soft_wrap=True)

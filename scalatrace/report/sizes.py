@@ -9,7 +9,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.elastic import Columns, Groups, Value
 from scalatrace.trace.nodes import Event, Node, Peer
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.writer import signatures
@@ -50,7 +50,7 @@ def _add_event(found: Counter[str], event: Event) -> None:
         found["times"] += 2 + sum(_packed(h.encode() if h else None) for h in stats.histograms)
 
 
-def _add_elastic(found: Counter[str], name: str, value: Elastic) -> None:
+def _add_elastic(found: Counter[str], name: str, value: Value) -> None:
     if isinstance(value, Groups):
         lists = sum(_packed(group.terms) for group, _ in value.groups)
     elif isinstance(value, Columns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalatrace.report.style import clean, ranks
-from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.elastic import Columns, Elastic, Summary, Value
 from scalatrace.trace.nodes import Encoding, Event, Param, Peer
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
@@ -33,13 +33,15 @@ def repeat(value: Elastic) -> str:
     return "" if value == Vec(1) else elastic(value, _plain)
 
 
-def elastic(value: Elastic, one: ONE) -> str:
+def elastic(value: Value, one: ONE) -> str:
     """Return an elastic value, its integers written by `one`."""
     if isinstance(value, Vec):
         return vec(value, one)
     if isinstance(value, Columns):
         return f"{{{ranks(value.ranks)}: each {vec(value.vec, one)}}}"
-    assert isinstance(value, Groups)
+    if isinstance(value, Summary):
+        h = value.histogram
+        return f"~{one(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
     return "{" + "; ".join(f"{ranks(group)}: {vec(values, one)}" for group, values in value.groups) + "}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Frame", "Stack", "short_frame", "split_frame"]
+__all__ = ["Frame", "Stack", "same_stack", "short_frame", "split_frame"]
 
 Stack = tuple[str, ...]
 """Frames, innermost first."""
@@ -42,3 +42,22 @@ def short_frame(text: str) -> str:
     if frame.line:
         return f"{name}:{frame.line}:{frame.function}"
     return f"{name}+{frame.function}" if frame.function else name
+
+
+def same_stack(left: Stack, right: Stack, tolerance: int = 0) -> bool:
+    """Whether two stacks are equal, but for lines (native: bytes) up to `tolerance` apart (§5.2.3)."""
+    if left == right or not tolerance:
+        return left == right
+    return len(left) == len(right) and all(
+        _close(split_frame(a), split_frame(b), tolerance) for a, b in zip(left, right, strict=True)
+    )
+
+
+def _close(a: Frame, b: Frame, tolerance: int) -> bool:
+    if a.file != b.file:
+        return False
+    if a.line or b.line:
+        return a.function == b.function and abs(a.line - b.line) <= tolerance
+    if a.function.startswith("0x") and b.function.startswith("0x"):
+        return abs(int(a.function, 16) - int(b.function, 16)) <= tolerance
+    return a == b

@@ -166,6 +166,8 @@ def load(raw: Any, fields: Fields) -> Vec | None:
 def repeat(raw: Any, n: int) -> Elastic:
     """The repeat of a node in a run of n ranks."""
     value = elastic.decode(raw, n)
+    if isinstance(value, elastic.Summary):
+        raise ValueError("a repeat is a histogram")
     vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
     for vec in vecs:
         low = vec.smallest()

@@ -1,24 +1,27 @@
 """Elastic values (dissertation §5.2.1): value vectors of the ranks that share a node.
 
-An elastic value is one of three things, all with `at(rank)`:
+An elastic value is one of these, all with `at(rank)`:
 
     Vec       one value vector for all participants
     Groups    a value vector for each of several disjoint groups of ranks
     Columns   one value for each rank, the same in every execution
+    Summary   a histogram of all values, where the user gave up the values themselves (§5.3.1); never a repeat
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from scalatrace.trace.compress import compress, vec_of
+from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
 
-__all__ = ["Columns", "Elastic", "Groups", "at", "decode", "encode", "gather"]
+__all__ = ["Columns", "Elastic", "Groups", "Summary", "Value", "at", "decode", "encode", "gather"]
 
 
 class Groups:
@@ -103,15 +106,38 @@ class Columns:
         return f"{{each {self.ranks}: {self.vec}}}"
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is left of a parameter's values when they were not to be kept.
+
+    Attributes:
+        histogram: of all values of all ranks (encoded peers, averages of arrays); None: nothing was recorded.
+        typical: the value that a walk gives in every execution: the mean; of an array, the index of one with
+            the mean length and mean elements; UNDEFINED when nothing was recorded.
+    """
+
+    histogram: Histogram | None
+    typical: int
+
+    def at(self, rank: int) -> Vec:
+        """The typical value, for every rank."""
+        return Vec(self.typical)
+
+    def __str__(self) -> str:
+        return f"~{Vec(self.typical)}"
+
+
 Elastic = Vec | Groups | Columns
+Value = Elastic | Summary
+"""What a parameter has."""
 
 
-def at(value: Elastic, rank: int) -> Vec | None:
+def at(value: Value, rank: int) -> Vec | None:
     """The value vector of a rank that takes part in the node; None when the value does not name it."""
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
 
 
-def decode(raw: Any, nprocs: int) -> Elastic:
+def decode(raw: Any, nprocs: int) -> Value:
     """From the file's form.
 
     Raises:
@@ -119,9 +145,11 @@ def decode(raw: Any, nprocs: int) -> Elastic:
     """
     if type(raw) is not dict:
         return Vec.decode(raw)
-    if len(raw) != 1 or next(iter(raw)) not in (0, 1):
-        raise ValueError("an elastic value is a vec, {0: groups} or {1: columns}")
+    if len(raw) != 1 or next(iter(raw)) not in (0, 1, 2):
+        raise ValueError("an elastic value is a vec, {0: groups}, {1: columns} or {2: summary}")
     kind, parts = next(iter(raw.items()))
+    if kind == 2:
+        return _summary(parts)
     if type(parts) is not tuple or len(parts) % 2 or not parts or (kind == 1 and len(parts) != 2):
         raise ValueError("the groups of an elastic value do not come in pairs")
     pairs = [
@@ -131,10 +159,18 @@ def decode(raw: Any, nprocs: int) -> Elastic:
     return Columns(*pairs[0]) if kind == 1 else Groups(pairs)
 
 
-def encode(value: Elastic) -> Any:
+def _summary(parts: Any) -> Summary:
+    if type(parts) is not tuple or len(parts) != 2 or type(parts[1]) is not int:
+        raise ValueError("a summary is a histogram or nil, and a value")
+    return Summary(None if parts[0] is None else Histogram.decode(parts[0]), parts[1])
+
+
+def encode(value: Value) -> Any:
     """The file's form."""
     if isinstance(value, Vec):
         return value.terms
+    if isinstance(value, Summary):
+        return {2: (value.histogram and value.histogram.encode(), value.typical)}
     if isinstance(value, Columns):
         return {1: (value.ranks.terms, value.vec.terms)}
     return {0: tuple(part for ranks, vec in value.groups for part in (ranks.terms, vec.terms))}

@@ -79,7 +79,7 @@ class Histogram:
             raise ValueError("a histogram has no samples or ends too early")
         mean, std = _HEAD.unpack_from(raw, at)
         bins = tuple(_read_bins(raw, at + _HEAD.size, count <= FEW))
-        low, high = bins[0].min, bins[-1].max
+        low, high = min(b.min for b in bins), max(b.max for b in bins)
         kept = bins if len(bins) > 1 else ()
         return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
 

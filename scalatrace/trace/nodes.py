@@ -11,7 +11,7 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.elastic import Columns, Elastic, Groups, Value
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import SPECIAL_MAX, Vec
@@ -60,10 +60,10 @@ class Peer:
     """A parameter of kind PEER: its encoding and the encoded values."""
 
     encoding: Encoding
-    value: Elastic
+    value: Value
 
 
-Param = Elastic | Peer
+Param = Value | Peer
 
 
 @dataclass(frozen=True, slots=True)

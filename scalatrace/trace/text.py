@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 
 from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.elastic import Summary
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding, Event, Node, Param, Peer, PredStats
 from scalatrace.trace.tables import Datatype, Family, Kind, Op
@@ -144,7 +145,11 @@ def _comment(trace: Trace, event: Event) -> str:
 
 
 def _param(param: Param) -> str:
-    return f"{ENCODINGS[param.encoding]} {param.value}" if isinstance(param, Peer) else str(param)
+    if isinstance(param, Peer):
+        return f"{ENCODINGS[param.encoding]} {_param(param.value)}"
+    if isinstance(param, Summary) and param.histogram is not None:
+        return f"{param} {_histogram(param.histogram)}"
+    return str(param)
 
 
 def _after(trace: Trace, stats: PredStats) -> str:

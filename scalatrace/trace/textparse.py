@@ -158,6 +158,9 @@ class _Plain(Transformer[Any, Any]):
     def columns(self, parts: list[Any]) -> dict[int, Any]:
         return {1: (parts[0].terms, parts[1])}
 
+    def summary(self, parts: list[Any]) -> dict[int, Any]:
+        return {2: (parts[1], parts[0])}
+
     # nodes
 
     def name(self, parts: list[Any]) -> Name:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import FormatError
-from scalatrace.trace.callsite import Stack, short_frame
+from scalatrace.trace.callsite import Stack, same_stack, short_frame
+from scalatrace.trace.elastic import Summary
 from scalatrace.trace.flatlog import FlatCall, FlatLog
 from scalatrace.trace.matching import CommMatcher, Description
+from scalatrace.trace.nodes import Param, Peer
 from scalatrace.trace.tables import Communicator, Datatype, Kind
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import SPECIAL_MAX, special_name
@@ -51,10 +53,17 @@ class Problem:
 
 @dataclass
 class Verification:
-    """What `verify` found: events that were compared, and problems (at most a few per rank)."""
+    """What `verify` found: events that were compared, and problems (at most a few per rank).
+
+    Attributes:
+        summarised: parameters, as `Alltoallv.sendcounts`, whose values the trace does not have: not compared.
+        tolerance: lines (native: bytes) by which call sites were allowed to differ, as the run was told.
+    """
 
     nranks: int = 0
     nevents: int = 0
+    summarised: tuple[str, ...] = ()
+    tolerance: int = 0
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -69,7 +78,7 @@ def verify(trace: Trace, directory: str | PathLike[str]) -> Verification:
     Raises:
         FormatError: the directory cannot be read.
     """
-    result = Verification()
+    result = Verification(summarised=_given_up(trace), tolerance=_tolerance(trace))
     logs = _logs(directory)
     for rank in trace.ranks:
         if rank in logs:
@@ -80,6 +89,23 @@ def verify(trace: Trace, directory: str | PathLike[str]) -> Verification:
     for rank in sorted(set(logs) - set(trace.ranks)):
         result.problems.append(Problem(rank, None, "it has a flat log but is not in the trace"))
     return result
+
+
+def _given_up(trace: Trace) -> tuple[str, ...]:
+    found = {
+        f"{op.name}.{name}"
+        for leaf in trace.leaves()
+        for op in [trace.ops[leaf.op]]
+        for (name, _), param in zip(op.params, leaf.params, strict=True)
+        if summarised(param)
+    }
+    return tuple(sorted(found))
+
+
+def _tolerance(trace: Trace) -> int:
+    """How far apart lines may be: every round of the merge may have put one more tolerance between them."""
+    said = trace.meta.get("signature_tolerance", "0")
+    return int(said) * (1 + trace.nprocs.bit_length()) if said.isdecimal() else 0
 
 
 def _logs(directory: str | PathLike[str]) -> dict[int, Path]:
@@ -131,7 +157,7 @@ class _Same:
     """Whether a logged and a walked call are the same; remembers pairs that were."""
 
     def __init__(self, trace: Trace, rank: int, log: FlatLog) -> None:
-        self.trace, self.log = trace, log
+        self.trace, self.log, self.tolerance = trace, log, _tolerance(trace)
         self.known: dict[tuple[Any, tuple[int, ...]], FlatCall] = {}
         self.comms = CommMatcher(lambda n: Description(*log.comms[n]), lambda n: describe(trace, n, rank))
 
@@ -150,11 +176,13 @@ class _Same:
         schema = call.place.op.params
         if flat.op != call.op or self.log.schemas[flat.op] != schema:
             return False
-        if self.log.stacks[flat.signature] != call.stack:
+        if not same_stack(self.log.stacks[flat.signature], call.stack, self.tolerance):
             return False
         return all(
-            self.value(kind, logged, walked)
-            for (_, kind), logged, walked in zip(schema, flat.values, call.values, strict=True)
+            summarised(param) or self.value(kind, logged, walked)
+            for (_, kind), logged, walked, param in zip(
+                schema, flat.values, call.values, call.place.node.params, strict=True
+            )
         )
 
     def value(self, kind: Kind, logged: Any, walked: int) -> bool:
@@ -165,6 +193,11 @@ class _Same:
         if kind is Kind.TYPE:
             return self.log.types.get(logged) == self.trace.datatype(walked)
         return bool(logged == (self.trace.string if kind is Kind.STRING else self.trace.array)(walked))
+
+
+def summarised(param: Param) -> bool:
+    """Whether the values of a parameter were given up: nothing can be compared."""
+    return isinstance(param.value if isinstance(param, Peer) else param, Summary)
 
 
 def describe(trace: Trace, family: int, rank: int) -> Description:

@@ -1,4 +1,4 @@
-"""Many ranks with unlike rules for their peers: an encoding that one side of a merge gave up comes back when it is needed."""
+"""Many ranks with unlike rules for their peers: an encoding that was given up comes back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def peer_of(rule: str, own: int, size: int, turn: int) -> int:
 
 
 def check(nprocs: int, cuts: list[int], rules: list[tuple[str, str]], comms: list[str], turns: int) -> Trace:
-    """Ranks between two cuts follow one pair of rules, in even and odd turns; every rank's walk is what it called."""
+    """Ranks between two cuts follow one pair of rules, in even and odd turns."""
 
     def program(rank: Rank) -> None:
         third = [r for r in range(nprocs) if r % 3 == rank.rank % 3]

@@ -49,6 +49,8 @@ def test_ranks_outside_have_no_value() -> None:
     [
         {},
         {2: ()},
+        {2: (None, "x")},
+        {3: (1, 1)},
         {0: ()},
         {0: (0,)},
         {0: (0, 1, 0, 2)},
@@ -62,5 +64,5 @@ def test_ranks_outside_have_no_value() -> None:
     ],
 )
 def test_refuses(raw: object) -> None:
-    with pytest.raises(ValueError, match=r"elastic|ranklist|values"):
+    with pytest.raises(ValueError, match=r"elastic|ranklist|values|summary"):
         elastic.decode(raw, 6)

@@ -77,6 +77,11 @@ ST_API const char *st_core_error(const st_core *core);
  * `names[i]`, `kinds[i]`: the parameters in the order of st_event.values. Registering a name twice gives the same number. */
 ST_API int st_define_op(st_core *core, const char *name, int nparams, const char *const *names, const int *kinds);
 
+/* What is recorded of a parameter ("count", or of one operation: "Alltoallv.sendcounts"); before the first event.
+ * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a histogram
+ * of them; of an array, length and average. -1: nothing. Communicators, datatypes and strings are always recorded. */
+ST_API int st_set_policy(st_core *core, const char *parameter, int limit);
+
 /* Register a statistic; its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
  * the file means (1 for times in ns). By convention: "compute_ns", "comm_ns", "source" (matched wildcard source), "polls". */
 ST_API int st_define_stat(st_core *core, const char *name, double resolution);
@@ -102,6 +107,13 @@ ST_API uint64_t st_family(uint64_t parent, uint64_t ordinal); /* ordinal: how ma
 /* Define a stack signature: `frames` innermost first, each "file:line:function" (Python) or "module+0xoffset" (native).
  * The name is a hash of the texts, equal on all ranks; it is what st_event.signature carries. Idempotent. */
 ST_API uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes);
+
+/* Before the first event. "signature_tolerance": signatures whose lines (or offsets) differ by at most so much are one (0);
+ * "loop_alignment": loops whose iterations differ are found by alignment (1); "loop_agnostic": the inter-node merge aligns events
+ * whatever the loops around them (1). The last two are there to show what each step brings. */
+ST_API int st_set_option(st_core *core, const char *name, int64_t value);
+/* Frames of a file (what its path ends with) with lines, or offsets, from low to high all count as one call site. */
+ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high);
 
 /* Header entries ("program", "mpi", "date", "options", ...) and the number of calls that were only counted. */
 ST_API int st_set_meta(st_core *core, const char *key, const char *value);

@@ -23,7 +23,7 @@ int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uin
         return rules_.match * a->nleaves;
     }
     *matched = *unmatched = 0;
-    if (a->leaf() || b->leaf()) return 0;
+    if (a->leaf() || b->leaf() || rules_.same_shapes) return 0;
     if (rules_.same_ends && (a->first != b->first || a->last != b->last)) return 0;
     auto [it, fresh] = known_.try_emplace({a, b}, Score{0, 0, 0});
     if (fresh) {
@@ -70,6 +70,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
     if (n && m && affordable(n * m)) {
         // best[i][j]: score of aligning a's last n-i with b's last m-j middle nodes; choice: the step taken there
         const size_t width = m + 1;
+        const bool loops = !rules_.same_shapes;
         std::vector<int64_t> best((n + 1) * width, 0);
         std::vector<std::pair<uint32_t, uint32_t>> choice((n + 1) * width, {0, 0});
         for (size_t i = n + 1; i-- > 0;) {
@@ -88,8 +89,10 @@ Alignment Aligner::align(const Body &a, const Body &b) {
                     uint32_t hit, not_hit;
                     const int64_t s = node_score(x, y, &hit, &not_hit);
                     if (s > 0) offer(s, 1, 1);
-                    if (is_iteration(x, b, head + j, head + m)) offer(rules_.match * x->nleaves, 1, x->kids.size());
-                    if (is_iteration(y, a, head + i, head + n)) offer(rules_.match * y->nleaves, y->kids.size(), 1);
+                    if (loops && is_iteration(x, b, head + j, head + m))
+                        offer(rules_.match * x->nleaves, 1, x->kids.size());
+                    if (loops && is_iteration(y, a, head + i, head + n))
+                        offer(rules_.match * y->nleaves, y->kids.size(), 1);
                 }
                 if (i < n) offer(-miss(a[head + i]), 1, 0); // of nodes on one side only, the left ones come first
                 if (j < m) offer(-miss(b[head + j]), 0, 1);

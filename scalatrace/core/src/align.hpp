@@ -27,10 +27,11 @@ struct Alignment {
 };
 
 struct AlignRules {
-    int64_t match = 30;     // about the bytes an event costs, histograms included
-    int64_t miss = 8;       // a repeat that is no longer constant
-    int64_t known_miss = 1; // a repeat that is not constant anyway
-    bool same_ends = true;  // sequences of different shape need equal first and last events (rule of §5.2.2)
+    int64_t match = 30;       // about the bytes an event costs, histograms included
+    int64_t miss = 8;         // a repeat that is no longer constant
+    int64_t known_miss = 1;   // a repeat that is not constant anyway
+    bool same_shapes = false; // only equal structures match
+    bool same_ends = true;    // sequences of different shape need equal first and last events (rule of §5.2.2)
 };
 
 class Aligner {

@@ -71,6 +71,17 @@ int st_define_op(st_core *core, const char *name, int nparams, const char *const
     });
 }
 
+int st_set_policy(st_core *core, const char *parameter, int limit) {
+    return guarded(core, [&] {
+        if (limit < -1) return fail(core, ST_E_USAGE, "a limit is -1 (drop), 0 (keep) or a number of terms");
+        core->limits[parameter] = limit;
+        for (OpSchema &op : core->ops)
+            for (size_t i = 0; i < op.kinds.size(); ++i)
+                op.limits[i] = core->limit_of(op.name, op.params[i], op.kinds[i]);
+        return 0;
+    });
+}
+
 int st_define_stat(st_core *core, const char *name, double resolution) {
     return guarded(core, [&] {
         for (size_t i = 0; i < core->stats.size(); ++i)
@@ -133,13 +144,39 @@ int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *
 
 uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes) {
     uint64_t name = 23;
-    for (size_t i = 0; i < nframes; ++i) name = hash_bytes(frames[i], std::strlen(frames[i]), name);
     guarded(core, [&] {
-        if (!core->tables.signatures.has(name))
-            core->tables.signatures.add(name, std::vector<std::string>(frames, frames + nframes));
+        Frames kept;
+        for (size_t i = 0; i < nframes; ++i) kept.push_back(core->similar.widened(frames[i]));
+        for (const std::string &frame : kept) name = hash_bytes(frame.data(), frame.size(), name);
+        if (core->tables.signatures.has(name)) return 0;
+        name = core->similar.representative(name, kept);
+        core->tables.signatures.add(name, std::move(kept));
         return 0;
     });
     return name;
+}
+
+int st_set_option(st_core *core, const char *name, int64_t value) {
+    return guarded(core, [&] {
+        const std::string option = name;
+        if (option == "signature_tolerance" && value >= 0)
+            core->similar.tolerance = static_cast<uint64_t>(value);
+        else if (option == "loop_alignment")
+            core->queue.align_loops = value != 0;
+        else if (option == "loop_agnostic")
+            core->loop_agnostic = value != 0;
+        else
+            return fail(core, ST_E_USAGE, "an unknown option, or a value that it cannot have");
+        return 0;
+    });
+}
+
+int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high) {
+    return guarded(core, [&] {
+        if (low > high) return fail(core, ST_E_USAGE, "a range that ends before it begins");
+        core->similar.ranges.push_back({file, low, high});
+        return 0;
+    });
 }
 
 int st_set_meta(st_core *core, const char *key, const char *value) {

@@ -4,6 +4,7 @@
 
 #include "flatlog.hpp"
 #include "queue.hpp"
+#include "similar.hpp"
 #include "tables.hpp"
 
 #include <map>
@@ -23,6 +24,10 @@ struct st_core {
     uint64_t nevents = 0;
     uint64_t last_key = 0; // of the event before: its predecessor
     std::unique_ptr<st::FlatLog> flatlog;
+    std::map<std::string, int32_t> limits; // what is asked for parameters, by "op.parameter" or "parameter"
+    st::Similar similar;
+    bool loop_agnostic = true;
+    size_t narrays = 0; // in the table after the event before
     std::string error;
     bool broken = false; // memory ran out in the middle of a change: nothing here can be relied on
 
@@ -35,6 +40,7 @@ struct st_core {
     ~st_core();
 
     int define_op(const char *name, int nparams, const char *const *names, const int *kinds);
+    int32_t limit_of(const std::string &op, const std::string &param, int kind) const;
     int find_op(const std::string &name) const;
     void append(const st_event &event);
     void finish();
@@ -45,6 +51,7 @@ struct st_core {
 
   private:
     void own_tail(st::Body tail);
+    void renumber(st_core &other, const std::vector<uint32_t> &op_numbers);
 };
 
 namespace st {

@@ -5,6 +5,52 @@
 
 namespace st {
 
+void Summary::add(int64_t value, uint64_t times, bool averaged) {
+    if (averaged) lengths += static_cast<double>(Averaged::from(value).length) * static_cast<double>(times);
+    values.add(static_cast<double>(averaged ? Averaged::from(value).mean : value), times);
+}
+
+void Elastic::summarise(uint64_t nranks) {
+    if (summary) return;
+    std::unique_ptr<Summary> made(new Summary);
+    auto add = [&](const Vec &v, uint64_t n) {
+        v.runs([&](int64_t value, uint64_t times) { made->add(value, times * n, averaged); });
+    };
+    if (single()) add(vec, nranks);
+    for (size_t i = 0; groups_ && i < groups_->size(); ++i) add((*groups_)[i].vec, (*groups_)[i].ranks.size());
+    summary = std::move(made);
+    vec.clear();
+    groups_.reset();
+}
+
+void Elastic::check_terms() {
+    if (!vec.constant() && vec.size() > limit && vec.terms().size() > limit) summarise(1);
+}
+
+void Elastic::append_limited(int64_t value) {
+    if (summary) return summary->add(value, 1, averaged);
+    vec.append(value);
+    check_terms();
+}
+
+void Elastic::take(const Elastic &later) {
+    dead |= later.dead;
+    if (later.limit) {
+        limit = later.limit;
+        averaged = later.averaged;
+    }
+    if (later.summary) {
+        summarise(1);
+        return summary->merge(*later.summary);
+    }
+    if (summary) return later.vec.runs([this](int64_t value, uint64_t times) { summary->add(value, times, averaged); });
+    if (later.vec.constant() && later.vec.size() == 1)
+        vec.append(later.vec.first());
+    else
+        vec.concat(later.vec);
+    if (limit) check_terms();
+}
+
 void Elastic::spread(const RankSet &ranks) {
     if (groups_) return;
     groups_.reset(new std::vector<Group>);
@@ -49,12 +95,18 @@ void Elastic::normalise() {
 }
 
 void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs) {
+    if (summary || other.summary) {
+        summarise(mine.size());
+        other.summarise(theirs.size());
+        return summary->merge(*other.summary);
+    }
     if (single() && other.single() && vec.same_values(other.vec)) return;
     spread(mine);
     other.spread(theirs);
     Index index(*groups_);
     for (Group &g : *other.groups_) index.add(std::move(g));
     normalise();
+    if (limit && ngroups() > limit) summarise(0);
 }
 
 const Vec *Elastic::of(int32_t rank) const {
@@ -65,7 +117,7 @@ const Vec *Elastic::of(int32_t rank) const {
 }
 
 size_t Elastic::nbytes() const {
-    size_t n = vec.nbytes();
+    size_t n = vec.nbytes() + (summary ? sizeof *summary : 0);
     if (groups_)
         for (const Group &g : *groups_)
             n += sizeof(Group) + g.vec.nbytes() + g.ranks.intervals().size() * sizeof(Interval);

@@ -27,6 +27,16 @@ void Histogram::add(double x) {
     shrink();
 }
 
+void Histogram::add(double x, uint64_t times) {
+    if (times == 1) return add(x);
+    Histogram same;
+    same.count = times;
+    same.min = same.max = same.mean = x;
+    same.nbins = 1;
+    same.bins[0] = Bin{times, x, x, x * static_cast<double>(times)};
+    merge(same);
+}
+
 void Histogram::merge(const Histogram &o) {
     if (!o.count) return;
     if (!count) {
@@ -45,24 +55,14 @@ void Histogram::merge(const Histogram &o) {
     }
 }
 
-/* Put a bin at its place; bins it overlaps become part of it. */
+/* Put a bin at its place, which its mean decides. Those of other ranks may overlap: joining them all would leave few bins. */
 void Histogram::insert(const Bin &bin) {
-    Bin wide = bin;
-    int out = 0, place = -1;
-    Bin kept[kBins + 1];
-    for (int i = 0; i < nbins; ++i) {
-        const Bin &b = bins[i];
-        if (b.max >= wide.min && b.min <= wide.max) {
-            wide = Bin{wide.count + b.count, std::min(wide.min, b.min), std::max(wide.max, b.max), wide.sum + b.sum};
-            continue;
-        }
-        if (b.min > wide.max && place < 0) place = out++;
-        kept[out++] = b;
-    }
-    if (place < 0) place = out++;
-    kept[place] = wide;
-    nbins = out;
-    std::copy(kept, kept + out, bins);
+    const double mean = bin.sum / static_cast<double>(bin.count);
+    int place = nbins;
+    for (; place > 0 && bins[place - 1].sum / static_cast<double>(bins[place - 1].count) > mean; --place)
+        bins[place] = bins[place - 1];
+    bins[place] = bin;
+    ++nbins;
 }
 
 void Histogram::shrink() {
@@ -80,7 +80,8 @@ void Histogram::shrink() {
     }
     Bin &left = bins[best];
     const Bin &right = bins[best + 1];
-    left = Bin{left.count + right.count, left.min, right.max, left.sum + right.sum};
+    left = Bin{left.count + right.count, std::min(left.min, right.min), std::max(left.max, right.max),
+               left.sum + right.sum};
     std::copy(bins + best + 2, bins + nbins, bins + best + 1);
     --nbins;
 }

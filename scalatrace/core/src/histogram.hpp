@@ -1,7 +1,8 @@
 /* histogram.hpp - samples in a fixed number of bins that adapt as they come (§2.3).
  *
- * Bins are disjoint [min, max] clusters in order. A sample outside all of them opens a bin; when that is one too many, the two
- * neighbours whose union adds least variance become one. Merging two histograms works the same way on bins. */
+ * Bins are clusters in the order of their means. A sample outside all of them opens a bin; when that is one too many, the two
+ * neighbours whose union adds least variance become one. Merging two histograms works the same way on bins, which may overlap then:
+ * so there are always kBins of them once there are as many different samples. */
 #ifndef ST_HISTOGRAM_HPP
 #define ST_HISTOGRAM_HPP
 
@@ -24,6 +25,7 @@ struct Histogram {
     Bin bins[kBins + 1];
 
     void add(double sample);
+    void add(double sample, uint64_t times);
     void merge(const Histogram &other);
     double stddev() const;
 

@@ -120,14 +120,7 @@ void merge_stats(Node *into, Node *from) {
 }
 
 void append_event(Node *into, Node *from) {
-    for (size_t i = 0; i < into->slots.size(); ++i) {
-        const Vec &v = from->slots[i].vec;
-        into->slots[i].dead |= from->slots[i].dead;
-        if (v.constant() && v.size() == 1)
-            into->slots[i].vec.append(v.first());
-        else
-            into->slots[i].vec.concat(v);
-    }
+    for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
     into->runs += from->runs;
     merge_stats(into, from);
 }

@@ -27,8 +27,9 @@ struct OpSchema {
     std::string name;
     std::vector<std::string> params;
     std::vector<int> kinds;
-    uint64_t hash = 0; // of the name: the same on every rank, whatever the numbers
-    size_t nslots = 0; // value vectors an event has: kEncodings for each peer, one for every other parameter
+    std::vector<int32_t> limits; // by parameter: terms kept before values become a histogram; 0: all; -1: not recorded
+    uint64_t hash = 0;           // of the name: the same on every rank, whatever the numbers
+    size_t nslots = 0;           // value vectors an event has: kEncodings for each peer, one for every other parameter
 };
 
 /* The samples of one event after one predecessor: a histogram per stat, made when the stat's first sample comes. */

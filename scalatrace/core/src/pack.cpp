@@ -49,9 +49,34 @@ void put_ranks(Packer &p, const RankSet &ranks) {
     }
 }
 
+void put_histogram(Packer &p, const Histogram *h) {
+    if (!h) return p.nil();
+    p.array(5 + 4 * static_cast<size_t>(h->nbins));
+    p.natural(h->count);
+    for (double x : {h->min, h->max, h->mean, h->m2}) p.real(x);
+    for (int i = 0; i < h->nbins; ++i) {
+        p.natural(h->bins[i].count);
+        for (double x : {h->bins[i].min, h->bins[i].max, h->bins[i].sum}) p.real(x);
+    }
+}
+
+void put_limit(Packer &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
+
 void put_elastic(Packer &p, const Elastic &e) {
     if (e.dead) {
         p.array(0);
+    } else if (e.summary) {
+        p.array(3);
+        put_limit(p, e);
+        put_histogram(p, &e.summary->values);
+        p.real(e.summary->lengths);
+    } else if (e.limit) {
+        p.array(5); // as below, behind the limit
+        put_limit(p, e);
+        Elastic plain = e;
+        plain.limit = 0;
+        put_elastic(p, plain);
+        for (int i = 0; i < 3; ++i) p.nil();
     } else if (e.single()) {
         p.array(1);
         put_vec(p, e.vec);
@@ -61,17 +86,6 @@ void put_elastic(Packer &p, const Elastic &e) {
             put_ranks(p, g.ranks);
             put_vec(p, g.vec);
         }
-    }
-}
-
-void put_histogram(Packer &p, const Histogram *h) {
-    if (!h) return p.nil();
-    p.array(5 + 4 * static_cast<size_t>(h->nbins));
-    p.natural(h->count);
-    for (double x : {h->min, h->max, h->mean, h->m2}) p.real(x);
-    for (int i = 0; i < h->nbins; ++i) {
-        p.natural(h->bins[i].count);
-        for (double x : {h->bins[i].min, h->bins[i].max, h->bins[i].sum}) p.real(x);
     }
 }
 
@@ -215,14 +229,19 @@ class Loader {
         std::vector<std::string> params;
         std::vector<const char *> names;
         std::vector<int> kinds;
-        for (size_t i = 1; i + 1 < m; i += 2) {
+        std::vector<int32_t> limits;
+        for (size_t i = 1; i + 2 < m; i += 3) {
             params.push_back(in_.str());
             kinds.push_back(static_cast<int>(in_.integer()));
+            limits.push_back(static_cast<int32_t>(in_.integer()));
             if (kinds.back() < ST_INT || kinds.back() > ST_ARRAY) in_.fail("a parameter of unknown kind");
         }
         if (kinds.size() > ST_MAX_VALUES) in_.fail("too many parameters");
         for (const std::string &s : params) names.push_back(s.c_str());
-        c.define_op(name.c_str(), static_cast<int>(kinds.size()), names.data(), kinds.data());
+        const int number = c.define_op(name.c_str(), static_cast<int>(kinds.size()), names.data(), kinds.data());
+        OpSchema &made = c.ops[static_cast<size_t>(number)];
+        if (made.limits.size() != limits.size()) in_.fail("two operations of one name");
+        made.limits = limits;
     }
 
     std::vector<Term> terms(int depth) {
@@ -268,11 +287,33 @@ class Loader {
         return RankSet(std::move(out));
     }
 
-    Elastic elastic() {
+    void limit(Elastic &e) {
+        const int64_t n = in_.integer();
+        if (!n || n > INT32_MAX || n < -INT32_MAX) in_.fail("a damaged limit");
+        e.averaged = n < 0;
+        e.limit = static_cast<uint32_t>(n < 0 ? -n : n);
+    }
+
+    Elastic elastic(bool limited = false) {
         Elastic e;
         const size_t n = in_.array();
         if (n == 0) {
             e.dead = true;
+        } else if (n == 3) {
+            limit(e);
+            std::unique_ptr<Histogram> values = histogram();
+            if (!values) in_.fail("a histogram was expected");
+            e.summary.reset(new Summary);
+            e.summary->values = *values;
+            e.summary->lengths = in_.real();
+        } else if (n == 5) {
+            if (limited) in_.fail("a limit in a limit");
+            limit(e);
+            Elastic read = elastic(true);
+            read.limit = e.limit;
+            read.averaged = e.averaged;
+            for (int i = 0; i < 3; ++i) in_.skip_nil();
+            return read;
         } else if (n == 1) {
             e.vec = vec();
         } else {
@@ -404,11 +445,12 @@ std::string pack_core(const st_core &c) {
     }
     p.array(c.ops.size());
     for (const OpSchema &op : c.ops) {
-        p.array(1 + 2 * op.kinds.size());
+        p.array(1 + 3 * op.kinds.size());
         p.str(op.name);
         for (size_t i = 0; i < op.kinds.size(); ++i) {
             p.str(op.params[i]);
             p.integer(op.kinds[i]);
+            p.integer(op.limits[i]);
         }
     }
     p.array(2 * c.stats.size());

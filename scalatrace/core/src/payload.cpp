@@ -60,6 +60,10 @@ class Writer {
     explicit Writer(const st_core &core) : core_(core) {}
 
     std::string payload() {
+        collect(core_.roots);
+        p_.array(core_.roots.size());
+        for (const Node *n : core_.roots) put_node(n, core_.ranks);
+        const std::string nodes = std::exchange(p_.out, {}); // first, since they may bring arrays
         p_.map(15);
         p_.str("nprocs");
         p_.integer(core_.nprocs);
@@ -71,7 +75,6 @@ class Writer {
             p_.str(key);
             p_.str(value);
         }
-        collect(core_.roots);
         put_ops();
         p_.str("stats");
         p_.array(core_.stats.size());
@@ -98,8 +101,7 @@ class Writer {
         }
         put_load();
         p_.str("nodes");
-        p_.array(core_.roots.size());
-        for (const Node *n : core_.roots) put_node(n, core_.ranks);
+        p_.out += nodes;
         return std::move(p_.out);
     }
 
@@ -113,6 +115,12 @@ class Writer {
     std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> events_; // key -> op, signature
     std::vector<std::pair<int64_t, int64_t>> preds_{{-1, 0}};
     std::unordered_map<uint64_t, int64_t> pred_index_{{0, 0}};
+    struct Typical {
+        uint64_t length;
+        int64_t first, step;
+        bool operator==(const Typical &o) const { return length == o.length && first == o.first && step == o.step; }
+    };
+    std::vector<Typical> typical_; // arrays behind those of the core
 
     void collect(const Body &body) {
         op_index_.assign(core_.ops.size(), -1);
@@ -230,11 +238,18 @@ class Writer {
         p_.array(core_.tables.strings.size());
         for (const auto &[name, s] : core_.tables.strings.items()) p_.str(s);
         p_.str("arrays");
-        p_.array(core_.tables.arrays.size());
+        p_.array(core_.tables.arrays.size() + typical_.size());
         for (const auto &[name, a] : core_.tables.arrays.items()) {
             p_.array(2);
             p_.natural(a.length);
             put_vec(p_, a.values);
+        }
+        for (const Typical &t : typical_) {
+            Vec values;
+            for (uint64_t i = 0; i < t.length; ++i) values.append(t.first + static_cast<int64_t>(i) * t.step);
+            p_.array(2);
+            p_.natural(t.length);
+            put_vec(p_, values);
         }
     }
 
@@ -317,9 +332,55 @@ class Writer {
             put_vec(p, v);
     }
 
+    /* Index of the array that stands for averaged ones: its elements are all the average; displacements rise to twice that. */
+    int64_t typical_array(Averaged a, bool displacements) {
+        const int64_t step =
+            a.length < 2 ? 0 : std::llround(2.0 * static_cast<double>(a.mean) / (static_cast<double>(a.length) - 1));
+        const Typical wanted{a.length, displacements ? 0 : a.mean, displacements ? step : 0};
+        const auto found = std::find(typical_.begin(), typical_.end(), wanted);
+        const auto at = found - typical_.begin();
+        if (found == typical_.end()) typical_.push_back(wanted);
+        return static_cast<int64_t>(core_.tables.arrays.size()) + at;
+    }
+
+    /* The histogram, and the value that stands for all: the average. */
+    std::string summary(const Elastic &e, bool displacements = false) {
+        Packer p;
+        const Histogram &h = e.summary->values;
+        const double n = static_cast<double>(h.count);
+        p.map(1);
+        p.integer(2);
+        p.array(2);
+        put_histogram(p, &h, 1);
+        const int64_t mean = std::llround(h.mean);
+        const uint64_t length = static_cast<uint64_t>(std::llround(e.summary->lengths / n));
+        p.integer(e.averaged ? typical_array({mean, length}, displacements) : mean);
+        return std::move(p.out);
+    }
+
+    /* Averages are not what was recorded, even where there is only one: they are always written as a histogram. */
+    void put_averaged(const Elastic &e, const std::string &name, uint64_t nranks) {
+        Elastic all = e;
+        all.summarise(nranks);
+        p_.out += summary(all, name.find("displ") != std::string::npos);
+    }
+
+    void put_dropped(int kind) {
+        if (kind == ST_PEER) {
+            p_.array(2);
+            p_.integer(0);
+        }
+        p_.map(1);
+        p_.integer(2);
+        p_.array(2);
+        p_.nil();
+        p_.integer(kind == ST_ARRAY ? typical_array({0, 0}, false) : ST_UNDEFINED);
+    }
+
     /* By groups of ranks, or by columns when every rank has one value: whichever is shorter. */
-    std::string elastic(const Elastic &e, int kind) const {
+    std::string elastic(const Elastic &e, int kind) {
         Packer groups;
+        if (e.summary) return summary(e);
         if (e.single()) {
             put_value(groups, e.vec, kind, *this);
             return std::move(groups.out);
@@ -393,27 +454,28 @@ class Writer {
         p_.integer(op_index_[n->op]);
         p_.integer(signature_index_.at(n->signature));
         p_.array(op.kinds.size());
-        size_t slot = 0;
-        for (int kind : op.kinds) {
-            if (kind == ST_PEER) {
-                put_peer(&n->slots[slot]);
-                slot += kEncodings;
-            } else {
-                put_elastic(n->slots[slot++], kind);
-            }
-        }
+        const Elastic *slot = n->slots.data();
+        for (size_t i = 0; i < op.kinds.size(); slot += op.kinds[i++] == ST_PEER ? kEncodings : 1)
+            if (op.limits[i] < 0)
+                put_dropped(op.kinds[i]);
+            else if (op.kinds[i] == ST_PEER)
+                put_peer(slot);
+            else if (slot->averaged)
+                put_averaged(*slot, op.params[i], n->ranks.size());
+            else
+                put_elastic(*slot, op.kinds[i]);
         p_.array(n->stats.size());
         for (const PredStats &s : n->stats) {
             p_.array(1 + core_.stats.size());
             p_.integer(pred_index_.at(s.pred));
-            for (size_t i = 0; i < core_.stats.size(); ++i) put_histogram(s.hist[i].get(), core_.stats[i].second);
+            for (size_t i = 0; i < core_.stats.size(); ++i) put_histogram(p_, s.hist[i].get(), core_.stats[i].second);
         }
     }
 
-    void put_histogram(const Histogram *h, double resolution) {
-        if (!h) return p_.nil();
+    static void put_histogram(Packer &p, const Histogram *h, double resolution) {
+        if (!h) return p.nil();
         auto steps = [&](double x) { return std::llround(x / resolution); };
-        if (h->count == 1) return p_.integer(steps(h->min));
+        if (h->count == 1) return p.integer(steps(h->min));
         std::string bytes;
         uint64_t count = h->count;
         for (; count > 0x7f; count >>= 7) put_bytes(bytes, (count & 0x7f) | 0x80, 1);
@@ -429,7 +491,7 @@ class Writer {
             coarse(steps(b.max));
             coarse(steps(b.sum / static_cast<double>(b.count)));
         }
-        p_.bin(bytes);
+        p.bin(bytes);
     }
 
     static constexpr int kCoarse = 8, kFine = 23; // bits kept behind the leading one

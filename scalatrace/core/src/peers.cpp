@@ -118,7 +118,11 @@ bool Peers::recode_rank(const Node *n, size_t slot, int from, int to, int32_t ra
 /* Fill encoding `to` from one that is alive, rank by rank: rare, since most merges share their best encoding. */
 bool Peers::recode(Node *n, size_t slot, int to) {
     int from = 0;
-    while (from < kEncodings && n->slots[slot + static_cast<size_t>(from)].dead) ++from;
+    auto exact = [&](int i) {
+        const Elastic &e = n->slots[slot + static_cast<size_t>(i)];
+        return !e.dead && !e.summary;
+    };
+    while (from < kEncodings && !exact(from)) ++from;
     if (from == kEncodings) return false;
     Elastic made;
     RankSet done;
@@ -133,18 +137,25 @@ bool Peers::recode(Node *n, size_t slot, int to) {
                 made.unite(done, std::move(one), self);
             done.unite(self);
         }
+    made.limit = n->slots[slot + static_cast<size_t>(from)].limit;
     n->slots[slot + static_cast<size_t>(to)] = std::move(made);
     return true;
 }
 
-void Peers::share_encoding(Node *x, Node *y, size_t slot) {
-    int best = -1;
+int Peers::best(const Node *n, size_t slot) const {
+    int found = -1;
     for (int i = 0; i < kEncodings; ++i) {
-        const Elastic &a = x->slots[slot + static_cast<size_t>(i)], &b = y->slots[slot + static_cast<size_t>(i)];
-        if (!a.dead && !b.dead) return;
-        if (!a.dead && (best < 0 || a.ngroups() < x->slots[slot + static_cast<size_t>(best)].ngroups())) best = i;
+        const Elastic &e = n->slots[slot + static_cast<size_t>(i)];
+        if (!e.dead && (found < 0 || e.ngroups() < n->slots[slot + static_cast<size_t>(found)].ngroups())) found = i;
     }
-    if (best >= 0 && recode(y, slot, best)) return;
+    return found;
+}
+
+void Peers::share_encoding(Node *x, Node *y, size_t slot) {
+    for (int i = 0; i < kEncodings; ++i)
+        if (!x->slots[slot + static_cast<size_t>(i)].dead && !y->slots[slot + static_cast<size_t>(i)].dead) return;
+    if (int i = best(x, slot); i >= 0 && recode(y, slot, i)) return;
+    if (int i = best(y, slot); i >= 0 && recode(x, slot, i)) return;
     for (Node *n : {x, y})
         if (n->slots[slot].dead) recode(n, slot, kAbsolute);
 }

@@ -44,6 +44,7 @@ class Peers {
     const Elastic *communicator(const Node *n) const;
     const Places &places(uint64_t family);
     bool place(uint64_t family, int32_t rank, Place &found);
+    int best(const Node *n, size_t slot) const;
     bool recode(Node *n, size_t slot, int to);
     bool recode_rank(const Node *n, size_t slot, int from, int to, int32_t rank, Vec &out);
 };

@@ -243,6 +243,7 @@ bool Queue::detect() {
     }
     if (size_t tail = queue_[n - 1].before; tail && join_trailing(tail - 1)) return true;
     tried = 0;
+    if (!align_loops) return false;
     for (size_t tail = queue_[n - 1].before; tail && tried < kSimilarCandidates; ++tried) {
         const size_t length = n - tail;
         if (length > kWindow) break;

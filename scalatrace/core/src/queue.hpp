@@ -25,6 +25,8 @@ class Queue {
     /* After a failure in the middle of a change: forget the nodes, whose state nobody knows. */
     void abandon();
 
+    bool align_loops = true; // iterations that differ become one loop
+
     void append(Node *event);        // takes it over
     void finish();                   // close all loops
     Body take();                     // the nodes, after finish(); the queue is empty then

@@ -4,6 +4,12 @@
 
 namespace st {
 
+uint64_t RankSet::size() const {
+    uint64_t n = 0;
+    for (const Interval &i : intervals_) n += static_cast<uint64_t>(i.high - i.low) + 1;
+    return n;
+}
+
 bool RankSet::contains(int32_t rank) const {
     auto it = std::upper_bound(intervals_.begin(), intervals_.end(), rank,
                                [](int32_t r, const Interval &i) { return r < i.low; });

@@ -20,6 +20,7 @@ class RankSet {
     explicit RankSet(int32_t rank) : intervals_{{rank, rank}} {}
     explicit RankSet(std::vector<Interval> sorted) : intervals_(std::move(sorted)) {}
 
+    uint64_t size() const;
     bool empty() const { return intervals_.empty(); }
     int32_t lowest() const { return intervals_.front().low; }
     bool contains(int32_t rank) const;

@@ -34,6 +34,10 @@ template <class T> class Table {
         auto it = index_.find(name);
         return it == index_.end() ? -1 : static_cast<int64_t>(it->second);
     }
+    void pop_back() {
+        index_.erase(items_.back().first);
+        items_.pop_back();
+    }
     size_t size() const { return items_.size(); }
     const std::vector<std::pair<uint64_t, T>> &items() const { return items_; }
 

@@ -9,9 +9,11 @@ namespace {
 
 class Uniter {
   public:
-    Uniter(NodePool &pool, const std::vector<OpSchema> &ops, Peers &peers) : pool_(pool), ops_(ops), peers_(peers) {
+    Uniter(NodePool &pool, const std::vector<OpSchema> &ops, Peers &peers, bool loop_agnostic)
+        : pool_(pool), ops_(ops), peers_(peers) {
         rules_.miss = rules_.known_miss = 0; // an event of some ranks only costs nothing it would not cost anyway
         rules_.same_ends = false;
+        rules_.same_shapes = !loop_agnostic;
     }
 
     void bodies(Body &a, Body &&b, bool root) {
@@ -20,7 +22,7 @@ class Uniter {
             return;
         }
         Alignment found = Aligner(rules_).align(a, b);
-        while (root && absorb_some(a, b, found)) found = Aligner(rules_).align(a, b);
+        while (root && !rules_.same_shapes && absorb_some(a, b, found)) found = Aligner(rules_).align(a, b);
         Body out;
         for (const Step &s : found.steps) {
             if (s.na && s.nb) {
@@ -90,6 +92,9 @@ class Uniter {
             if (!x->slots[i].dead) fewest = std::min(fewest, x->slots[i].ngroups());
         for (size_t i = slot; i < slot + kEncodings; ++i)
             if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8 && peers_.recoverable(x)) kill(x->slots[i]);
+        if (fewest == Elastic::kNoGroups) // no rule in any encoding: the distances on the ring are what is kept
+            for (size_t i = slot; i < slot + kEncodings; ++i)
+                if (i != slot + kModulo) kill(x->slots[i]);
     }
 
     /* A pseudo-loop around neighbours: it runs once each time the body does. */
@@ -242,8 +247,9 @@ class Uniter {
 
 } // namespace
 
-void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers) {
-    Uniter(pool, ops, peers).bodies(mine, std::move(theirs), true);
+void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers,
+                 bool loop_agnostic) {
+    Uniter(pool, ops, peers, loop_agnostic).bodies(mine, std::move(theirs), true);
 }
 
 } // namespace st

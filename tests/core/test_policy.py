@@ -1,0 +1,178 @@
+"""Parameters that are not kept: the same operations in the same order, histograms in place of values."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scalatrace
+from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.trace.elastic import Summary
+from scalatrace.trace.nodes import Encoding, Event, Peer
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.text import text
+from scalatrace.trace.textparse import parse
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import UNDEFINED
+from scalatrace.trace.verify import verify
+
+SEND = (("count", Kind.INT), ("dest", Kind.PEER), ("comm", Kind.COMM))
+ALLTOALLV = (("sendcounts", Kind.ARRAY), ("sdispls", Kind.ARRAY), ("comm", Kind.COMM))
+
+Fill = Callable[[Core, int], None]
+
+
+def recorded(fill: Fill, nprocs: int, folder: Path, policy: dict[str, int]) -> Trace:
+    """Fill a core per rank, merge, write, load; flat logs beside it."""
+    (folder / "logs").mkdir(exist_ok=True)
+    cores = []
+    for rank in range(nprocs):
+        core = Core(rank, nprocs)
+        for parameter, limit in policy.items():
+            core.set_policy(parameter, limit)
+        core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
+        core.define_stat("compute_ns")
+        core.flatlog_open(folder / "logs" / f"rank-{rank}.log")
+        fill(core, rank)
+        core.flatlog_close()
+        core.finish()
+        cores.append(core)
+    for core in cores[1:]:
+        cores[0].merge(core.pack())
+    cores[0].write(folder / "a.st")
+    return scalatrace.load(folder / "a.st")
+
+
+def sends(nprocs: int, steps: int, seed: int = 0) -> Fill:
+    def fill(core: Core, rank: int) -> None:
+        rng = random.Random(seed * 1000 + rank)
+        op, site = core.define_op("Send", SEND), core.define_signature(["app.py:1:main"])
+        for _ in range(steps):
+            values = [rng.randrange(1, 1000), rng.randrange(nprocs), COMM_WORLD]
+            core.append(op, values, site, rank, nprocs, [1000.0])
+
+    return fill
+
+
+def alltoallvs(nprocs: int, steps: int) -> Fill:
+    def fill(core: Core, rank: int) -> None:
+        rng = random.Random(rank)
+        op, site = core.define_op("Alltoallv", ALLTOALLV), core.define_signature(["app.py:2:main"])
+        for _ in range(steps):
+            counts = [rng.randrange(90, 111) for _ in range(nprocs)]
+            displs = [sum(counts[:i]) for i in range(nprocs)]
+            values = [core.array(counts), core.array(displs), COMM_WORLD]
+            core.append(op, values, site, rank, nprocs, [1000.0])
+
+    return fill
+
+
+def only(trace: Trace) -> Event:
+    (leaf,) = trace.leaves()
+    return leaf
+
+
+@settings(max_examples=25, deadline=None)
+@given(nprocs=st.integers(1, 9), steps=st.integers(1, 60), limit=st.integers(1, 10), seed=st.integers(0, 99))
+def test_same_operations_and_volume(
+    tmp_path_factory: pytest.TempPathFactory, nprocs: int, steps: int, limit: int, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("policy")
+    trace = recorded(sends(nprocs, steps, seed), nprocs, folder, {"count": limit, "dest": limit})
+    assert verify(trace, folder / "logs").ok
+    full = recorded(sends(nprocs, steps, seed), nprocs, folder, {})
+    volume, truth = (sum(c["count"] for r in range(nprocs) for c in t.walk(r)) for t in (trace, full))
+    assert abs(volume - truth) <= 0.5 * nprocs * steps + 1e-6 * truth  # the mean is rounded
+    assert parse(text(trace)) == trace
+
+
+def test_size_does_not_depend_on_steps(tmp_path: Path) -> None:
+    sizes = []
+    for steps in (100, 1000):
+        recorded(sends(4, steps), 4, tmp_path, {"count": 4, "dest": 4})
+        sizes.append((tmp_path / "a.st").stat().st_size)
+    assert abs(sizes[1] - sizes[0]) < 30
+
+
+def test_what_follows_a_rule_is_kept(tmp_path: Path) -> None:
+    def fill(core: Core, rank: int) -> None:
+        op, site = core.define_op("Send", SEND), core.define_signature(["app.py:1:main"])
+        for step in range(50):
+            core.append(op, [100 + 8 * step, (rank + 1) % 4, COMM_WORLD], site, rank, 4, [1.0])
+
+    trace = recorded(fill, 4, tmp_path, {"count": 4, "dest": 4})
+    assert verify(trace, tmp_path / "logs").summarised == ()
+    assert [call["count"] for call in trace.walk(2)] == [100 + 8 * step for step in range(50)]
+
+
+def test_peers_are_summarised_by_their_distance(tmp_path: Path) -> None:
+    peer = only(recorded(sends(8, 100), 8, tmp_path, {"dest": 4})).params[1]
+    assert isinstance(peer, Peer)
+    assert peer.encoding is Encoding.MODULO
+    assert isinstance(peer.value, Summary)
+    assert peer.value.histogram is not None
+    assert (peer.value.histogram.count, peer.value.histogram.max) == (800, 7)
+
+
+def test_arrays_are_averaged(tmp_path: Path) -> None:
+    trace = recorded(alltoallvs(4, 200), 4, tmp_path, {"sendcounts": 2, "Alltoallv.sdispls": 2})
+    assert verify(trace, tmp_path / "logs").summarised == ("Alltoallv.sdispls", "Alltoallv.sendcounts")
+    call = next(trace.walk(1))
+    assert call["sendcounts"] == (100, 100, 100, 100)
+    assert call["sdispls"] == (0, 100, 200, 300)
+    assert len(trace.arrays) < 10  # and not one for each of 800 calls
+
+
+def test_dropped(tmp_path: Path) -> None:
+    trace = recorded(sends(3, 20), 3, tmp_path, {"count": -1, "Send.dest": -1})
+    call = next(trace.walk(1))
+    assert (call["count"], call.raw("dest")) == (UNDEFINED, UNDEFINED)
+    assert verify(trace, tmp_path / "logs").summarised == ("Send.count", "Send.dest")
+    assert parse(text(trace)) == trace
+
+
+def test_parts_keep_the_policy(tmp_path: Path) -> None:
+    core = Core(0, 1)
+    core.set_policy("count", 3)
+    sends(1, 50)(core, 0)
+    core.write_part(tmp_path / "p.part")
+    again = Core.read_part(tmp_path / "p.part")
+    again.write(tmp_path / "a.st")
+    assert isinstance(only(scalatrace.load(tmp_path / "a.st")).params[0], Summary)
+
+
+@pytest.mark.parametrize("tolerance", [0, 3])
+def test_call_sites_close_to_each_other(tmp_path: Path, tolerance: int) -> None:
+    """Three lines apart on one rank, and again between ranks: one event, when so asked (§5.2.3)."""
+    cores = []
+    for rank in range(2):
+        core = Core(rank, 2)
+        core.set_option("signature_tolerance", tolerance)
+        core.define_stat("compute_ns")
+        op = core.define_op("Barrier", (("comm", Kind.COMM),))
+        for step in range(20):
+            site = core.define_signature([f"app.py:{10 + rank + 2 * (step % 2)}:main"])
+            core.append(op, [COMM_WORLD], site, rank, 2, [1.0])
+        core.finish()
+        cores.append(core)
+    cores[0].merge(cores[1].pack())
+    cores[0].write(tmp_path / "a.st")
+    leaves = list(scalatrace.load(tmp_path / "a.st").leaves())
+    assert len(leaves) == (1 if tolerance else 4)
+    if tolerance:
+        assert len(leaves[0].stats) == 2  # after the start, after itself: re-keyed with the signature
+
+
+def test_call_sites_in_a_range(tmp_path: Path) -> None:
+    core = Core(0, 1)
+    core.add_site_range("lib/app.py", 10, 20)
+    names = {
+        core.define_signature([f"/x/lib/app.py:{line}:f{line}", "app.py:1:main"]) for line in range(10, 21)
+    }
+    assert len(names) == 1
+    assert core.define_signature(["/x/lib/app.py:21:f21", "app.py:1:main"]) not in names
