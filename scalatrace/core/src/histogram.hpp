@@ -6,6 +6,7 @@
 #ifndef ST_HISTOGRAM_HPP
 #define ST_HISTOGRAM_HPP
 
+#include <cstddef>
 #include <cstdint>
 
 namespace st {
@@ -28,6 +29,8 @@ struct Histogram {
     void add(double sample, uint64_t times);
     void merge(const Histogram &other);
     double stddev() const;
+    /* Of one with so many bins, the others left out. */
+    static constexpr size_t nbytes(int n) { return offsetof(Histogram, bins) + static_cast<size_t>(n) * sizeof(Bin); }
 
   private:
     void insert(const Bin &bin);

@@ -50,8 +50,10 @@ class Packer {
   private:
     void byte(uint8_t b) { out.push_back(static_cast<char>(b)); }
     void tagged(uint8_t tag, uint64_t v, int nbytes) {
-        byte(tag);
-        for (int i = nbytes - 1; i >= 0; --i) byte(static_cast<uint8_t>(v >> (8 * i)));
+        char bytes[9] = {static_cast<char>(tag)};
+        const uint64_t big = __builtin_bswap64(v << (64 - 8 * nbytes));
+        __builtin_memcpy(bytes + 1, &big, 8);
+        out.append(bytes, static_cast<size_t>(nbytes) + 1);
     }
     void head(size_t n, uint8_t fix, size_t max_fix, uint8_t tag8, uint8_t tag16) {
         if (n <= max_fix) return byte(static_cast<uint8_t>(fix | n));
@@ -84,7 +86,8 @@ class Unpacker {
         if (n > static_cast<size_t>(end_ - at_)) fail("an array is longer than the data");
         return n;
     }
-    std::string str() {
+    std::string str() { return std::string(view()); }
+    std::string_view view() {
         const uint8_t tag = byte();
         size_t n;
         if ((tag & 0xe0) == 0xa0)
@@ -94,9 +97,8 @@ class Unpacker {
         else
             fail("a string was expected");
         if (n > static_cast<size_t>(end_ - at_)) fail("a string is longer than the data");
-        std::string s(reinterpret_cast<const char *>(at_), n);
         at_ += n;
-        return s;
+        return std::string_view(reinterpret_cast<const char *>(at_ - n), n);
     }
     int64_t integer() {
         const uint8_t tag = byte();

@@ -10,7 +10,7 @@ namespace st {
 
 namespace {
 
-constexpr int kPackVersion = 2;
+constexpr int kPackVersion = 3;
 constexpr int kMaxDepth = 400; // of trees and terms; deeper input is hostile
 
 void put_terms(Packer &p, const std::vector<Term> &terms) {
@@ -49,15 +49,10 @@ void put_ranks(Packer &p, const RankSet &ranks) {
     }
 }
 
+/* As it lies in memory: bytes are read back on a machine of the same kind. */
 void put_histogram(Packer &p, const Histogram *h) {
     if (!h) return p.nil();
-    p.array(5 + 4 * static_cast<size_t>(h->nbins));
-    p.natural(h->count);
-    for (double x : {h->min, h->max, h->mean, h->m2}) p.real(x);
-    for (int i = 0; i < h->nbins; ++i) {
-        p.natural(h->bins[i].count);
-        for (double x : {h->bins[i].min, h->bins[i].max, h->bins[i].sum}) p.real(x);
-    }
+    p.str({reinterpret_cast<const char *>(h), Histogram::nbytes(h->nbins)});
 }
 
 void put_limit(Packer &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
@@ -329,16 +324,15 @@ class Loader {
 
     std::unique_ptr<Histogram> histogram() {
         if (in_.skip_nil()) return nullptr;
-        const size_t n = in_.array();
-        if (n < 5 || (n - 5) % 4 || (n - 5) / 4 > Histogram::kBins) in_.fail("a damaged histogram");
+        const std::string_view bytes = in_.view();
         std::unique_ptr<Histogram> h(new Histogram);
-        h->count = in_.natural();
-        for (double *x : {&h->min, &h->max, &h->mean, &h->m2}) *x = in_.real();
-        for (h->nbins = 0; h->nbins < static_cast<int>((n - 5) / 4); ++h->nbins) {
-            Bin &b = h->bins[h->nbins];
-            b.count = in_.natural();
-            for (double *x : {&b.min, &b.max, &b.sum}) *x = in_.real();
-        }
+        if (bytes.size() < Histogram::nbytes(0) || bytes.size() > Histogram::nbytes(Histogram::kBins))
+            in_.fail("a damaged histogram");
+        std::memcpy(static_cast<void *>(h.get()), bytes.data(), bytes.size());
+        if (h->nbins < 1 || h->nbins > Histogram::kBins || bytes.size() != Histogram::nbytes(h->nbins) || !h->count)
+            in_.fail("a damaged histogram");
+        for (int i = 0; i < h->nbins; ++i)
+            if (!h->bins[i].count) in_.fail("a damaged histogram");
         return h;
     }
 
@@ -429,6 +423,7 @@ class Loader {
 
 std::string pack_core(const st_core &c) {
     Packer p;
+    p.out.reserve(8192);
     p.integer(kPackVersion);
     p.integer(c.rank);
     p.integer(c.nprocs);
