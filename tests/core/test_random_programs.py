@@ -76,10 +76,10 @@ class Interpreter:
             "null": PROC_NULL,
         }[peer]
         count = (8, 8 + turn, self.random.randrange(1, 4))[variation]
-        self.rank.call("Send" if site % 3 else "Recv", f"site {site}", rank, count, turn, comm)
+        self.rank.call("Send" if site % 3 else "Recv", f"app.py:{site}:step", rank, count, turn, comm)
 
     def do_wait(self, site: int, n: int, turn: int, turns: int) -> None:
-        self.rank.wait(f"wait {site}", list(range(n, -1, -1)))
+        self.rank.wait(f"app.py:{site}:wait", list(range(n, -1, -1)))
 
     def do_loop(self, trips: str, n: int, body: list[Any], turn: int, turns: int) -> None:
         count = {

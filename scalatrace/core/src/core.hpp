@@ -15,10 +15,11 @@ struct st_core {
     int rank;
     int nprocs;
     st::NodePool pool;
-    st::Queue queue{pool};
     std::vector<st::OpSchema> ops;
     std::vector<std::pair<std::string, double>> stats; // name, resolution
     st::Tables tables;
+    st::CodeOrder order{tables};
+    st::Queue queue{pool, order};
     std::map<std::string, std::string> meta;
     std::map<std::string, uint64_t> counts;
     uint64_t nevents = 0;

@@ -17,6 +17,11 @@ constexpr size_t kMostSkipped = 256;              // nodes the cursor passes ove
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
 
+bool contains(const Node *n, uint64_t key) {
+    if (n->leaf()) return n->first == key;
+    return std::any_of(n->kids.begin(), n->kids.end(), [key](const Node *kid) { return contains(kid, key); });
+}
+
 bool accepts(const Node *n, uint64_t key) { return n->leaf() ? n->first == key : entry(n->kids, 0, key) != kNone; }
 
 /* The place at or after `from` where an event fits, passing only over what was skipped before. */
@@ -59,26 +64,30 @@ Body Queue::pop_from(size_t index) {
 
 void Queue::append(Node *event) {
     credit_ = std::min(credit_ + kCellsPerEvent, kMostCredit);
+    next_ = nullptr;
     if (!frames_.empty()) {
         if (advance(event)) return;
         spill();
-        while (detect()) { // a loop that closed may end an iteration around it
-            if (advance(event)) return;
-            spill();
-        }
     }
+    next_ = event;
+    while (detect()) { // a loop that closed may end an iteration around it
+        if (advance(event)) return;
+        spill();
+    }
+    next_ = nullptr;
     if (Node *run = running(event->first)) {
         ++run->count;
         append_content(pool_, run, event);
         return;
     }
     push(event);
-    detect();
 }
 
 void Queue::finish() {
     spill();
     while (detect()) spill();
+    while (align_loops && fold(0))
+        while (detect()) spill();
 }
 
 Body Queue::take() { return pop_from(0); }
@@ -238,19 +247,41 @@ bool Queue::detect() {
     for (size_t tail = queue_[n - 1].before; tail && tried < kEqualCandidates; ++tried) {
         const size_t length = n - tail; // of the stretch behind the candidate
         if (length > kWindow) break;
-        if (join_equal(tail - 1, length)) return true;
+        if (seam(tail - 1) && join_equal(tail - 1, length)) return true;
         tail = queue_[tail - 1].before;
     }
-    if (size_t tail = queue_[n - 1].before; tail && join_trailing(tail - 1)) return true;
+    if (size_t tail = queue_[n - 1].before; tail && seam(tail - 1) && join_trailing(tail - 1)) return true;
     tried = 0;
     if (!align_loops) return false;
     for (size_t tail = queue_[n - 1].before; tail && tried < kSimilarCandidates; ++tried) {
         const size_t length = n - tail;
         if (length > kWindow) break;
-        if (join_similar(tail - 1, length)) return true;
+        if (seam(tail - 1) && join_similar(tail - 1, length)) return true;
         tail = queue_[tail - 1].before;
     }
     return false;
+}
+
+/* What is behind `tail` may begin an iteration. */
+bool Queue::seam(size_t tail) { return order_.seam(queue_[tail].node, queue_[tail + 1].node); }
+
+/* The iteration that began at `from` or later is not over: the event that comes next is further ahead in it. */
+bool Queue::goes_on(size_t from) {
+    if (!next_ || !order_.before(order_.last_signature(queue_.back().node), next_->signature)) return false;
+    for (size_t i = queue_.size(); i-- > from;)
+        if (contains(queue_[i].node, next_->first)) return true;
+    return false;
+}
+
+/* Fold partial iterations in the queue from an entry on. */
+bool Queue::fold(size_t from) {
+    bool loops = false;
+    for (size_t i = from; i < queue_.size(); ++i) loops |= !queue_[i].node->leaf();
+    if (!loops) return false;
+    Body nodes = pop_from(from);
+    const bool changed = fold_partial_iterations(pool_, order_, nodes);
+    for (Node *n : nodes) push(n);
+    return changed;
 }
 
 bool Queue::join_equal(size_t tail, size_t length) {
@@ -267,7 +298,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
         if (before->kids.size() == length) {
             size_t i = 0;
             while (i < length && before->kids[i]->shape == queue_[first + i].node->shape) ++i;
-            if (i == length) {
+            if (i == length && !goes_on(tail)) {
                 extend(tail, nullptr);
                 return true;
             }
@@ -277,18 +308,20 @@ bool Queue::join_equal(size_t tail, size_t length) {
     const size_t head = first - length;
     for (size_t i = length; i-- > 0;)
         if (queue_[head + i].node->shape != queue_[first + i].node->shape) return false;
+    if (goes_on(head)) return false;
     repeat_from(head, first, nullptr);
     return true;
 }
 
 /* Make everything behind the loop at `index` its next iteration: pairwise, or along an alignment. */
 void Queue::extend(size_t index, const Alignment *alignment) {
+    const bool folded = align_loops && fold(index + 1);
     Body later = pop_from(index + 1);
     Node *loop = pop_from(index).front();
     as_iteration(later);
     Alignment pairs;
-    if (!alignment) {
-        for (uint32_t i = 0; i < later.size(); ++i) pairs.steps.push_back({i, 1, i, 1});
+    if (folded || !alignment) {
+        pairs = Aligner{AlignRules{}}.align(loop->kids, later);
         alignment = &pairs;
     }
     append_body(pool_, loop, std::move(later), 1, *alignment);
@@ -311,7 +344,7 @@ bool Queue::join_trailing(size_t tail) {
         const size_t from = kids.size() - length;
         size_t i = 0;
         while (i < length && kids[from + i]->shape == queue_[tail + 1 + i].node->shape) ++i;
-        if (i < length) continue;
+        if (i < length || goes_on(tail + 1)) continue;
         Body later = pop_from(tail + 1);
         pop_from(tail);
         as_iteration(later);
@@ -363,10 +396,10 @@ Body Queue::stretch(size_t from, size_t end) const {
 }
 
 bool Queue::join_similar(size_t tail, size_t length) {
-    Node *before = queue_[tail].node;
     const size_t first = tail + 1;
+    Node *before = queue_[tail].node;
     const uint64_t begins = queue_[first].node->first;
-    if (!before->leaf() && before->first == begins && pay(length + before->kids.size())) {
+    if (!before->leaf() && before->first == begins && !goes_on(tail) && pay(length + before->kids.size())) {
         Aligner aligner{AlignRules{}, &credit_};
         Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
@@ -377,7 +410,7 @@ bool Queue::join_similar(size_t tail, size_t length) {
     int heads = 0;
     const size_t reach = first > 2 * length + 64 ? first - 2 * length - 64 : 0;
     for (size_t head = first; head-- > reach && heads < kHeads;) {
-        if (queue_[head].node->first != begins) continue;
+        if (queue_[head].node->first != begins || goes_on(head)) continue;
         ++heads;
         if (!pay(2 * length + first - head)) return false;
         Aligner aligner{AlignRules{}, &credit_};
@@ -392,10 +425,11 @@ bool Queue::join_similar(size_t tail, size_t length) {
 /* A new loop: the stretch head...first is its first iteration, what is behind its second. */
 void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
     Body later = pop_from(first);
+    const bool folded = align_loops && fold(head);
     Node *loop = begin_loop(pool_, pop_from(head));
     push(loop);
     for (Node *n : later) push(n);
-    extend(head, alignment);
+    extend(head, folded ? nullptr : alignment);
 }
 
 } // namespace st

@@ -11,7 +11,7 @@
 #ifndef ST_QUEUE_HPP
 #define ST_QUEUE_HPP
 
-#include "iterate.hpp"
+#include "fold.hpp"
 
 #include <unordered_map>
 
@@ -19,7 +19,7 @@ namespace st {
 
 class Queue {
   public:
-    explicit Queue(NodePool &pool) : pool_(pool) {}
+    Queue(NodePool &pool, CodeOrder &order) : pool_(pool), order_(order) {}
     ~Queue();
 
     /* After a failure in the middle of a change: forget the nodes, whose state nobody knows. */
@@ -53,9 +53,11 @@ class Queue {
     };
 
     NodePool &pool_;
+    CodeOrder &order_;
     std::vector<Entry> queue_;
     std::vector<Frame> frames_;
-    int64_t credit_ = 0; // steps of looking and aligning that the events so far have paid for
+    const Node *next_ = nullptr; // the event that is about to be appended
+    int64_t credit_ = 0;         // steps of looking and aligning that the events so far have paid for
     std::unordered_map<uint64_t, uint32_t> latest_; // last event -> index + 1 of the latest entry ending with it
 
     void push(Node *node);
@@ -68,6 +70,9 @@ class Queue {
     void spill();
 
     bool detect();
+    bool seam(size_t tail);
+    bool goes_on(size_t from);
+    bool fold(size_t from);
     bool join_equal(size_t tail, size_t length);
     bool join_trailing(size_t tail);
     bool join_similar(size_t tail, size_t length);

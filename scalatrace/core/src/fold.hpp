@@ -1,0 +1,18 @@
+/* fold.hpp - the first and the last iteration of a loop that are not whole.
+ *
+ * A pipeline's first stage receives nothing and its last sends nothing: S, [R W S] twice, R W is the loop [R W S] four times,
+ * with repeats 0 1 1 1, 0 1 1 1 and 1 1 1 0. Which is only known when what encloses the loop is complete. */
+#ifndef ST_FOLD_HPP
+#define ST_FOLD_HPP
+
+#include "iterate.hpp"
+#include "order.hpp"
+
+namespace st {
+
+/* Make neighbours of loops that are parts of an iteration iterations, where that is smaller. `body` is queue nodes in the order they ran;
+ * false: nothing changed. */
+bool fold_partial_iterations(NodePool &pool, CodeOrder &order, Body &body);
+
+} // namespace st
+#endif
