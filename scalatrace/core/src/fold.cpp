@@ -31,7 +31,7 @@ bool is_part(const Node *loop, const Body &body, size_t from, size_t end, bool s
 /* body[from...end) runs straight on in the program's text. */
 bool straight(CodeOrder &order, const Body &body, size_t from, size_t end) {
     for (size_t i = from; i + 1 < end; ++i)
-        if (order.seam(body[i], body[i + 1])) return false;
+        if (order.step(body[i], body[i + 1]).way != CodeStep::kAhead) return false;
     return true;
 }
 
@@ -42,7 +42,7 @@ bool fold_last(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
     for (size_t end = most; end > i + 1; --end) {
         Alignment steps;
         if (!straight(order, body, i + 1, end) || !is_part(loop, body, i + 1, end, false, steps)) continue;
-        if (!order.known(body[i + 1]) || !order.seam(loop, body[i + 1])) return false;
+        if (order.step(loop, body[i + 1]).way != CodeStep::kBack) return false;
         Body part(body.begin() + static_cast<ptrdiff_t>(i + 1), body.begin() + static_cast<ptrdiff_t>(end));
         body.erase(body.begin() + static_cast<ptrdiff_t>(i + 1), body.begin() + static_cast<ptrdiff_t>(end));
         as_iteration(part);
@@ -60,7 +60,7 @@ bool fold_first(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
     for (size_t from = least; from < i; ++from) {
         Alignment steps;
         if (!straight(order, body, from, i) || !is_part(loop, body, from, i, true, steps)) continue;
-        if (!order.known(body[i - 1]) || !order.seam(body[i - 1], loop)) return false;
+        if (order.step(body[i - 1], loop).way != CodeStep::kBack) return false;
         Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
         Node *whole = begin_loop(pool, std::move(part));
         append_body(pool, whole, std::move(loop->kids), loop->runs, steps);

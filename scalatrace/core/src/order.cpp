@@ -30,14 +30,19 @@ const CodeOrder::Path &CodeOrder::path(uint64_t signature) {
     return it->second;
 }
 
-bool CodeOrder::before(uint64_t a, uint64_t b) {
-    if (a == b || !a || !b) return false;
+CodeStep CodeOrder::step(uint64_t a, uint64_t b) {
+    if (!a || !b) return CodeStep{};
     const Path &x = path(a), &y = path(b);
-    for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-        if (x[i].function != y[i].function) return false;
-        if (x[i].number != y[i].number) return x[i].number < y[i].number;
+    const size_t common = std::min(x.size(), y.size());
+    for (size_t i = 0; i < common; ++i) {
+        const auto depth = static_cast<uint32_t>(i);
+        if (x[i].function != y[i].function) return CodeStep{CodeStep::kUnknown, depth, 0, 0};
+        if (x[i].number != y[i].number)
+            return CodeStep{x[i].number < y[i].number ? CodeStep::kAhead : CodeStep::kBack, depth, x[i].number,
+                            y[i].number};
     }
-    return false;
+    if (x.size() != y.size() || !common) return CodeStep{CodeStep::kUnknown, static_cast<uint32_t>(common), 0, 0};
+    return CodeStep{CodeStep::kBack, static_cast<uint32_t>(common - 1), x.back().number, y.back().number};
 }
 
 } // namespace st

@@ -2,9 +2,9 @@
  *
  * Two call paths are compared from the outermost frame on; the first frame that differs decides, when it is in the same function: the
  * lower line (native: offset) comes first. In straight-line code events run in this order, so the step from the last event of a loop's
- * iteration to the first of the next is one that does not go forward. Loops are only made with such a seam: every rank
- * then cuts the same program loop at the same place, whatever part of an iteration it takes part in. A cycle has at least one
- * step that does not go forward, so no loop is lost. */
+ * iteration to the first of the next goes back (or stays), in the frame of the loop, and no step within the iteration is in a frame
+ * further out. Loops are only made with such a seam: every rank then cuts the same program loop at the same place,
+ * whatever part of an iteration it takes part in. Each cycle has a step that may be the seam, so no loop is lost. */
 #ifndef ST_ORDER_HPP
 #define ST_ORDER_HPP
 
@@ -13,16 +13,26 @@
 
 namespace st {
 
+/* From one event to the one that ran next. */
+struct CodeStep {
+    enum Way { kAhead, kBack, kUnknown } way = kUnknown;
+    uint32_t depth = 0;        // of the frame that decides, from the outermost on
+    uint64_t from = 0, to = 0; // there
+
+    /* A loop may have `this` as its seam and `inner` within an iteration. */
+    bool encloses(const CodeStep &inner) const {
+        if (inner.depth != depth) return inner.depth > depth;
+        return way != kBack || inner.way != kBack || inner.to > to || (inner.to == to && inner.from <= from);
+    }
+};
+
 class CodeOrder {
   public:
     explicit CodeOrder(const Tables &tables) : tables_(tables) {}
 
-    /* The event with signature `a` stands before the one with `b`, as far as that can be told. */
-    bool before(uint64_t a, uint64_t b);
-    bool before(const Node *a, const Node *b) { return before(first_signature(a), first_signature(b)); }
-    bool known(const Node *n) const { return first_signature(n) != 0; }
-    /* An iteration may end with `last` and the next begin with `first`. */
-    bool seam(const Node *last, const Node *first) { return !before(last_signature(last), first_signature(first)); }
+    CodeStep step(uint64_t a, uint64_t b);
+    /* From the end of `a` to the beginning of `b`. */
+    CodeStep step(const Node *a, const Node *b) { return step(last_signature(a), first_signature(b)); }
 
     static uint64_t first_signature(const Node *n);
     static uint64_t last_signature(const Node *n);

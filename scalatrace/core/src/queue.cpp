@@ -47,7 +47,7 @@ void Queue::abandon() {
 
 void Queue::push(Node *n) {
     uint32_t &latest = latest_[n->last];
-    queue_.push_back({n, latest});
+    queue_.push_back({n, latest, queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n)});
     latest = static_cast<uint32_t>(queue_.size());
 }
 
@@ -247,27 +247,33 @@ bool Queue::detect() {
     for (size_t tail = queue_[n - 1].before; tail && tried < kEqualCandidates; ++tried) {
         const size_t length = n - tail; // of the stretch behind the candidate
         if (length > kWindow) break;
-        if (seam(tail - 1) && join_equal(tail - 1, length)) return true;
+        if (join_equal(tail - 1, length)) return true;
         tail = queue_[tail - 1].before;
     }
-    if (size_t tail = queue_[n - 1].before; tail && seam(tail - 1) && join_trailing(tail - 1)) return true;
+    if (size_t tail = queue_[n - 1].before; tail && join_trailing(tail - 1)) return true;
     tried = 0;
     if (!align_loops) return false;
     for (size_t tail = queue_[n - 1].before; tail && tried < kSimilarCandidates; ++tried) {
         const size_t length = n - tail;
         if (length > kWindow) break;
-        if (seam(tail - 1) && join_similar(tail - 1, length)) return true;
+        if (join_similar(tail - 1, length)) return true;
         tail = queue_[tail - 1].before;
     }
     return false;
 }
 
-/* What is behind `tail` may begin an iteration. */
-bool Queue::seam(size_t tail) { return order_.seam(queue_[tail].node, queue_[tail + 1].node); }
+/* The step to the entry at `first` may lead from one iteration to the next, of a loop with all that is behind `head`. */
+bool Queue::seam(size_t head, size_t first) const {
+    const CodeStep &step = queue_[first].step;
+    if (step.way == CodeStep::kAhead) return false;
+    for (size_t i = head + 1; step.way == CodeStep::kBack && i < queue_.size(); ++i)
+        if (i != first && !step.encloses(queue_[i].step)) return false;
+    return true;
+}
 
 /* The iteration that began at `from` or later is not over: the event that comes next is further ahead in it. */
 bool Queue::goes_on(size_t from) {
-    if (!next_ || !order_.before(order_.last_signature(queue_.back().node), next_->signature)) return false;
+    if (!next_ || order_.step(queue_.back().node, next_).way != CodeStep::kAhead) return false;
     for (size_t i = queue_.size(); i-- > from;)
         if (contains(queue_[i].node, next_->first)) return true;
     return false;
@@ -298,7 +304,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
         if (before->kids.size() == length) {
             size_t i = 0;
             while (i < length && before->kids[i]->shape == queue_[first + i].node->shape) ++i;
-            if (i == length && !goes_on(tail)) {
+            if (i == length && seam(tail, first) && !goes_on(tail)) {
                 extend(tail, nullptr);
                 return true;
             }
@@ -308,7 +314,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
     const size_t head = first - length;
     for (size_t i = length; i-- > 0;)
         if (queue_[head + i].node->shape != queue_[first + i].node->shape) return false;
-    if (goes_on(head)) return false;
+    if (!seam(head, first) || goes_on(head)) return false;
     repeat_from(head, first, nullptr);
     return true;
 }
@@ -344,7 +350,7 @@ bool Queue::join_trailing(size_t tail) {
         const size_t from = kids.size() - length;
         size_t i = 0;
         while (i < length && kids[from + i]->shape == queue_[tail + 1 + i].node->shape) ++i;
-        if (i < length || goes_on(tail + 1)) continue;
+        if (i < length || !seam(tail, tail + 1) || goes_on(tail + 1)) continue;
         Body later = pop_from(tail + 1);
         pop_from(tail);
         as_iteration(later);
@@ -399,7 +405,8 @@ bool Queue::join_similar(size_t tail, size_t length) {
     const size_t first = tail + 1;
     Node *before = queue_[tail].node;
     const uint64_t begins = queue_[first].node->first;
-    if (!before->leaf() && before->first == begins && !goes_on(tail) && pay(length + before->kids.size())) {
+    if (!before->leaf() && before->first == begins && seam(tail, first) && !goes_on(tail) &&
+        pay(length + before->kids.size())) {
         Aligner aligner{AlignRules{}, &credit_};
         Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
@@ -410,7 +417,7 @@ bool Queue::join_similar(size_t tail, size_t length) {
     int heads = 0;
     const size_t reach = first > 2 * length + 64 ? first - 2 * length - 64 : 0;
     for (size_t head = first; head-- > reach && heads < kHeads;) {
-        if (queue_[head].node->first != begins || goes_on(head)) continue;
+        if (queue_[head].node->first != begins || !seam(head, first) || goes_on(head)) continue;
         ++heads;
         if (!pay(2 * length + first - head)) return false;
         Aligner aligner{AlignRules{}, &credit_};

@@ -44,6 +44,7 @@ class Queue {
     struct Entry {
         Node *node;
         uint32_t before; // index + 1 of the previous entry with the same last event
+        CodeStep step;   // from the entry in front
     };
     struct Frame {
         Node *loop;               // being extended: the queue's last node, or the outer frame's last pending one
@@ -70,7 +71,7 @@ class Queue {
     void spill();
 
     bool detect();
-    bool seam(size_t tail);
+    bool seam(size_t head, size_t first) const;
     bool goes_on(size_t from);
     bool fold(size_t from);
     bool join_equal(size_t tail, size_t length);
