@@ -28,7 +28,7 @@ int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uin
     auto [it, fresh] = known_.try_emplace({a, b}, Score{0, 0, 0});
     if (fresh) {
         Alignment inner = align(a->kids, b->kids);
-        if (inner.worth()) it->second = Score{inner.score, inner.matched, inner.unmatched};
+        if (inner.worth(rules_.most_unmatched)) it->second = Score{inner.score, inner.matched, inner.unmatched};
     }
     *matched = it->second.matched;
     *unmatched = it->second.unmatched;

@@ -23,15 +23,18 @@ struct Alignment {
     int64_t score = 0;
     uint32_t matched = 0;   // events in both
     uint32_t unmatched = 0; // events in one only, not counting those that are skipped now and then anyway
-    bool worth() const { return score > 0 && matched > 0 && 3 * matched >= unmatched; }
+    bool worth(uint32_t most_unmatched = 3) const {
+        return score > 0 && matched > 0 && most_unmatched * matched >= unmatched;
+    }
 };
 
 struct AlignRules {
-    int64_t match = 30;       // about the bytes an event costs, histograms included
-    int64_t miss = 8;         // a repeat that is no longer constant
-    int64_t known_miss = 1;   // a repeat that is not constant anyway
-    bool same_shapes = false; // only equal structures match
-    bool same_ends = true;    // sequences of different shape need equal first and last events (rule of §5.2.2)
+    uint32_t most_unmatched = 3; // events without a partner, for each that has one
+    int64_t match = 30;          // about the bytes an event costs, histograms included
+    int64_t miss = 8;            // a repeat that is no longer constant
+    int64_t known_miss = 1;      // a repeat that is not constant anyway
+    bool same_shapes = false;    // only equal structures match
+    bool same_ends = true;       // sequences of different shape need equal first and last events (rule of §5.2.2)
 };
 
 class Aligner {
