@@ -31,19 +31,20 @@ class Rank:
     def call(
         self,
         op: str,
-        site: str,
+        site: str | tuple[str, ...],
         peer: int = 0,
         count: int = 8,
         tag: int = 0,
         comm: str = "world",
         ns: float = 1000.0,
     ) -> None:
-        """A call with a peer."""
+        """A call with a peer. `site`: the innermost frame, or several, innermost first."""
         family, own, size = self.families[comm]
         number = self.core.define_op(op, P2P)
-        signature = self.core.define_signature([site, "app.py:1:<module>"])
+        frames = (site,) if isinstance(site, str) else site
+        signature = self.core.define_signature([*frames, "app.py:1:<module>"])
         self.core.append(number, [count, peer, tag, family], signature, own, size, [ns, ns / 4])
-        self.told.append((op, site, count, peer, tag, comm))
+        self.told.append((op, frames[0], count, peer, tag, comm))
 
     def wait(self, site: str, ages: list[int]) -> None:
         """A call with an array."""
