@@ -67,7 +67,7 @@ static void define(MPI_Comm comm, const struct st_comm *info, uint64_t parent, c
     free(members), free(remote);
 }
 
-static struct st_comm *enter(MPI_Comm comm, uint64_t name) {
+static struct st_comm *enter(MPI_Comm comm, uint64_t name, const char *kind) {
     uint64_t old;
     if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old); /* a handle that MPI uses again */
     if (last.info && last.handle == comm) last.info = NULL;
@@ -78,6 +78,7 @@ static struct st_comm *enter(MPI_Comm comm, uint64_t name) {
     }
     describe(info, comm);
     info->name = name;
+    info->kind = kind;
     return info;
 }
 
@@ -88,7 +89,7 @@ static struct st_comm *adopt(MPI_Comm comm) {
     uint64_t hash = AGREED;
     for (int i = 0; members && i < n; i++) hash = st_family(hash, (uint64_t)members[i]);
     free(members);
-    struct st_comm *info = enter(comm, st_family(ST_COMM_NULL, hash));
+    struct st_comm *info = enter(comm, st_family(ST_COMM_NULL, hash), "unknown");
     define(comm, info, ST_COMM_NULL, "unknown");
     return info;
 }
@@ -114,7 +115,7 @@ static uint64_t next_family(struct st_call *call, MPI_Comm parent) {
 uint64_t st_comm_made(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm made) {
     uint64_t name = next_family(call, parent), parent_name = st_comm_name(parent);
     if (made == MPI_COMM_NULL) return ST_COMM_NULL;
-    define(made, enter(made, name), parent_name, kind);
+    define(made, enter(made, name, kind), parent_name, kind);
     return name;
 }
 
@@ -122,6 +123,8 @@ uint64_t st_comm_made(struct st_call *call, const char *kind, MPI_Comm parent, M
 uint64_t st_comm_promised(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm *newcomm) {
     struct st_comm promise = *st_comm_of(parent);
     promise.name = next_family(call, parent);
+    promise.kind = kind;
+    promise.chosen_as = 0;
     define(parent, &promise, st_comm_name(parent), kind);
     MPI_Comm made = *newcomm;
     if (made == MPI_COMM_NULL) return promise.name;
@@ -193,8 +196,8 @@ void st_on_comm(struct st_call *call, MPI_Comm comm) {
 
 void st_comm_start(void) {
     PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
-    define(MPI_COMM_WORLD, enter(MPI_COMM_WORLD, ST_COMM_WORLD), ST_COMM_NULL, "world");
-    define(MPI_COMM_SELF, enter(MPI_COMM_SELF, ST_COMM_SELF), ST_COMM_NULL, "self");
+    define(MPI_COMM_WORLD, enter(MPI_COMM_WORLD, ST_COMM_WORLD, "world"), ST_COMM_NULL, "world");
+    define(MPI_COMM_SELF, enter(MPI_COMM_SELF, ST_COMM_SELF, "self"), ST_COMM_NULL, "self");
 }
 
 void st_comm_forget_all(void) {

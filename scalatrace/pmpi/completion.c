@@ -37,6 +37,7 @@ void st_request_new(struct st_call *call, MPI_Request *request, bool persistent,
     if (slot < 0) return;
     requests.slots[slot].persistent = persistent;
     requests.slots[slot].wild = wild;
+    if (call->skipped) st_live_hide(&requests, slot);
 }
 
 int64_t st_request(struct st_call *call, const MPI_Request *array, int i) {
@@ -66,8 +67,40 @@ static int64_t claimed_item(struct st_call *call, const void *none, int i) {
     return st_live_age(&requests, call->claimed[i]);
 }
 
+static int64_t claimed_ages(struct st_call *call) {
+    return call->on ? (int64_t)array_of(call->nclaimed, claimed_item, call, NULL) : 0;
+}
+
 uint64_t st_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
     return array_of(n, request_item, call, array);
+}
+
+/* -- selection ------------------------------------------------------------------------------------------- */
+
+static bool is_recorded(int slot) { return slot >= 0 && !requests.slots[slot].hidden; }
+
+static bool any_recorded(const struct st_call *call) {
+    for (int i = 0; i < call->nclaimed; i++)
+        if (is_recorded(call->claimed[i])) return true;
+    return false;
+}
+
+void st_follow_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
+    bool any = false;
+    st_lock();
+    for (int i = 0; i < n && !any; i++) {
+        MPI_Request handle = request_at(call, array, i);
+        any = handle != MPI_REQUEST_NULL &&
+              is_recorded(st_live_find(&requests, ST_KEY(handle), address_of(call, array, i)));
+    }
+    st_unlock();
+    if (!any) st_skip(call);
+}
+
+void st_follow_request(struct st_call *call, MPI_Request request) {
+    st_lock();
+    if (!is_recorded(st_live_find(&requests, ST_KEY(request), NULL))) st_skip(call);
+    st_unlock();
 }
 
 /* -- before the call ------------------------------------------------------------------------------------- */
@@ -96,6 +129,7 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
         call->claimed[i] = slot;
     }
     call->nclaimed = n;
+    if (ST_SELECTING && !any_recorded(call)) st_skip(call);
     st_release(before);
 }
 
@@ -174,7 +208,7 @@ void st_post_Request_free(struct st_call *call, int error, MPI_Request *request)
 void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses) {
     (void)error;
     st_begin(call, ST_OP_Waitall);
-    call->event.values[0] = (int64_t)array_of(call->nclaimed, claimed_item, call, NULL);
+    call->event.values[0] = claimed_ages(call);
     for (int i = 0; i < n && call->nwild; i++) source_of(call, i, statuses, i);
     st_append(call, 1);
     settle_all(call, array);
@@ -185,9 +219,15 @@ static int index_of(const struct st_call *call, const int *index) {
     return *index == MPI_UNDEFINED ? MPI_UNDEFINED : *index - (call->fortran ? 1 : 0);
 }
 
+/* The one request that completed decides. */
+static void follow_completed(struct st_call *call, const int *index) {
+    int which = index_of(call, index);
+    if (ST_SELECTING && !(which >= 0 && which < call->nclaimed && is_recorded(call->claimed[which]))) st_skip(call);
+}
+
 static void any_event(struct st_call *call, MPI_Request *array, const int *index, const MPI_Status *status) {
     int which = index_of(call, index);
-    call->event.values[0] = (int64_t)array_of(call->nclaimed, claimed_item, call, NULL);
+    call->event.values[0] = claimed_ages(call);
     call->event.values[1] = st_int(which);
     if (which >= 0) source_of(call, which, status, 0);
     st_append(call, 2);
@@ -196,6 +236,7 @@ static void any_event(struct st_call *call, MPI_Request *array, const int *index
 
 void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status) {
     (void)error, (void)n;
+    follow_completed(call, index);
     st_begin(call, ST_OP_Waitany);
     any_event(call, array, index, status);
     st_end(call);
@@ -233,7 +274,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
     }
     st_begin(call, ST_OP_Testall);
     st_polled(call, ST_OP_Testall);
-    call->event.values[0] = (int64_t)array_of(call->nclaimed, claimed_item, call, NULL);
+    call->event.values[0] = claimed_ages(call);
     for (int i = 0; i < n && call->nwild; i++) source_of(call, i, statuses, i);
     st_append(call, 1);
     settle_all(call, array);
@@ -247,6 +288,7 @@ void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array,
         not_yet(call, ST_OP_Testany, array);
         return;
     }
+    follow_completed(call, index);
     st_begin(call, ST_OP_Testany);
     st_polled(call, ST_OP_Testany);
     any_event(call, array, index, status);
@@ -284,11 +326,13 @@ static bool pending_room(int more) {
     return true;
 }
 
+static bool joins(const struct st_call *call, int op, const void *array) {
+    return pending.op == op && pending.array == array && pending.event.signature == call->event.signature;
+}
+
 /* Start a pending event with this call's times, or add them to the one there is. */
 static void pending_join(struct st_call *call, int op, const void *array) {
-    if (pending.alive &&
-        (pending.op != op || pending.array != array || pending.event.signature != call->event.signature))
-        st_pending_flush();
+    if (!joins(call, op, array)) st_pending_flush();
     int64_t poll_ns = st_thread.poll_ns, compute = call->t0 - st_thread.last_exit - poll_ns;
     int64_t comm = call->t1 - call->t0 + poll_ns;
     st_thread.poll_ns = 0;
@@ -309,15 +353,25 @@ static void pending_join(struct st_call *call, int op, const void *array) {
 /* Their slots keep their place until the event is written, so that all ages are of one moment. */
 static void pending_add(struct st_call *call, const MPI_Request *array, int i) {
     int slot = call->claimed[i];
+    if (ST_SELECTING && !is_recorded(slot)) return;
     pending.ages[pending.n] = st_live_age(&requests, slot);
     bool gone = slot >= 0 && !requests.slots[slot].persistent && request_at(call, array, i) == MPI_REQUEST_NULL;
     pending.slots[pending.n++] = gone ? slot : -1;
     if (gone) call->claimed[i] = -1;
 }
 
+/* Whether an event that completes none of the recorded requests ends the one that is pending, which it would join. */
+static void skip_unless_recorded(struct st_call *call, int op, const void *array, int nout, const int *indices) {
+    for (int i = 0; i < nout; i++)
+        if (is_recorded(call->claimed[index_of(call, &indices[i])])) return;
+    if (!joins(call, op, array)) st_pending_flush();
+    st_skip(call);
+}
+
 static void some(struct st_call *call, int op, MPI_Request *array, int nout, const int *indices,
                  const MPI_Status *statuses) {
     st_begin(call, op);
+    if (ST_SELECTING && call->on) skip_unless_recorded(call, op, array, nout, indices);
     st_polled(call, op);
     for (int i = 0; i < nout && call->nwild; i++) source_of(call, index_of(call, &indices[i]), statuses, i);
     if (call->on) {
@@ -349,8 +403,20 @@ void st_post_Testsome(struct st_call *call, int error, int n, MPI_Request *array
 
 /* -- matched messages ------------------------------------------------------------------------------------ */
 
-void st_message_new(MPI_Message message) {
-    if (message != MPI_MESSAGE_NULL && message != MPI_MESSAGE_NO_PROC) st_live_add(&messages, ST_KEY(message), NULL);
+static bool no_process_recorded; /* the probe that gave the last MPI_MESSAGE_NO_PROC was recorded */
+
+void st_message_new(struct st_call *call, MPI_Message message) {
+    if (message == MPI_MESSAGE_NO_PROC) no_process_recorded = !call->skipped;
+    if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
+    int slot = st_live_add(&messages, ST_KEY(message), NULL);
+    if (call->skipped) st_live_hide(&messages, slot);
+}
+
+void st_follow_message(struct st_call *call) {
+    int slot = call->message;
+    st_lock();
+    if (slot == -2 ? !no_process_recorded : slot < 0 || messages.slots[slot].hidden) st_skip(call);
+    st_unlock();
 }
 
 void st_message_take(struct st_call *call, MPI_Message message) {
@@ -359,10 +425,9 @@ void st_message_take(struct st_call *call, MPI_Message message) {
     st_release(before);
 }
 
-/* Age of the message that the call consumed; after this it is dead. */
+/* Age of the message that the call consumed. */
 int64_t st_message_age(struct st_call *call) {
-    if (call->message == -2) return ST_PROC_NULL;
-    int64_t age = st_live_age(&messages, call->message);
-    st_live_drop(&messages, call->message);
-    return age;
+    return call->message == -2 ? ST_PROC_NULL : st_live_age(&messages, call->message);
 }
+
+void st_message_done(struct st_call *call) { st_live_drop(&messages, call->message); }

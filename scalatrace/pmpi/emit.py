@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scalatrace.pmpi import rules
+from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Parameter, Procedure
 
 __all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder"]
@@ -46,7 +47,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in schema)}}};")
         names = f"names_{op}, kinds_{op}" if schema else "NULL, NULL"
-        rows.append(f'    {{"{op}", {len(schema)}, {names}}},')
+        rows.append(f'    {{"{op}", {len(schema)}, {names}, {int(rules.role(ops[op]))}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", "const int st_nops = ST_NOPS;", ""]
     return "\n".join(header), "\n".join(body)
 
@@ -98,17 +99,28 @@ def recorder(procedure: Procedure) -> str:
     if procedure.op in _COMPLETION:
         return ""
     counted = rules.is_counted(procedure)
-    values = _query_values(procedure) if counted else rules.values(procedure)
     lines = [f"static void rec_{procedure.name}(struct st_call *call{_more(_parameters(procedure))})", "{"]
     lines += [f"    (void){p.name};" for p in procedure.parameters if p.base]
+    lines += selection(procedure)
     lines += _before(procedure) if not counted else []
     lines.append(f"    st_begin(call, ST_OP_{procedure.op});")
-    lines += _context(procedure)
-    lines += [f"    call->event.values[{i}] = {v.text};" for i, v in enumerate(values)]
-    lines += _statistics(procedure) if not counted else []
-    lines.append(f"    st_append(call, {len(values)});")
+    event = _event(procedure, _query_values(procedure) if counted else rules.values(procedure))
+    if rules.role(procedure) is rules.Role.ALWAYS:  # its values are named while events are off, too
+        lines += event
+    else:
+        lines += ["    if (call->on) {", *(f"    {line}" for line in event), "    }"]
     lines += _after(procedure) if not counted else []
     return "\n".join([*lines, "    st_end(call);", "}", ""])
+
+
+def _event(procedure: Procedure, values: list[rules.Value]) -> list[str]:
+    lines = _context(procedure)
+    lines += [f"    call->event.values[{i}] = {v.text};" for i, v in enumerate(values)]
+    lines += _statistics(procedure) if not rules.is_counted(procedure) else []
+    lines.append(f"    st_append(call, {len(values)});")
+    if any("&call->whole" in line for line in lines):
+        lines.append("    PMPI_Group_free(&call->whole);")
+    return lines
 
 
 def _more(text: str) -> str:
@@ -150,9 +162,7 @@ def _context(procedure: Procedure) -> list[str]:
     if rules.allows_in_place(procedure):
         lines.append(f"    bool in_place = {rules.in_place_buffer(procedure)} == MPI_IN_PLACE;")
     if procedure.has("root") and any(p.root_only for p in procedure.parameters):
-        lines.append("    bool at_root = call->comm->inter ? root == MPI_ROOT : root == call->event.self;")
-        lines.append("    bool at_leaf = !call->comm->inter || root >= 0;")
-        lines.append("    (void)at_root, (void)at_leaf;")
+        lines += [f"    {line}" for line in roles()]
     if "eighbor" in procedure.op and comm:
         lines.append(f"    st_comm_degrees(call->comm, {comm.name});")
         lines.append("    int indegree = call->comm->indegree, outdegree = call->comm->outdegree;")
@@ -189,9 +199,11 @@ def _after(procedure: Procedure) -> list[str]:
         lines.append(f"    st_request_new(call, {request.name}, {persistent}, {wild});")
     message = procedure.find("MESSAGE")
     if message and message.direction == "OUT":
-        lines.append(f"    st_message_new(*{message.name});")
-    if procedure.find("GROUP"):
-        lines.append("    PMPI_Group_free(&call->whole);")
+        lines.append(f"    st_message_new(call, *{message.name});")
+    if message and message.direction == "INOUT":
+        lines.append("    st_message_done(call);")
+    if procedure.op.startswith("File_") and procedure.op.endswith("_begin"):
+        lines.append("    st_begun(call, fh);")
     return lines
 
 
@@ -264,7 +276,8 @@ def c_entry(procedure: Procedure) -> str:
         head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
     if rules.is_counted(procedure):
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
-    body = ["    struct st_call call;", f"    if (!ST_ENTER(&call, {_needed(procedure)})) return {real};"]
+    enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_needed(procedure)})"
+    body = ["    struct st_call call;", f"    if (!{enter}) return {real};"]
     body += _own_status(procedure, False) + _prepare(procedure, False)
     body += [
         f"    int error = {real};",
@@ -389,7 +402,8 @@ def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[s
             "    if (st_shared.active && !st_thread.depth) st_type_forget(PMPI_Type_f2c(*datatype));",
             f"    next({args});",
         ]
-    lines += [f"    if (!st_enter(&call, {_needed(procedure)}, caller, frame)) {{", f"        next({args});"]
+    enter = f"st_enter(&call, ST_OP_{procedure.op}, {_needed(procedure)}, caller, frame)"
+    lines += [f"    if (!{enter}) {{", f"        next({args});"]
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]

@@ -131,6 +131,7 @@ void st_start(void) {
     if (start_core()) {
         st_children_start();
         st_policy_start();
+        st_selection_start();
         st_save_start();
         define_stats();
         set_meta();
@@ -144,6 +145,7 @@ void st_start(void) {
     }
     st_thread.depth = 0;
     st_thread.last_exit = st_now();
+    st_selection_opened();
 }
 
 void st_stop(void) {

@@ -3,7 +3,8 @@
  * Every thing has a position in order of creation; a Fenwick tree over positions counts those alive, so an age costs
  * O(log n). When positions run out, the living are renumbered from 0. MPI may give several things one handle at the
  * same time (sends that were complete at once): slots of one handle are chained, and the address of the program's
- * variable tells them apart where it can, else the oldest comes first.
+ * variable tells them apart where it can, else the oldest comes first. What a call that is not selected made is hidden: it has
+ * no age and does not count in those of others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static bool renumber(struct st_live *live) {
     live->tree = tree, live->at = at, live->capacity = capacity, live->npositions = n;
     for (int i = 0; i < n; i++) {
         live->slots[at[i]].position = i;
-        tree_add(live, i, 1);
+        if (!live->slots[at[i]].hidden) tree_add(live, i, 1);
     }
     return true;
 }
@@ -86,6 +87,13 @@ int st_live_add(struct st_live *live, uint64_t handle, const void *where) {
     return slot;
 }
 
+void st_live_hide(struct st_live *live, int slot) {
+    if (slot < 0 || live->slots[slot].hidden) return;
+    live->slots[slot].hidden = true;
+    live->nhidden++;
+    tree_add(live, live->slots[slot].position, -1);
+}
+
 int st_live_find(struct st_live *live, uint64_t handle, const void *where) {
     uint64_t *chain = st_map_find(&live->map, handle);
     if (!chain) return -1;
@@ -122,7 +130,10 @@ void st_live_drop(struct st_live *live, int slot) {
     if (slot < 0) return;
     unlink_slot(live, slot);
     int position = live->slots[slot].position;
-    tree_add(live, position, -1);
+    if (live->slots[slot].hidden)
+        live->nhidden--;
+    else
+        tree_add(live, position, -1);
     live->at[position] = -1;
     live->nlive--;
     live->free_slots[live->nfree++] = slot;
@@ -131,6 +142,6 @@ void st_live_drop(struct st_live *live, int slot) {
 }
 
 int64_t st_live_age(const struct st_live *live, int slot) {
-    if (slot < 0) return ST_UNDEFINED;
-    return live->nlive - tree_upto(live, live->slots[slot].position);
+    if (slot < 0 || live->slots[slot].hidden) return ST_UNDEFINED;
+    return live->nlive - live->nhidden - tree_upto(live, live->slots[slot].position);
 }

@@ -22,11 +22,13 @@ static int64_t made(struct st_map *map, uint64_t key, const struct st_comm *comm
 
 int64_t st_win_made(struct st_call *call, MPI_Comm comm, MPI_Win win) {
     st_on_comm(call, comm);
+    if (st_selection.by_comm) st_comm_chosen(call->comm, comm);
     return made(&windows, ST_KEY(win), call->comm, call->comm->windows++);
 }
 
 int64_t st_file_made(struct st_call *call, MPI_Comm comm, MPI_File file) {
     st_on_comm(call, comm);
+    if (st_selection.by_comm) st_comm_chosen(call->comm, comm);
     return made(&files, ST_KEY(file), call->comm, call->comm->files++);
 }
 
@@ -45,6 +47,33 @@ static int64_t on(struct st_call *call, const struct st_map *map, uint64_t key) 
 
 int64_t st_on_win(struct st_call *call, MPI_Win win) { return on(call, &windows, ST_KEY(win)); }
 int64_t st_on_file(struct st_call *call, MPI_File file) { return on(call, &files, ST_KEY(file)); }
+
+void st_select_win(struct st_call *call, MPI_Win win) {
+    st_lock();
+    st_on_win(call, win);
+    if (!call->object.comm.chosen) st_skip(call);
+    st_unlock();
+}
+
+void st_select_file(struct st_call *call, MPI_File file) {
+    st_lock();
+    st_on_file(call, file);
+    if (!call->object.comm.chosen) st_skip(call);
+    st_unlock();
+}
+
+/* A split collective ends as it began; a file has one under way at most. */
+void st_begun(struct st_call *call, MPI_File file) {
+    uint64_t *found = st_map_find(&files, ST_KEY(file));
+    if (found) ((struct st_object *)(uintptr_t)*found)->begun = !call->skipped;
+}
+
+void st_follow_begin(struct st_call *call, MPI_File file) {
+    st_lock();
+    st_on_file(call, file);
+    if (!call->object.begun) st_skip(call);
+    st_unlock();
+}
 
 static void take(struct st_call *call, struct st_map *map, uint64_t key) {
     bool before = st_hold();

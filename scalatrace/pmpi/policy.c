@@ -6,7 +6,7 @@
 #include "shim.h"
 
 /* Call `take` for each of the entries "left=right" that a variable holds, separated by unit separators. */
-static void each_entry(const char *variable, void (*take)(const char *left, const char *right)) {
+void st_each_entry(const char *variable, void (*take)(const char *left, const char *right)) {
     const char *value = getenv(variable);
     char *all = value ? strdup(value) : NULL, *state = NULL;
     for (char *entry = all ? strtok_r(all, "\x1f", &state) : NULL; entry; entry = strtok_r(NULL, "\x1f", &state)) {
@@ -33,7 +33,7 @@ static void take_range(const char *file, const char *lines) {
 }
 
 void st_policy_start(void) {
-    each_entry("SCALATRACE_PARAMETERS", take_parameter);
-    each_entry("SCALATRACE_CORE_OPTIONS", take_option);
-    each_entry("SCALATRACE_SITE_RANGES", take_range);
+    st_each_entry("SCALATRACE_PARAMETERS", take_parameter);
+    st_each_entry("SCALATRACE_CORE_OPTIONS", take_option);
+    st_each_entry("SCALATRACE_SITE_RANGES", take_range);
 }

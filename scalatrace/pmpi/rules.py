@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import IntEnum
 
 from scalatrace.pmpi.standard import Parameter, Procedure
 
-__all__ = ["ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE", "Value", "is_counted", "is_event", "values"]
+__all__ = [
+    "ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE",
+    "Role", "Value", "allows_in_place", "communicator", "condition", "ends_split", "frees", "in_place_buffer",
+    "is_counted", "is_event", "length", "made_communicator", "refers", "role", "values",
+]  # fmt: skip
 
 INT, PEER, COMM, TYPE, STRING, ARRAY = range(6)
 
@@ -56,6 +61,14 @@ _FLAGS = {
     "SPLIT_TYPE": "st_split_name",
 }
 _ELEMENTS = {"int": "st_ints", "MPI_Aint": "st_aints", "MPI_Count": "st_counts_array"}
+
+
+class Role(IntEnum):
+    """How a call is selected; the numbers are those of `enum st_role`."""
+
+    CHOSEN = 0  # by the user's conditions
+    ALWAYS = 1  # later events refer to what it makes or frees
+    FOLLOWS = 2  # recorded with the calls that made what it refers to
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +120,34 @@ def made_communicator(procedure: Procedure) -> Parameter | None:
 
 def frees(procedure: Procedure) -> bool:
     return procedure.op in ("Comm_free", "Comm_disconnect", "Win_free", "File_close")
+
+
+def role(procedure: Procedure) -> Role:
+    """What decides whether a call is recorded where not all calls are."""
+    if not is_event(procedure):
+        return Role.CHOSEN
+    makes = any(p.kind in ("WINDOW", "FILE") and p.direction == "OUT" for p in procedure.parameters)
+    if makes or frees(procedure) or made_communicator(procedure):
+        return Role.ALWAYS
+    return Role.FOLLOWS if refers(procedure) or ends_split(procedure) else Role.CHOSEN
+
+
+def refers(procedure: Procedure) -> Parameter | None:
+    """The requests or the matched message that a call was given."""
+    return next(
+        (
+            p
+            for p in procedure.parameters
+            if (p.kind == "REQUEST" and p.direction != "OUT")
+            or (p.kind == "MESSAGE" and p.direction == "INOUT")
+        ),
+        None,
+    )
+
+
+def ends_split(procedure: Procedure) -> bool:
+    """Whether it is the second half of a split collective."""
+    return procedure.op.startswith("File_") and procedure.op.endswith("_end")
 
 
 def _names(procedure: Procedure) -> set[str]:
@@ -186,7 +227,7 @@ def _request(procedure: Procedure, p: Parameter) -> list[Value]:
     return [Value("request", INT, age)]
 
 
-def _condition(procedure: Procedure, p: Parameter) -> str:
+def condition(procedure: Procedure, p: Parameter) -> str:
     """When the parameter means anything: only at the root, not in place; "" is always."""
     rooted = any(q.root_only for q in procedure.parameters) and procedure.has("root")
     terms = []
@@ -205,16 +246,16 @@ def _ignored_in_place(procedure: Procedure, p: Parameter) -> bool:
 
 
 def _scalar(procedure: Procedure, p: Parameter) -> Value:
-    condition = _condition(procedure, p)
+    when = condition(procedure, p)
     if p.kind == "DATATYPE":
-        text = f"{condition} ? {p.name} : MPI_DATATYPE_NULL" if condition else p.name
+        text = f"{when} ? {p.name} : MPI_DATATYPE_NULL" if when else p.name
         return Value(p.name, TYPE, f"(int64_t)st_type({text})")
     if p.kind in ("OPERATION", "STRING") or p.kind in _FLAGS:
-        return Value(p.name, STRING, _text(p, condition))
+        return Value(p.name, STRING, _text(p, when))
     if p.kind == "GROUP":
         return Value(p.name, ARRAY, f"(int64_t)st_group(call, {p.name})")
     kind, text = _number(p)
-    return Value(p.name, kind, f"{condition} ? {text} : ST_UNDEFINED" if condition else text)
+    return Value(p.name, kind, f"{when} ? {text} : ST_UNDEFINED" if when else text)
 
 
 def _text(p: Parameter, condition: str) -> str:
@@ -237,20 +278,18 @@ def _number(p: Parameter) -> tuple[int, str]:
 
 
 def _array(procedure: Procedure, p: Parameter) -> Value:
-    length, condition = _length(procedure, p), _condition(procedure, p)
+    n, when = length(procedure, p), condition(procedure, p)
     if p.kind == "DATATYPE":
-        length = f"{condition} ? {length} : 0" if condition else length
-        return Value(p.name, TYPE, f"(int64_t)st_types(call, {p.name}, {length})")
+        n = f"{when} ? {n} : 0" if when else n
+        return Value(p.name, TYPE, f"(int64_t)st_types(call, {p.name}, {n})")
     function = "st_ranks" if p.kind.startswith("RANK") else _ELEMENTS.get(p.base, "st_ints")
     if p.kind == "WEIGHT":
         function = "st_weights"
-    text = f"{function}({p.name}, {length})"
-    return Value(
-        p.name, ARRAY, f"(int64_t)({condition} ? {text} : st_no_array())" if condition else f"(int64_t){text}"
-    )
+    text = f"{function}({p.name}, {n})"
+    return Value(p.name, ARRAY, f"(int64_t)({when} ? {text} : st_no_array())" if when else f"(int64_t){text}")
 
 
-def _length(procedure: Procedure, p: Parameter) -> str:
+def length(procedure: Procedure, p: Parameter) -> str:
     """How many elements an array has, where the standard's database only says "*"."""
     if p.length not in ("*", ""):
         return p.length

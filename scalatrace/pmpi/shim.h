@@ -40,12 +40,16 @@ struct st_comm {
     int indegree;   /* neighbours; -1: not asked yet */
     int outdegree;
     bool inter;
+    const char *kind;   /* "split", "cart", ...; NULL: of MPI_COMM_NULL */
+    bool chosen;        /* what the selection of communicators said last, */
+    uint64_t chosen_as; /* of this name; 0: not asked yet */
 };
 
 /* A window or a file: the communicator it was made on, and which one on it. */
 struct st_object {
     struct st_comm comm;
     int64_t ordinal;
+    bool begun; /* the split collective under way is recorded */
 };
 
 #define ST_FEW 16
@@ -56,6 +60,7 @@ struct st_call {
     void *caller; /* return address of the wrapper, and the stack slot that holds it */
     void **slot;
     bool on;      /* events are wanted (else only state is tracked) */
+    bool skipped; /* they are, but this call is not selected */
     bool fortran; /* handle arrays hold MPI_Fint, indices count from 1 */
     bool empty;   /* the completion call had no request that is not null */
     int nclaimed; /* requests taken out of the table for the call */
@@ -108,9 +113,12 @@ struct st_op {
     int nparams;
     const char *const *names;
     const int *kinds;
+    int role; /* of enum st_role */
 };
 extern const struct st_op st_ops[];
 extern const int st_nops;
+
+#include "selection.h"
 
 /* state.c */
 void st_read_options(void);
@@ -167,10 +175,11 @@ static inline int64_t st_now(void) {
 }
 
 /* Take a call in; false: not ours to record (no MPI_Init yet, or made inside MPI). `needed`: also when events are off. */
-static inline bool st_enter(struct st_call *call, bool needed, void *caller, void *frame) {
+static inline bool st_enter(struct st_call *call, int op, bool needed, void *caller, void *frame) {
     if (!st_shared.active || st_thread.depth || !(needed || st_shared.on)) return false;
     st_thread.depth = 1;
     call->on = st_shared.on;
+    call->skipped = false;
     call->fortran = false;
     call->caller = caller;
     call->slot = (void **)frame + 1;
@@ -180,9 +189,10 @@ static inline bool st_enter(struct st_call *call, bool needed, void *caller, voi
     call->statuses = NULL;
     call->agreed = 0;
     call->t0 = st_now();
+    if (ST_SELECTING) st_select_early(call, op);
     return true;
 }
-#define ST_ENTER(call, needed) st_enter(call, needed, __builtin_return_address(0), __builtin_frame_address(0))
+#define ST_ENTER(call, op, needed) st_enter(call, op, needed, __builtin_return_address(0), __builtin_frame_address(0))
 
 /* A query is counted; true: its event is wanted too. */
 static inline bool st_query(struct st_call *call, int op, void *caller, void *frame);
@@ -199,14 +209,14 @@ static inline void st_exit(struct st_call *call) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(st_signal_waiting, 0)) st_leave_slow();
     st_thread.depth = 0;
-    st_thread.last_exit = st_now();
+    if (__builtin_expect(!call->skipped, 1)) st_thread.last_exit = st_now();
 }
 
 static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }
 
 static inline bool st_query(struct st_call *call, int op, void *caller, void *frame) {
     if (!st_shared.on || st_thread.depth) return false;
-    if (st_options.queries) return st_enter(call, false, caller, frame);
+    if (st_options.queries) return st_enter(call, op, false, caller, frame);
     st_count(op);
     return false;
 }
@@ -239,15 +249,17 @@ struct st_slot {
     int position;      /* in order of creation */
     int next;          /* next slot with the same handle, -1: none */
     bool linked, persistent, wild;
+    bool hidden; /* made by a call that is not selected */
 };
 struct st_live {
     struct st_slot *slots;
     int *free_slots, *tree, *at; /* at: position -> slot or -1; tree: Fenwick counts over positions */
     int nslots, nfree, slots_capacity;
-    int npositions, capacity, nlive;
+    int npositions, capacity, nlive, nhidden;
     struct st_map map; /* handle -> first slot */
 };
 int st_live_add(struct st_live *live, uint64_t handle, const void *where);
+void st_live_hide(struct st_live *live, int slot); /* it has no age, and others' do not count it */
 int st_live_find(struct st_live *live, uint64_t handle, const void *where);
 int st_live_claim(struct st_live *live, uint64_t handle, const void *where); /* find and unlink; keeps its age */
 void st_live_relink(struct st_live *live, int slot);
@@ -294,6 +306,7 @@ uint64_t st_group(struct st_call *call, MPI_Group group);
 uint64_t st_weights(const int *weights, int64_t n);
 uint64_t st_no_array(void);
 int64_t st_sum(const int *values, int64_t n);
+int64_t st_sum_counts(const MPI_Count *values, int64_t n);
 
 /* completion.c */
 void st_request_new(struct st_call *call, MPI_Request *request, bool persistent, bool wild);
@@ -302,7 +315,8 @@ int64_t st_request_value(MPI_Request request);
 uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
 int64_t st_message_age(struct st_call *call);
 void st_message_take(struct st_call *call, MPI_Message message);
-void st_message_new(MPI_Message message);
+void st_message_done(struct st_call *call);
+void st_message_new(struct st_call *call, MPI_Message message);
 void st_claim(struct st_call *call, const MPI_Request *requests, int n);
 void st_source(struct st_call *call, const MPI_Status *status, int i);
 MPI_Status *st_own_statuses(struct st_call *call, int n);
@@ -328,6 +342,7 @@ void st_start(void);
 void st_stop(void);
 void st_finish(void);
 void st_policy_start(void);
+void st_each_entry(const char *variable, void (*take)(const char *left, const char *right));
 void st_children_start(void); /* before the first path of an output is used */
 void st_save_start(void);
 void st_parts_discard_stale(const char *output, int rank); /* of ranks from `rank` on, left by an earlier run */

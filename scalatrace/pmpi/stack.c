@@ -11,6 +11,7 @@ uint64_t st_stack(struct st_call *call) {
 uint64_t st_define_frames(const char *const *frames, size_t n) {
     st_lock();
     uint64_t name = st_define_signature(st_shared.core, frames, n);
+    if (ST_SELECTING) st_site_defined(name, frames, n);
     st_unlock();
     return name;
 }

@@ -98,6 +98,7 @@ void st_begin(struct st_call *call, int op) {
     call->event.signature = 0;
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
     st_lock();
+    if (ST_SELECTING && st_ops[op].role == ST_CHOSEN && st_site_skipped(call)) st_skip(call);
     if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     call->event.self = st_shared.rank;
     call->event.size = st_shared.nprocs;
@@ -153,12 +154,14 @@ void st_failed(int op) { st_count(op); }
 
 /* "Not yet": no event. The time since the last event goes on; see take_times. */
 void st_poll(struct st_call *call, int op) {
+    if (call->skipped) return;
     __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
     st_thread.poll_ns += call->t1 - call->t0;
 }
 
 /* The poll that succeeded stands for those before it. The lock is held. */
 void st_polled(struct st_call *call, int op) {
+    if (call->skipped) return;
     call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&polls[op], 0, __ATOMIC_RELAXED));
 }
 
@@ -172,4 +175,5 @@ void st_switch(bool on) {
 void st_publish_counts(void) {
     for (int op = 0; op < ST_NOPS; op++)
         if (st_counts[op]) st_core_check(st_set_count(st_shared.core, st_ops[op].name, st_counts[op]));
+    if (st_selection.nskipped) st_core_check(st_set_count(st_shared.core, "not selected", st_selection.nskipped));
 }

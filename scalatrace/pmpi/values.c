@@ -125,6 +125,12 @@ int64_t st_sum(const int *values, int64_t n) {
     return sum;
 }
 
+int64_t st_sum_counts(const MPI_Count *values, int64_t n) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (int64_t)values[i];
+    return sum;
+}
+
 /* A group, as ranks of the event's communicator (of the world where there is none), which `call->whole` is the group of. */
 uint64_t st_group(struct st_call *call, MPI_Group group) {
     int n = 0;

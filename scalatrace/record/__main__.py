@@ -7,7 +7,9 @@ import sys
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
-from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters, parse_ranges
+from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
+from scalatrace.record.sites import parse_ranges, parse_sites
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
     _policy_arguments(parser.add_argument_group("what is not recorded in full"))
+    _selection_arguments(parser.add_argument_group("which calls are recorded (all conditions must hold)"))
     parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
 
 
@@ -58,6 +61,35 @@ def _policy_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--no-loop-agnostic-merge", action="store_true", help=argparse.SUPPRESS)
 
 
+def _selection_arguments(group: argparse._ArgumentGroup) -> None:
+    words = "names (I*send), or p2p, collective, rma, io, comm, types"
+    sites = "calls with FILE (lines A to B of it) on their stack"
+    for option, metavar, text in (
+        ("--only", "OPS", f"operations: {words}"),
+        ("--except", "OPS", "all but these"),
+        ("--only-sites", "FILE[:A-B]", sites),
+        ("--except-sites", "FILE[:A-B]", "all but these"),
+        ("--window", "A-B", "calls that begin in these seconds since MPI_Init; A- and -B are open"),
+        ("--communicators", "NAMES", "calls on these: world, self, cart, ..., or names the program gave"),
+    ):
+        group.add_argument(option, action="append", default=[], metavar=metavar, help=text)
+    group.add_argument("--min-bytes", metavar="N", help="calls that move so much: 64, 4k, 2M")
+    group.add_argument("--max-bytes", metavar="N", help="calls that move no more")
+
+
+def _selection_of(args: argparse.Namespace) -> Selection:
+    return Selection(
+        only=parse_words(args.only),
+        excluded=parse_words(getattr(args, "except")),
+        only_sites=parse_sites(args.only_sites),
+        except_sites=parse_sites(args.except_sites),
+        min_bytes=None if args.min_bytes is None else parse_size(args.min_bytes),
+        max_bytes=None if args.max_bytes is None else parse_size(args.max_bytes),
+        windows=[parse_window(text) for text in args.window],
+        communicators=parse_words(args.communicators),
+    )
+
+
 def _policy_of(args: argparse.Namespace) -> Policy:
     base = from_toml(args.policy) if args.policy else Policy()
     every = (
@@ -69,6 +101,7 @@ def _policy_of(args: argparse.Namespace) -> Policy:
         parameters={**every, **base.parameters, **parse_parameters(args.parameter)},
         tolerance=base.tolerance if args.signature_tolerance is None else args.signature_tolerance,
         ranges=[*base.ranges, *parse_ranges(args.signature_range)],
+        selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
     )

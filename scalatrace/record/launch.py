@@ -55,6 +55,7 @@ class RecordOptions:
             raise UsageError(f"the stack depth must be from 1 to 128, not {self.stack_depth}")
         if self.checkpoint < 0:
             raise UsageError(f"the time between checkpoints must not be negative: {self.checkpoint}")
+        self.policy.selection.check(self.stacks != "none", self.record_queries)
 
 
 def parse_meta(pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
@@ -82,6 +83,7 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
         "SCALATRACE_SHIM": str(shim),
         **options.policy.environment(),
+        **options.policy.selection.environment(options.record_queries),
     }
     others = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
     return {**flags, "LD_PRELOAD": ":".join([str(shim), *others])}

@@ -1,4 +1,4 @@
-"""What is not recorded in full: parameters kept, summarised or dropped; call sites that are one."""
+"""What is not recorded in full: parameters summarised or dropped, call sites that are one, calls left out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import UsageError
+from scalatrace.record.selection import Selection, from_table
+from scalatrace.record.sites import Range, parse_ranges, spelled
 
-__all__ = ["IRREGULAR", "Policy", "from_toml", "parse_limit", "parse_parameters", "parse_ranges"]
+__all__ = ["IRREGULAR", "Policy", "from_toml", "parse_limit", "parse_parameters"]
 
 SEPARATOR = "\x1f"
 DEFAULT_LIMIT = 8
@@ -24,7 +26,6 @@ IRREGULAR = (
 """The parameters that `--histograms` means."""
 
 _NAME = re.compile(r"([A-Z]\w*\.)?[a-z]\w*")
-_RANGE = re.compile(r"(?P<file>.+):(?P<low>\w+)-(?P<high>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,16 @@ class Policy:
         parameters: "count" or "Alltoallv.sendcounts" -> 0 keep, n > 0 histogram past n terms, -1 drop.
         tolerance: lines (native: bytes) by which call sites may differ and still be one (§5.2.3).
         ranges: (what the file's path ends with, first line or offset, last): one call site.
+        selection: the calls that are recorded.
         loop_alignment, loop_agnostic: off only to show what they bring (§5.3.1, Figure 5.7).
     """
 
     parameters: Mapping[str, int] = field(default_factory=dict)
     tolerance: int = 0
-    ranges: Sequence[tuple[str, int, int]] = ()
+    ranges: Sequence[Range] = ()
     loop_alignment: bool = True
     loop_agnostic: bool = True
+    selection: Selection = field(default_factory=Selection)
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
@@ -72,8 +75,8 @@ class Policy:
         if self.tolerance:
             found["signature_tolerance"] = str(self.tolerance)
         if self.ranges:
-            found["signature_ranges"] = " ".join(f"{file}:{low}-{high}" for file, low, high in self.ranges)
-        return found
+            found["signature_ranges"] = " ".join(map(spelled, self.ranges))
+        return found | self.selection.meta()
 
 
 def _spelled(limit: int) -> str:
@@ -111,21 +114,6 @@ def _parameter(name: str) -> str:
     return name
 
 
-def parse_ranges(texts: Sequence[str]) -> list[tuple[str, int, int]]:
-    """`["solver.py:10-40", "libx.so:0x100-0x200"]`. Raises UsageError."""
-    found = []
-    for text in texts:
-        match = _RANGE.fullmatch(text)
-        try:
-            low, high = (int(match[end], 0) for end in ("low", "high")) if match else (1, 0)
-        except ValueError:
-            low, high = 1, 0
-        if match is None or low > high or "=" in match["file"]:
-            raise UsageError(f"{text!r} is not of the form FILE:FIRST-LAST")
-        found.append((match["file"], low, high))
-    return found
-
-
 def from_toml(path: str | Path) -> Policy:
     """A policy from a file:
 
@@ -135,6 +123,10 @@ def from_toml(path: str | Path) -> Policy:
         [signatures]
         tolerance = 2
         ranges = ["solver.py:10-40"]
+        [selection]
+        only = ["p2p", "Allreduce"]
+        communicators = ["world"]
+        min_bytes = "1k"
 
     Raises UsageError.
     """
@@ -152,10 +144,10 @@ def from_toml(path: str | Path) -> Policy:
 
 
 def _policy(content: dict[str, Any]) -> Policy:
-    known = {"parameters": None, "signatures": {"tolerance", "ranges"}}
+    known = {"parameters": None, "signatures": {"tolerance", "ranges"}, "selection": None}
     for table, keys in content.items():
         if table not in known or not isinstance(keys, dict):
-            raise UsageError(f"no table [{table}]; there are [parameters] and [signatures]")
+            raise UsageError(f"no table [{table}]; there are [parameters], [signatures] and [selection]")
         names = known[table]
         if names is not None and not set(keys) <= names:
             raise UsageError(f"[{table}] has {', '.join(sorted(names))} only")
@@ -164,4 +156,9 @@ def _policy(content: dict[str, Any]) -> Policy:
     if type(tolerance) is not int or not isinstance(ranges, list):
         raise UsageError("tolerance is an integer, ranges a list of strings")
     parameters = {_parameter(name): parse_limit(word) for name, word in content.get("parameters", {}).items()}
-    return Policy(parameters, tolerance, parse_ranges(list(map(str, ranges))))
+    return Policy(
+        parameters,
+        tolerance,
+        parse_ranges(list(map(str, ranges))),
+        selection=from_table(content.get("selection", {})),
+    )

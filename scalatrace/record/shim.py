@@ -85,7 +85,7 @@ def _key(mpi: Mpi) -> str:
 
 def _source_files() -> list[Path]:
     own = [p for p in _SOURCES.iterdir() if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(own), _PACKAGE / "core" / "include" / "st_core.h"]
+    return [*sorted(own), _PACKAGE / "ops.py", _PACKAGE / "core" / "include" / "st_core.h"]
 
 
 @contextmanager

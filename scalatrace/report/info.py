@@ -14,6 +14,8 @@ from scalatrace.report.values import comm_name
 from scalatrace.trace.trace import Trace
 
 COMMS_SHOWN = 20
+NOT_SELECTED = "not selected"
+"""Among the counts: calls of all operations that the user did not want recorded."""
 
 
 class InfoReporter:
@@ -46,7 +48,8 @@ class InfoReporter:
                 for i, family in enumerate(trace.comms)
             ],
             "datatypes": [t.description for t in trace.types],
-            "counted": dict(trace.counts),
+            "counted": self._queries(),
+            "not_selected": trace.counts.get(NOT_SELECTED, 0),
             "payload_bytes": shares(trace),
         }
 
@@ -55,7 +58,7 @@ class InfoReporter:
         facts = self.facts()
         self._header(console, facts)
         self._communicators(console, facts["communicators"])
-        self._counted(console)
+        self._counted(console, facts["counted"])
         self._shares(console, facts["payload_bytes"])
 
     def _header(self, console: Console, facts: dict[str, Any]) -> None:
@@ -69,6 +72,8 @@ class InfoReporter:
             ("events", f"{number(facts['events'])} ({spread} per rank)"),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
+        if facts["not_selected"]:
+            rows.append(("left out", f"{number(facts['not_selected'])} calls not selected"))
         if any(family.kind == "spawn" for family in self.trace.comms):
             rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
@@ -101,10 +106,13 @@ class InfoReporter:
         if len(families) > COMMS_SHOWN:
             console.print(Text(f"… {len(families) - COMMS_SHOWN} more", style=DIM))
 
-    def _counted(self, console: Console) -> None:
-        if not self.trace.counts:
+    def _queries(self) -> dict[str, int]:
+        return {name: n for name, n in self.trace.counts.items() if name != NOT_SELECTED}
+
+    def _counted(self, console: Console, counts: dict[str, int]) -> None:
+        if not counts:
             return
-        most = sorted(self.trace.counts.items(), key=lambda item: -item[1])
+        most = sorted(counts.items(), key=lambda item: -item[1])
         listed = ", ".join(f"{clean(name)} {number(n)}" for name, n in most)
         console.print(Text.assemble(("counted, not recorded  ", TITLE), (listed, DIM)))
 

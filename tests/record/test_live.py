@@ -17,10 +17,11 @@ CORE = PMPI.parent / "core/include"
 UNDEFINED = -1000000004
 HANDLES, PLACES = 4, 3  # few, so that handles coincide
 
-#: ("add", handle, place) | ("claim", handle, place, what becomes of it) | ("age", handle, place)
+#: ("add", handle, place) | ("hide", handle, place) adds one too | ("claim", handle, place, what becomes of it) | ("age", handle, place)
 handles, places = st.integers(1, HANDLES), st.integers(1, PLACES)
 steps = st.one_of(
     st.tuples(st.just("add"), handles, places),
+    st.tuples(st.just("hide"), handles, places),
     st.tuples(st.just("drop"), handles, places),
     st.tuples(st.just("keep"), handles, places),
     st.tuples(st.just("age"), handles, places),
@@ -43,12 +44,13 @@ class Naive:
     """Living things in order of creation, and the order in which each handle's came to be looked up."""
 
     def __init__(self) -> None:
-        self.order: list[int] = []
+        self.order: list[int] = []  # of those with an age
         self.chains: dict[int, list[tuple[int, int]]] = {}
         self.born = 0
 
-    def add(self, handle: int, place: int) -> None:
-        self.order.append(self.born)
+    def add(self, handle: int, place: int, hidden: bool) -> None:
+        if not hidden:
+            self.order.append(self.born)
         self.chains.setdefault(handle, []).append((self.born, place))
         self.born += 1
 
@@ -57,7 +59,9 @@ class Naive:
         return next((thing for thing in chain if thing[1] == place), chain[0] if chain else None)
 
     def age(self, thing: tuple[int, int] | None) -> int:
-        return UNDEFINED if thing is None else len(self.order) - 1 - self.order.index(thing[0])
+        if thing is None or thing[0] not in self.order:
+            return UNDEFINED
+        return len(self.order) - 1 - self.order.index(thing[0])
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -66,9 +70,12 @@ def test_ages(live: ctypes.CDLL, sequence: list[tuple[str, int, int]]) -> None:
     table, naive = ctypes.create_string_buffer(4096), Naive()
     for what, handle, place in sequence:
         key, where = ctypes.c_uint64(handle), ctypes.c_void_p(place)
-        if what == "add":
-            naive.add(handle, place)
-            assert live.st_live_add(table, key, where) >= 0
+        if what in ("add", "hide"):
+            naive.add(handle, place, what == "hide")
+            slot = live.st_live_add(table, key, where)
+            assert slot >= 0
+            if what == "hide":
+                live.st_live_hide(table, slot)
             continue
         thing = naive.find(handle, place)
         slot = (live.st_live_find if what == "age" else live.st_live_claim)(table, key, where)
@@ -78,7 +85,8 @@ def test_ages(live: ctypes.CDLL, sequence: list[tuple[str, int, int]]) -> None:
         naive.chains[handle].remove(thing)
         if what == "drop":
             live.st_live_drop(table, slot)
-            naive.order.remove(thing[0])
+            if thing[0] in naive.order:
+                naive.order.remove(thing[0])
         else:
             live.st_live_relink(table, slot)
             naive.chains[handle].append(thing)

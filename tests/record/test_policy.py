@@ -11,7 +11,8 @@ import scalatrace as package
 from record.conftest import Traced
 from scalatrace.errors import UsageError
 from scalatrace.record.__main__ import arguments, options_of
-from scalatrace.record.policy import Policy, from_toml, parse_limit, parse_parameters, parse_ranges
+from scalatrace.record.policy import Policy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.sites import parse_ranges
 from scalatrace.trace.elastic import Summary
 from support.mpis import Mpi
 from support.programs import SAMPLES

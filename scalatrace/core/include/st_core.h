@@ -114,6 +114,8 @@ ST_API uint64_t st_define_signature(st_core *core, const char *const *frames, si
 ST_API int st_set_option(st_core *core, const char *name, int64_t value);
 /* Frames of a file (what its path ends with) with lines, or offsets, from low to high all count as one call site. */
 ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high);
+/* Whether a frame is of such a file and lies in such a range: 1 or 0. */
+ST_API int st_frame_in_range(const char *frame, const char *file, uint64_t low, uint64_t high);
 
 /* Header entries ("program", "mpi", "date", "options", ...) and the number of calls that were only counted. */
 ST_API int st_set_meta(st_core *core, const char *key, const char *value);

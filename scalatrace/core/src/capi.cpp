@@ -179,6 +179,14 @@ int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t hi
     });
 }
 
+int st_frame_in_range(const char *frame, const char *file, uint64_t low, uint64_t high) {
+    try {
+        return SiteRange{file, low, high}.has(Site(frame));
+    } catch (const std::bad_alloc &) {
+        return ST_E_MEMORY;
+    }
+}
+
 int st_set_meta(st_core *core, const char *key, const char *value) {
     return guarded(core, [&] {
         core->meta[key] = value;

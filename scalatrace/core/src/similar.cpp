@@ -31,14 +31,16 @@ static bool ends_with(const std::string &text, const std::string &end) {
     return text.size() >= end.size() && !text.compare(text.size() - end.size(), end.size(), end);
 }
 
+bool SiteRange::has(const Site &site) const {
+    const std::string before = site.before.substr(0, site.before.find_last_of(":+"));
+    return site.number >= low && site.number <= high && ends_with(before, file);
+}
+
 std::string Similar::widened(const std::string &frame) const {
     if (ranges.empty()) return frame;
     const Site site(frame);
-    for (const SiteRange &r : ranges) {
-        const std::string file = site.before.substr(0, site.before.find_last_of(":+"));
-        if (site.number < r.low || site.number > r.high || !ends_with(file, r.file)) continue;
-        return site.before + std::to_string(r.low) + ":*";
-    }
+    for (const SiteRange &r : ranges)
+        if (r.has(site)) return site.before + std::to_string(r.low) + ":*";
     return frame;
 }
 

@@ -24,6 +24,7 @@ struct Site {
 struct SiteRange {
     std::string file; // what the frame's file ends with
     uint64_t low, high;
+    bool has(const Site &site) const;
 };
 
 class Similar {

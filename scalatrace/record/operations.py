@@ -1,0 +1,114 @@
+"""Operations as the user names them where not all are recorded: names, patterns, groups."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+
+from scalatrace.errors import UsageError
+from scalatrace.ops import Category, operation
+
+__all__ = ["GROUPS", "choose"]
+
+GROUPS = {
+    "p2p": {
+        Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE,
+        Category.PERSISTENT, Category.START, Category.COMPLETION,
+    },
+    "collective": {Category.COLLECTIVE, Category.NEIGHBOUR},
+    "rma": {Category.ONE_SIDED, Category.WINDOW},
+    "io": {Category.IO, Category.FILE},
+    "comm": {Category.COMMUNICATOR},
+    "types": {Category.DATATYPE},
+}  # fmt: skip
+"""Names for many operations at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What it means to name an operation.
+
+    Attributes:
+        stands_for: the operations that are chosen then: itself, or that with whose calls it is recorded.
+        always: it is recorded whatever is chosen.
+        query: it is recorded only when local queries are.
+    """
+
+    stands_for: frozenset[str]
+    always: bool = False
+    query: bool = False
+
+
+@cache
+def _choices() -> dict[str, _Choice]:
+    from scalatrace.pmpi import rules
+    from scalatrace.pmpi.standard import procedures
+
+    probes = frozenset(p.op for p in procedures() if (m := p.find("MESSAGE")) and m.direction == "OUT")
+    found = {}
+    for p in procedures():
+        if rules.is_counted(p):
+            found[p.op] = _Choice(frozenset({p.op}), query=True)
+        elif rules.is_event(p):
+            role, refers = rules.role(p), rules.refers(p)
+            stands_for = frozenset({p.op}) if role is rules.Role.CHOSEN else frozenset()
+            if refers and refers.kind == "MESSAGE":
+                stands_for = probes
+            elif rules.ends_split(p):
+                stands_for = frozenset({p.op.removesuffix("_end") + "_begin"})
+            found[p.op] = _Choice(stands_for, always=role is rules.Role.ALWAYS)
+    return found
+
+
+def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[str]:
+    """The operations that are left, of those that can be chosen.
+
+    Args:
+        only, excluded: names, patterns of names, keys of GROUPS, in any case and with or without `MPI_`; no
+            `only` is all.
+        queries: local queries are recorded too.
+
+    Raises:
+        UsageError: a word names nothing, or nothing that can be chosen; or nothing is left.
+    """
+    all_of_them = {op for c in _choices().values() if queries or not c.query for op in c.stands_for}
+    wanted = {op for word in only for op in _named(word, queries, False)} if only else all_of_them
+    left = wanted - {op for word in excluded for op in _named(word, queries, True)}
+    if wanted and not left:
+        raise UsageError("the selection leaves no operation")
+    return sorted(left)
+
+
+def _named(word: str, queries: bool, excluded: bool) -> set[str]:
+    matched = _matching(word)
+    if not matched:
+        raise UsageError(f"no MPI operation is called {word!r}{_near(word)}")
+    usable = [c for c in matched.values() if queries or not c.query]
+    named = {op for choice in usable for op in choice.stands_for}
+    if named or (not excluded and any(c.always for c in usable)):
+        return named
+    name = next(op for op, c in matched.items() if not usable or c in usable)
+    if not usable:
+        raise UsageError(f"{word}: MPI_{name} is a local query, recorded only with --record-queries")
+    if any(c.always for c in usable):
+        raise UsageError(
+            f"{word}: MPI_{name} is always recorded, later calls refer to what it makes or frees"
+        )
+    raise UsageError(f"{word}: MPI_{name} is recorded with the call that made its request; name that one")
+
+
+def _matching(word: str) -> dict[str, _Choice]:
+    if word.lower() in GROUPS:
+        categories = GROUPS[word.lower()]
+        return {op: c for op, c in _choices().items() if operation(op).category in categories}
+    pattern = word.lower().removeprefix("mpi_")
+    return {op: c for op, c in _choices().items() if fnmatchcase(op.lower(), pattern)}
+
+
+def _near(word: str) -> str:
+    spelled = {name.lower(): name for name in (*_choices(), *GROUPS)}
+    near = difflib.get_close_matches(word.lower().removeprefix("mpi_"), spelled, n=3)
+    return f"; near it: {', '.join(spelled[name] for name in near)}" if near else ""
