@@ -9,11 +9,12 @@ result = run(trace, transport, Options())
 """
 
 from replay.engine import check, run
-from replay.errors import RanksError, ReplayError, UnsupportedError
+from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
 from replay.options import Compute, Options
 from replay.result import RankResult, Summary
 
 __all__ = [
+    "AloneError",
     "Compute",
     "Options",
     "RankResult",

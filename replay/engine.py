@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
-from replay.errors import RanksError, ReplayError, UnsupportedError
+from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
 from replay.options import Compute, Options
 from replay.pace import Pace
 from replay.rank import Rank
 from replay.registry import HANDLERS, missing
 from replay.result import RankResult
 from replay.transport import Transport
+from scalatrace.trace.partners import first_alone
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 COMPUTE = "compute_ns"
 
 
-def check(trace: Trace, size: int) -> None:
+def check(trace: Trace, size: int, force: bool = False) -> None:
     """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
+
+    Args:
+        force: do not ask whether the calls of a selected part have their partners in it.
 
     Raises:
         RanksError: the program ran on another number of ranks, or some are not in the trace.
         UnsupportedError: some operations have no handler.
+        AloneError: not all calls were recorded, and one would wait for what is not there.
     """
     if size != trace.nprocs:
         raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
@@ -37,6 +42,11 @@ def check(trace: Trace, size: int) -> None:
     lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
     if lacking:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
+    if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
+        raise AloneError(
+            f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
+            f"(--force replays it all the same)"
+        )
 
 
 def run(trace: Trace, transport: Transport, options: Options) -> RankResult:

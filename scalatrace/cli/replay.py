@@ -33,6 +33,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
+    parser.add_argument(
+        "--force", action="store_true", help="also where calls wait for what `record --only ...` left out"
+    )
     add_json(parser)
 
 
@@ -50,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return error.exit_status
     transport = start_mpi(trace, args.seed)
     options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
-    status = _checked(trace, transport)
+    status = _checked(trace, transport, args.force)
     if status is None:
         status = _guarded(trace, transport, options, args)
     transport.finish()
@@ -68,12 +71,12 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
     return 1
 
 
-def _checked(trace: Trace, transport: MPITransport) -> int | None:
+def _checked(trace: Trace, transport: MPITransport, force: bool) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from replay import check
 
     try:
-        check(trace, transport.size)
+        check(trace, transport.size, force)
     except ScalatraceError as error:
         if transport.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)

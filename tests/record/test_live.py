@@ -17,7 +17,8 @@ CORE = PMPI.parent / "core/include"
 UNDEFINED = -1000000004
 HANDLES, PLACES = 4, 3  # few, so that handles coincide
 
-#: ("add", handle, place) | ("hide", handle, place) adds one too | ("claim", handle, place, what becomes of it) | ("age", handle, place)
+#: ("add", handle, place) | ("hide", handle, place): added without an age |
+#: ("claim", handle, place, what becomes of it) | ("age", handle, place)
 handles, places = st.integers(1, HANDLES), st.integers(1, PLACES)
 steps = st.one_of(
     st.tuples(st.just("add"), handles, places),
