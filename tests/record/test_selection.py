@@ -192,6 +192,26 @@ def test_queries_are_selected_too(mpi: Mpi, traced: Callable[..., Traced], tmp_p
     assert (counts["Barrier"], counts["Iprobe"]) == (1, 1)
 
 
+SLOW = """
+import time
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+MPI.COMM_SELF.Barrier()
+time.sleep(0.3)
+MPI.COMM_SELF.Barrier()
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_what_is_left_out_is_computation(mpi: Mpi, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW)
+    run = traced(mpi, 1, [mpi.python, tmp_path / "slow.py"], "--communicators", "world")
+    run.finished.check()
+    first, second = package.load(run.trace).walk(0)
+    assert (first.op, second.op) == ("Barrier", "Barrier")
+    assert second.stat("compute_ns").mean >= 0.3e9
+
+
 SWITCHED = """
 import numpy as np, scalatrace
 from mpi4py import MPI
