@@ -15,6 +15,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     parser.add_argument("logs", help="folder with the flat logs of the same run (rank-R.log)")
+    parser.add_argument(
+        "--prefix", action="store_true", help="for a trace merged from parts: logs may go on behind it"
+    )
     add_json(parser)
 
 
@@ -25,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console
     from scalatrace.trace.verify import verify
 
-    found = verify(scalatrace.load(args.trace), args.logs)
+    found = verify(scalatrace.load(args.trace), args.logs, prefix=args.prefix)
     reporter = VerifyReporter(found)
     if args.json:
         print_json(reporter.plain())

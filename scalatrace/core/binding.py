@@ -85,6 +85,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_free": (None, (c_void_p,)),
     "st_core_write": (c_int, (c_void_p, c_char_p, c_int)),
     "st_core_write_part": (c_int, (c_void_p, c_char_p)),
+    "st_core_write_packed": (c_int, (c_void_p, c_char_p, c_size_t, c_char_p)),
     "st_core_read_part": (c_void_p, (c_char_p, c_char_p, c_size_t)),
     "st_format_version": (c_int, ()),
     "st_core_version": (c_char_p, ()),
@@ -283,6 +284,10 @@ class Core:
     def write_part(self, path: str | PathLike[str]) -> None:
         """Write a part file, for `read_part`."""
         self._checked(self._lib.st_core_write_part(self._handle, fsencode(path)))
+
+    def write_packed(self, packed: bytes, path: str | PathLike[str]) -> None:
+        """Write what `pack` returned as a part file."""
+        self._checked(self._lib.st_core_write_packed(self._handle, packed, len(packed), fsencode(path)))
 
 
 def _bytes(text: str) -> bytes:

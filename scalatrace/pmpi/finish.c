@@ -32,8 +32,7 @@ static bool wait_for(MPI_Request *request, void (*late)(void)) {
 /* Some ranks are late, or will never come. */
 static void save_meanwhile(void) { st_save_part(); }
 
-/* Wait until every rank is here. Until then nothing is merged: a rank that is told to die saves exactly its own part. So
- * does one that only sends; see take_children. */
+/* Wait until every rank is here. Until then nothing is merged, and who waits long saves its part meanwhile. */
 static void wait_for_all(void) {
     MPI_Request request;
     if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, save_meanwhile);
@@ -118,7 +117,7 @@ static int take_children(void) {
         if (st_shared.rank & bit) return st_shared.rank - bit;
         if ((st_shared.rank | bit) >= st_shared.nprocs) continue;
         if (bit == 1 && st_options.checkpoint > 0) st_save_part();
-        st_parts_close();
+        st_part_keep();
         merge_child(st_shared.rank | bit);
     }
     return -1;

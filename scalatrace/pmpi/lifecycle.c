@@ -189,6 +189,7 @@ __attribute__((destructor)) static void on_exit_without_finalize(void) {
 ST_EXPORT int MPI_Init(int *argc, char ***argv) {
     if (st_thread.depth) return PMPI_Init(argc, argv);
     st_thread.depth = 1;
+    st_signals_before_init();
     int error = PMPI_Init(argc, argv);
     st_thread.depth = 0;
     if (error == MPI_SUCCESS) st_start();
@@ -198,6 +199,7 @@ ST_EXPORT int MPI_Init(int *argc, char ***argv) {
 ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     if (st_thread.depth) return PMPI_Init_thread(argc, argv, required, provided);
     st_thread.depth = 1;
+    st_signals_before_init();
     int error = PMPI_Init_thread(argc, argv, required, provided);
     st_thread.depth = 0;
     if (error == MPI_SUCCESS) st_start();
@@ -257,6 +259,7 @@ ST_EXPORT int scalatrace_tracing(int on) {
 #define FORTRAN_INIT(symbol)                                                                                           \
     ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
         int before = st_thread.depth++;                                                                                \
+        st_signals_before_init();                                                                                      \
         NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
         st_thread.depth = before;                                                                                      \
         if (!before && (!error || *error == MPI_SUCCESS)) st_start();                                                  \
@@ -264,6 +267,7 @@ ST_EXPORT int scalatrace_tracing(int on) {
 #define FORTRAN_INIT_THREAD(symbol)                                                                                    \
     ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) {                                   \
         int before = st_thread.depth++;                                                                                \
+        st_signals_before_init();                                                                                      \
         NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error);                        \
         st_thread.depth = before;                                                                                      \
         if (!before && (!error || *error == MPI_SUCCESS)) st_start();                                                  \

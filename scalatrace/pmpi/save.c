@@ -2,7 +2,7 @@
  *
  * A signal handler may do next to nothing, so a helper thread saves: the handler wakes it and, where the process is about
  * to die, waits for it. It takes the tracer's lock; a thread that was interrupted inside the tracer therefore must not wait,
- * but handles the signal when it leaves. MPI_Abort makes the launcher kill the other ranks, some launchers with
+ * but handles the signal when it leaves (signals.c). MPI_Abort makes the launcher kill the other ranks, some launchers with
  * SIGKILL: so the aborting rank first asks its siblings on the node to save.
  */
 #define _GNU_SOURCE
@@ -29,14 +29,14 @@ struct sibling {
     int64_t pid, started, rank;
 };
 
-volatile int st_signal_waiting;
 static sem_t wake;
 static pthread_t helper;
 static bool helping, snapshots;
 static bool closed, written; /* under the lock: no part may be written any more; one has been */
-static volatile sig_atomic_t stopping, asked, dying;
+static void *kept;           /* under the lock: this rank's part, once others are merged into it */
+static size_t nkept;
+static volatile sig_atomic_t stopping, asked;
 static volatile sig_atomic_t answered;
-static struct sigaction before_term;
 static struct sibling *siblings;
 static int nsiblings;
 
@@ -62,9 +62,10 @@ static int save(bool last) {
         mkdir(path, 0777);
         st_part_path(path, sizeof path, st_shared.rank);
         written = true;
-        if (last) st_pending_flush();
-        st_publish_counts();
-        error = st_core_write_part(st_shared.core, path);
+        if (last && !kept) st_pending_flush();
+        if (!kept) st_publish_counts();
+        error =
+            kept ? st_core_write_packed(st_shared.core, kept, nkept, path) : st_core_write_part(st_shared.core, path);
         if (error < 0) st_complain("%s", st_core_error(st_shared.core));
     }
     st_release(before);
@@ -73,16 +74,20 @@ static int save(bool last) {
 
 int st_save_part(void) { return save(true); }
 
-/* A part is one rank's state: none may be written once others have been merged into it. */
-void st_parts_close(void) {
+/* A part is one rank's state: before others are merged into it, it is put aside. */
+void st_part_keep(void) {
     bool before = st_hold();
-    closed = true;
+    if (!kept && st_core_pack(st_shared.core, &kept, &nkept) < 0) closed = true;
     st_release(before);
 }
 
 void st_part_discard(void) {
     char path[4096];
-    st_parts_close();
+    bool before = st_hold();
+    closed = true;
+    st_free(kept);
+    kept = NULL;
+    st_release(before);
     st_part_path(path, sizeof path, st_shared.rank);
     if (written) unlink(path);
 }
@@ -214,7 +219,8 @@ static void on_snapshot(int signal_number) {
     errno = error;
 }
 
-static void save_from_handler(void) {
+void st_save_from_handler(void) {
+    if (!st_shared.core || !helping) return;
     sig_atomic_t mine = ++asked;
     sem_post(&wake);
     for (int ms = 0; ms < HANDLER_LIMIT_MS && answered < mine; ms++) sleep_ms(1);
@@ -223,39 +229,9 @@ static void save_from_handler(void) {
 /* The helper saves, so that exit() ends even where a signal handler called it and this thread holds a lock of malloc's. */
 void st_save_at_exit(void) {
     if (helping)
-        save_from_handler();
+        st_save_from_handler();
     else
         st_save_with_siblings();
-}
-
-/* What would have happened without us. */
-static void as_before(int number, siginfo_t *info, void *context) {
-    if (before_term.sa_flags & SA_SIGINFO) {
-        before_term.sa_sigaction(number, info, context);
-    } else if (before_term.sa_handler == SIG_DFL) {
-        sigaction(number, &before_term, NULL);
-        raise(number); /* pending until we return */
-    } else if (before_term.sa_handler != SIG_IGN) {
-        before_term.sa_handler(number);
-    }
-}
-
-static void on_term(int number, siginfo_t *info, void *context) {
-    int error = errno;
-    if (st_thread.busy) {
-        dying = number;
-        st_signal_waiting = 1;
-        return;
-    }
-    if (st_shared.core && helping) save_from_handler();
-    as_before(number, info, context);
-    errno = error;
-}
-
-void st_signal_deliver(void) {
-    int number = dying;
-    dying = 0;
-    if (number) raise(number);
 }
 
 static void start_helper(void) {
@@ -268,10 +244,8 @@ static void start_helper(void) {
 }
 
 static void install_handlers(void) {
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART}, now;
-    action.sa_sigaction = on_term;
-    sigemptyset(&action.sa_mask);
-    if (!sigaction(SIGTERM, NULL, &before_term) && before_term.sa_handler != SIG_IGN) sigaction(SIGTERM, &action, NULL);
+    struct sigaction now;
+    st_signals_take();
     if (sigaction(SNAPSHOT, NULL, &now) || now.sa_handler != SIG_DFL) return;
     struct sigaction snapshot = {.sa_handler = on_snapshot, .sa_flags = SA_RESTART};
     sigemptyset(&snapshot.sa_mask);
@@ -279,9 +253,7 @@ static void install_handlers(void) {
 }
 
 static void remove_handlers(void (*snapshot_handler)(int)) {
-    struct sigaction now;
-    if (!sigaction(SIGTERM, NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_term)
-        sigaction(SIGTERM, &before_term, NULL);
+    st_signals_return();
     if (snapshots) signal(SNAPSHOT, snapshot_handler);
 }
 
@@ -293,7 +265,7 @@ void st_save_in_child(void) {
     nsiblings = 0;
 }
 
-/* Parts of an earlier run of `output`: those of ranks from `rank` on. */
+/* Parts of an earlier run of `output`: those of ranks from `rank` on, and what was being written when a rank was killed. */
 void st_parts_discard_stale(const char *output, int rank) {
     char path[8192];
     int found;
@@ -301,8 +273,9 @@ void st_parts_discard_stale(const char *output, int rank) {
     DIR *folder = opendir(path);
     size_t n = strlen(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (sscanf(entry->d_name, "rank-%d.part", &found) != 1 || found < rank) continue;
-        snprintf(path + n, sizeof path - n, "/rank-%d.part", found);
+        if (sscanf(entry->d_name, "rank-%d.part", &found) != 1) continue;
+        if (found < rank && !strstr(entry->d_name, ".tmp")) continue;
+        snprintf(path + n, sizeof path - n, "/%s", entry->d_name);
         unlink(path);
     }
     if (folder) closedir(folder);

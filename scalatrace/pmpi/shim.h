@@ -352,9 +352,15 @@ int st_save_part(void);      /* this rank's part; the caller holds no lock */
 void st_save_with_siblings(void);
 void st_save_at_exit(void);
 void st_part_path(char *path, size_t n, int rank);
-void st_parts_close(void);     /* none is written from now on */
+void st_part_keep(void);       /* what is merged into the core from now on is not in this rank's part */
 void st_part_discard(void);    /* this rank's part, if it wrote one; none is written from now on */
 void st_parts_discarded(void); /* all ranks have done that: the directory too */
+void st_save_from_handler(void);
+
+/* signals.c */
+void st_signals_before_init(void); /* before MPI's own handlers are there */
+void st_signals_take(void);
+void st_signals_return(void);
 void st_signal_deliver(void);
 
 /* fortran.c: constants of Open MPI's Fortran, which are addresses */

@@ -61,7 +61,8 @@ class VerifyReporter:
         v = self.verification
         if v.ok:
             what = "lossless" if not v.summarised else "equal but for what was not kept"
-            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, walk and flat log are equal"
+            found = "the logs begin with the walks" if v.prefix else "walk and flat log are equal"
+            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, {found}"
             console.print(Text(text, style="bold green"))
             if v.summarised:
                 console.print(Text(f"not compared: {clean(', '.join(v.summarised))}"), soft_wrap=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,14 @@ class Verification:
     Attributes:
         summarised: parameters, as `Alltoallv.sendcounts`, whose values the trace does not have: not compared.
         tolerance: lines (native: bytes) by which call sites were allowed to differ, as the run was told.
+        prefix: logs were allowed to go on behind the walks.
     """
 
     nranks: int = 0
     nevents: int = 0
     summarised: tuple[str, ...] = ()
     tolerance: int = 0
+    prefix: bool = False
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -72,21 +73,25 @@ class Verification:
         return not self.problems
 
 
-def verify(trace: Trace, directory: str | PathLike[str]) -> Verification:
+def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False) -> Verification:
     """Compare each rank's walk with `rank-R.log` in a directory; the first difference of each rank is kept.
+
+    Args:
+        prefix: for a trace that `merge` made of parts: a log may go on behind the walk and be cut, and there
+            may be logs of ranks of which there is no part.
 
     Raises:
         FormatError: the directory cannot be read.
     """
-    result = Verification(summarised=_given_up(trace), tolerance=_tolerance(trace))
+    result = Verification(summarised=_given_up(trace), tolerance=_tolerance(trace), prefix=prefix)
     logs = _logs(directory)
     for rank in trace.ranks:
         if rank in logs:
             result.nranks += 1
-            _verify_rank(trace, rank, logs[rank], result)
+            _verify_rank(trace, rank, logs[rank], prefix, result)
         else:
             result.problems.append(Problem(rank, None, "there is no flat log of it"))
-    for rank in sorted(set(logs) - set(trace.ranks)):
+    for rank in [] if prefix else sorted(set(logs) - set(trace.ranks)):
         result.problems.append(Problem(rank, None, "it has a flat log but is not in the trace"))
     return result
 
@@ -117,7 +122,7 @@ def _logs(directory: str | PathLike[str]) -> dict[int, Path]:
     return {int(match[1]): path for match, path in matches if match}
 
 
-def _verify_rank(trace: Trace, rank: int, path: Path, result: Verification) -> None:
+def _verify_rank(trace: Trace, rank: int, path: Path, prefix: bool, result: Verification) -> None:
     """Add a rank's events and problems to the result. A damaged log, or trace, is a problem of the rank."""
     counter = [0]
     try:
@@ -126,16 +131,18 @@ def _verify_rank(trace: Trace, rank: int, path: Path, result: Verification) -> N
             reason = f"its log says rank {log.rank} of {log.nprocs}"
             result.problems.append(Problem(rank, None, reason))
             return
-        result.problems += _differences(trace, rank, log, counter)
+        result.problems += _differences(trace, rank, log, prefix, counter)
     except FormatError as error:
         result.problems.append(Problem(rank, counter[0] + 1, str(error)))
     result.nevents += counter[0]
 
 
-def _differences(trace: Trace, rank: int, log: FlatLog, counter: list[int]) -> Iterator[Problem]:
+def _differences(
+    trace: Trace, rank: int, log: FlatLog, prefix: bool, counter: list[int]
+) -> Iterator[Problem]:
     same = _Same(trace, rank, log)
     n = 0
-    for flat, call in zip_longest(log, trace.walk(rank)):
+    for call, flat in _pairs(trace.walk(rank), iter(log), prefix):
         if flat is None or call is None or not same(flat, call):
             counter[0] = n
             logged = _render_flat(log, flat) if flat is not None else ""
@@ -147,10 +154,22 @@ def _differences(trace: Trace, rank: int, log: FlatLog, counter: list[int]) -> I
             return
         n += 1
     counter[0] = n
+    if prefix:
+        return
     if log.declared is None:
         yield Problem(rank, None, "its log has no end line: the run did not reach MPI_Finalize")
     elif log.declared != n:
         yield Problem(rank, None, f"its log claims {log.declared} events and has {n}")
+
+
+def _pairs(
+    walk: Iterator[Call], log: Iterator[FlatCall], prefix: bool
+) -> Iterator[tuple[Call | None, FlatCall | None]]:
+    """Calls side by side; of a log that may be longer, what is behind the walk is not even read."""
+    for call in walk:
+        yield call, next(log, None)
+    if not prefix:
+        yield from ((None, flat) for flat in log)
 
 
 class _Same:

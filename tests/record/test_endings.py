@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -44,6 +45,36 @@ def test_parts_of_all_ranks(
     assert _parts(run.trace) == _all(3)
     merged = scalatrace(any_mpi, "merge", f"{run.trace}.parts", "-o", tmp_path / "merged.st").check()
     assert "3 of 3 ranks" in merged.stdout
+
+
+@pytest.mark.parametrize("how", ["crash", "assert"])
+def test_a_crash_saves_the_parts_of_all(
+    any_mpi: Mpi, how: str, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """Also of the rank that crashes, and under launchers that kill the others with SIGKILL."""
+    argv = [build(any_mpi, "ending.c"), how]
+    untraced = plain(any_mpi, 3, argv, tmp_path)
+    run = traced(any_mpi, 3, argv)
+    # Hydra's status is that of all ranks or'ed, now with and now without the SIGKILL of those it ended.
+    killed = signal.SIGKILL if any_mpi.family == "mpich" else 0
+    assert untraced.returncode != 0
+    assert run.finished.returncode | killed == untraced.returncode | killed
+    assert _parts(run.trace) == _all(3)
+    scalatrace(any_mpi, "merge", f"{run.trace}.parts").check()
+    found = scalatrace(any_mpi, "verify", "--prefix", "--json", run.trace, run.logs).check()
+    assert json.loads(found.stdout)["events"] >= 3 * EVENTS
+
+
+def test_a_program_that_catches_its_crashes(
+    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """Unless UCX, which lets no one else handle them, is there."""
+    argv = [build(any_mpi, "ending.c"), "caught"]
+    untraced = plain(any_mpi, 2, argv, tmp_path)
+    run = traced(any_mpi, 2, argv)
+    assert run.finished.returncode == untraced.returncode
+    assert run.finished.stdout.count("caught 1") == untraced.stdout.count("caught 1")
+    assert run.trace.exists() == (untraced.returncode == 0)
 
 
 def test_killed_rank_is_named(
@@ -214,8 +245,8 @@ def test_parts_of_an_earlier_run_are_removed(
     """Rank 1 is killed and leaves nothing: no old part may stand for it."""
     stale = tmp_path / "a.st.parts"
     stale.mkdir()
-    for rank in (0, 1, 7):
-        (stale / f"rank-{rank}.part").write_bytes(b"old")
+    for name in ("rank-0.part", "rank-1.part", "rank-7.part", "rank-1.part.tmp77"):
+        (stale / name).write_bytes(b"old")
     run = traced(openmpi, 3, [build(openmpi, "ending.c"), "kill"])
     assert _parts(run.trace) == {"rank-0.part", "rank-2.part"}
     scalatrace(openmpi, "merge", f"{run.trace}.parts").check()

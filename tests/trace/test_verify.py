@@ -146,13 +146,18 @@ def test_what_is_no_log(tmp_path: Path) -> None:
         verify(Trace(1), tmp_path / "none")
 
 
-def _logged(tmp_path: Path, change: Callable[[str], str] = str) -> list[str]:
-    """Problems of a two-rank trace of Barriers when rank 1's log is changed."""
+def _barriers() -> Trace:
+    """Two ranks, two Barriers each."""
     from scalatrace.trace.nodes import Event
     from scalatrace.trace.tables import Op
     from scalatrace.trace.values import Vec
 
-    trace = Trace(2, [Event(Vec(2), 0, 0, (Vec(0),))], ops=[Op("Barrier", (("comm", Kind.COMM),))])
+    return Trace(2, [Event(Vec(2), 0, 0, (Vec(0),))], ops=[Op("Barrier", (("comm", Kind.COMM),))])
+
+
+def _logged(tmp_path: Path, change: Callable[[str], str] = str) -> list[str]:
+    """Problems of a two-rank trace of Barriers when rank 1's log is changed."""
+    trace = _barriers()
     for rank in range(2):
         write_log(trace, rank, tmp_path / f"rank-{rank}.log")
     path = tmp_path / "rank-1.log"
@@ -182,3 +187,23 @@ def test_missing_and_surplus_logs(tmp_path: Path) -> None:
     problems = [str(p) for p in verify(Trace(2), tmp_path).problems]
     assert any(p == "rank 0: there is no flat log of it" for p in problems)
     assert any(p == "rank 5: it has a flat log but is not in the trace" for p in problems)
+
+
+@pytest.mark.parametrize("more", ["", "# end 2 events\n", "Barrier 0 c0\n", "Barrier 0 c0\nBarr"])
+def test_a_log_that_goes_on(tmp_path: Path, more: str) -> None:
+    """For a trace that was merged from parts."""
+    _logged(tmp_path, lambda log: log.replace("# end 2 events\n", more))
+    (tmp_path / "rank-5.log").write_text("of a rank without part")
+    assert verify(_barriers(), tmp_path, prefix=True).problems == []
+
+
+def test_a_log_that_does_not_begin_like_the_trace(tmp_path: Path) -> None:
+    _logged(tmp_path, lambda log: log.replace("Barrier 0 c0\n# end 2 events\n", "Barr"))
+    (problem,) = verify(_barriers(), tmp_path, prefix=True).problems
+    assert "makes no sense: 'Barr'" in str(problem)
+    _logged(tmp_path, lambda log: log.replace("Barrier 0 c0\n# end 2 events\n", ""))
+    (problem,) = verify(_barriers(), tmp_path, prefix=True).problems
+    assert str(problem).startswith("rank 1, event 2: the log ends here")
+    _logged(tmp_path, lambda log: log.replace("[0,1]", "[1,0]"))
+    (problem,) = verify(_barriers(), tmp_path, prefix=True).problems
+    assert str(problem).startswith("rank 1, event 1: they differ")

@@ -143,9 +143,11 @@ ST_API void st_free(void *bytes);
 
 /* Write the trace to `path` (aside, then renamed). compress: 1 = deflate when zlib can be loaded and it helps. */
 ST_API int st_core_write(st_core *core, const char *path, int compress);
-/* Write the core as a part file, finished or not: open loops stay open and the core goes on as before.
- * And make a core from one (NULL: see `error`, a buffer of nerror bytes). */
+/* Write the core as a part file, finished or not: open loops stay open and the core goes on as before; a flat log has all
+ * its events then, too. Or write what st_core_pack made of it earlier. And make a core from a part file (NULL: see `error`,
+ * a buffer of nerror bytes). */
 ST_API int st_core_write_part(st_core *core, const char *path);
+ST_API int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path);
 ST_API st_core *st_core_read_part(const char *path, char *error, size_t nerror);
 
 /* Version of the file format the core writes, and of the core ("0.1.0"). */

@@ -278,7 +278,16 @@ int st_core_write(st_core *core, const char *path, int compress) {
 
 int st_core_write_part(st_core *core, const char *path) {
     return guarded(core, [&] {
+        if (core->flatlog) core->flatlog->flush();
         const std::string error = write_container(path, pack_core(*core->snapshot()), true, false);
+        return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
+    });
+}
+
+int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path) {
+    return guarded(core, [&] {
+        const std::string error =
+            write_container(path, std::string(static_cast<const char *>(bytes), nbytes), true, false);
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }

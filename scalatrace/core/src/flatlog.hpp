@@ -21,6 +21,8 @@ class FlatLog {
     FlatLog &operator=(const FlatLog &) = delete;
 
     void event(const st_core &core, const st_event &e);
+    /* What was logged so far is in the file when this process dies. */
+    void flush() { std::fflush(file_); }
     /* Write the end line and close; false when something could not be written. */
     bool close();
     const std::string &path() const { return path_; }
