@@ -22,6 +22,10 @@ EXAMPLE = (
     "  mpiexec -n 16 scalatrace replay app.st --compute-scale 0.5 --json\n"
     "  mpiexec -n 16 scalatrace record -o again.st -- scalatrace replay app.st"
 )
+THREADS = (
+    "several threads of a rank called MPI; one replays their calls in the order in which they ended, "
+    "so ranks may wait for each other for ever"
+)
 COMPUTE = ("spin", "sleep", "none")
 
 
@@ -81,6 +85,8 @@ def _checked(trace: Trace, transport: MPITransport, force: bool) -> int | None:
         if transport.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
+    if transport.rank == 0 and "threads" in trace.meta:
+        print(f"scalatrace: {THREADS}", file=sys.stderr)
     return None
 
 

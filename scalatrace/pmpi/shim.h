@@ -82,6 +82,7 @@ struct st_thread {
     bool busy;         /* inside the tracer: a signal handler must not wait for it */
     int64_t last_exit; /* when the program got control back */
     int64_t poll_ns;   /* time in polls since, that answered "not yet" */
+    bool counted;      /* among the threads that made events */
 };
 extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
 
@@ -103,6 +104,7 @@ struct st_shared {
     bool on;     /* the program wants events (MPI_Pcontrol) */
     st_core *core;
     int rank, nprocs;
+    int threads;           /* that made events; under the lock */
     MPI_Comm private_comm; /* a duplicate of the world: our own messages */
 };
 extern struct st_shared st_shared;

@@ -139,6 +139,7 @@ void st_append_event(struct st_event *event, int op) {
 
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
+    if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
     take_times(call);
     call->event.nvalues = (uint32_t)nvalues;
     st_append_event(&call->event, (int)call->event.op);
@@ -173,6 +174,9 @@ void st_switch(bool on) {
 }
 
 void st_publish_counts(void) {
+    char threads[16];
+    snprintf(threads, sizeof threads, "%d", st_shared.threads);
+    if (st_shared.threads > 1) st_core_check(st_set_meta(st_shared.core, "threads", threads));
     for (int op = 0; op < ST_NOPS; op++)
         if (st_counts[op]) st_core_check(st_set_count(st_shared.core, st_ops[op].name, st_counts[op]));
     if (st_selection.nskipped) st_core_check(st_set_count(st_shared.core, "not selected", st_selection.nskipped));

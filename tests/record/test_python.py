@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from record.conftest import Traced
+from scalatrace import load
 from scalatrace.trace.flatlog import FlatLog
 from support.mpis import Mpi
-from support.running import mpirun
+from support.running import mpirun, scalatrace
 
 pytestmark = pytest.mark.mpi
 
@@ -61,6 +63,33 @@ for comm in comms:
     comm.Free()
 """
 
+
+MIXED = """\
+import threading
+from mpi4py import MPI
+def work(comm):
+    right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    there, back = bytearray(8), bytearray(8)
+    for i in range(20):
+        requests = [comm.Isend(there, right, i), comm.Irecv(back, left, i)]
+        MPI.Request.Waitall(requests)
+        comm.Sendrecv(there, right, 1, back, left, 1)
+        own = comm.Dup()
+        own.Bcast(bytearray(4))
+        own.Free()
+        comm.Split(comm.rank % 2, 0).Free()
+if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
+    print("no threads")
+else:
+    comms = [MPI.COMM_WORLD.Dup() for _ in range(4)]
+    threads = [threading.Thread(target=work, args=(comm,)) for comm in comms]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for comm in comms:
+        comm.Free()
+"""
 
 CHILDREN = """\
 import os, subprocess, sys
@@ -119,6 +148,36 @@ def test_threads(openmpi: Mpi, script: Callable[[str], Path], traced: Callable[.
     run = traced(openmpi, 2, [openmpi.python, script(THREADS)])
     run.finished.check()
     assert run.ops(0) == {"Comm_dup": 3, "Barrier": 60, "Comm_free": 3}
+
+
+def test_threads_that_do_different_things(
+    mpi: Mpi, script: Callable[[str], Path], traced: Callable[..., Traced]
+) -> None:
+    """Under MPI_THREAD_MULTIPLE: log and trace are equal, each communicator has its thread's order."""
+    run = traced(mpi, 3, [mpi.python, script(MIXED)])
+    if "no threads" in run.finished.check().stdout:
+        pytest.skip(f"{mpi.name} has no MPI_THREAD_MULTIPLE")
+    found = scalatrace(mpi, "verify", "--json", run.trace, run.logs).check()
+    assert json.loads(found.stdout)["events"] == 3 * (4 + 4 + 4 * 20 * 9)
+    trace = load(run.trace)
+    assert trace.meta["threads"] == "5"
+    for rank in range(3):
+        calls = list(trace.walk(rank))
+        comms = {call.comm.family for call in calls if call.op == "Sendrecv"}
+        assert len(comms) == 4
+        for comm in comms:
+            mine = [
+                call.op for call in calls if call.op in ("Isend", "Sendrecv") and call.comm.family == comm
+            ]
+            assert mine == ["Isend", "Sendrecv"] * 20
+
+
+def test_one_thread_is_not_mentioned(
+    openmpi: Mpi, script: Callable[[str], Path], traced: Callable[..., Traced]
+) -> None:
+    run = traced(openmpi, 2, [openmpi.python, script(STEPS)])
+    run.finished.check()
+    assert "threads" not in load(run.trace).meta
 
 
 def test_auto(mpi: Mpi, script: Callable[[str], Path], tmp_path: Path) -> None:

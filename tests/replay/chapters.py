@@ -24,6 +24,11 @@ def doubles(n: int) -> np.ndarray:
     return np.arange(n, dtype="d")
 
 
+def wide(room: np.ndarray) -> list[object]:
+    """Three doubles for every rank, as the calls with a datatype for each rank want them."""
+    return [room, [3] * SIZE, [24 * i for i in range(SIZE)], [MPI.DOUBLE] * SIZE]
+
+
 @chapter
 def p2p() -> None:
     there, back = doubles(10), doubles(10)
@@ -34,6 +39,11 @@ def p2p() -> None:
             request = start(there, RIGHT, 3)
             WORLD.Recv(back, LEFT, 3)
             request.Wait()
+        request = WORLD.Irecv(back, LEFT, 8)
+        WORLD.Ssend(there, RIGHT, 8)
+        request.Wait()
+        WORLD.Isendrecv(there, RIGHT, 9, back, LEFT, 9).Wait()
+        WORLD.Isendrecv_replace(back, RIGHT, 10, LEFT, 10).Wait()
     MPI.Attach_buffer(bytearray(1 << 16))
     WORLD.Bsend(there, RIGHT, 4)
     request = WORLD.Ibsend(there, RIGHT, 5)
@@ -44,6 +54,10 @@ def p2p() -> None:
     receive = WORLD.Irecv(back, LEFT, 6)
     WORLD.Barrier()
     WORLD.Rsend(there, RIGHT, 6)
+    receive.Wait()
+    receive = WORLD.Irecv(back, LEFT, 6)
+    WORLD.Barrier()
+    WORLD.Irsend(there, RIGHT, 6).Wait()
     receive.Wait()
     WORLD.Send(there, MPI.PROC_NULL, 7)
     WORLD.Recv(back, MPI.PROC_NULL, 7)
@@ -110,6 +124,17 @@ def persistent() -> None:
         requests[2].Wait()
     for request in requests:
         request.Free()
+    MPI.Attach_buffer(bytearray(1 << 16))
+    for make in (WORLD.Bsend_init, WORLD.Rsend_init):
+        pair = [WORLD.Recv_init(back, LEFT, 3), make(there, RIGHT, 3)]
+        for _ in range(2):
+            pair[0].Start()
+            WORLD.Barrier()
+            pair[1].Start()
+            MPI.Request.Waitall(pair)
+        for request in pair:
+            request.Free()
+    MPI.Detach_buffer()
 
 
 @chapter
@@ -217,18 +242,44 @@ def nonblocking() -> None:
             WORLD.Iscan(one, doubles(3)),
             WORLD.Iexscan(one, doubles(3)),
             WORLD.Ireduce_scatter_block(many, doubles(3)),
+            WORLD.Ireduce_scatter(many, doubles(3), [3] * SIZE),
+            WORLD.Igatherv(one, [doubles(3 * SIZE), [3] * SIZE] if RANK == 0 else None, 0),
+            WORLD.Iscatterv([many, [3] * SIZE] if RANK == 0 else None, doubles(3), 0),
+            WORLD.Iallgatherv(one, [doubles(3 * SIZE), [3] * SIZE]),
+            WORLD.Ialltoallv([many, [3] * SIZE], [doubles(3 * SIZE), [3] * SIZE]),
+            WORLD.Ialltoallw(wide(many), wide(doubles(3 * SIZE))),
         ]
         MPI.Request.Waitall(requests)
 
 
 @chapter
 def persistent_collectives() -> None:
-    one, many = doubles(3), doubles(3 * SIZE)
+    one, many, first = doubles(3), doubles(3 * SIZE), RANK == 0
+    cart = WORLD.Create_cart([SIZE], periods=[True])
+    sides = [doubles(6), [3, 3], [0, 24], [MPI.DOUBLE] * 2]
     requests = [
         WORLD.Barrier_init(),
         WORLD.Bcast_init(doubles(3), 0),
-        WORLD.Allreduce_init(one, doubles(3), MPI.SUM),
+        WORLD.Gather_init(one, doubles(3 * SIZE) if first else None, 0),
+        WORLD.Gatherv_init(one, [doubles(3 * SIZE), [3] * SIZE] if first else None, 0),
+        WORLD.Scatter_init(many if first else None, doubles(3), 0),
+        WORLD.Scatterv_init([many, [3] * SIZE] if first else None, doubles(3), 0),
+        WORLD.Allgather_init(one, doubles(3 * SIZE)),
+        WORLD.Allgatherv_init(one, [doubles(3 * SIZE), [3] * SIZE]),
         WORLD.Alltoall_init(many, doubles(3 * SIZE)),
+        WORLD.Alltoallv_init([many, [3] * SIZE], [doubles(3 * SIZE), [3] * SIZE]),
+        WORLD.Alltoallw_init(wide(many), wide(doubles(3 * SIZE))),
+        WORLD.Reduce_init(one, doubles(3), MPI.SUM, 0),
+        WORLD.Allreduce_init(one, doubles(3), MPI.SUM),
+        WORLD.Reduce_scatter_block_init(many, doubles(3), MPI.SUM),
+        WORLD.Reduce_scatter_init(many, doubles(3), [3] * SIZE, MPI.SUM),
+        WORLD.Scan_init(one, doubles(3), MPI.SUM),
+        WORLD.Exscan_init(one, doubles(3), MPI.SUM),
+        cart.Neighbor_allgather_init(doubles(3), doubles(6)),
+        cart.Neighbor_allgatherv_init(doubles(3), [doubles(6), [3, 3]]),
+        cart.Neighbor_alltoall_init(doubles(6), doubles(6)),
+        cart.Neighbor_alltoallv_init([doubles(6), [3, 3]], [doubles(6), [3, 3]]),
+        cart.Neighbor_alltoallw_init(sides, [doubles(6), *sides[1:]]),
     ]
     for _ in range(2):
         for request in requests:
@@ -253,6 +304,10 @@ def communicators() -> None:
     later, request = WORLD.Idup()
     request.Wait()
     later.Barrier()
+    informed, request = WORLD.Idup_with_info(MPI.INFO_NULL)
+    request.Wait()
+    informed.Barrier()
+    WORLD.Dup(MPI.Info.Create()).Barrier()
     node = WORLD.Split_type(MPI.COMM_TYPE_SHARED)
     node.Barrier()
     group = WORLD.group.Incl([SIZE - 1, 0])
@@ -275,7 +330,15 @@ def topologies() -> None:
     cart.Neighbor_allgather(doubles(2), doubles(4))
     cart.Neighbor_alltoall(doubles(4), doubles(4))
     cart.Ineighbor_alltoall(doubles(4), doubles(4)).Wait()
+    cart.Ineighbor_allgather(doubles(2), doubles(4)).Wait()
+    cart.Ineighbor_allgatherv(doubles(2), [doubles(4), [2, 2]]).Wait()
+    cart.Ineighbor_alltoallv([doubles(4), [2, 2]], [doubles(4), [2, 2]]).Wait()
+    sides = [doubles(4), [2, 2], [0, 16], [MPI.DOUBLE] * 2]
+    cart.Neighbor_alltoallw(sides, [doubles(4), *sides[1:]])
+    cart.Ineighbor_alltoallw(sides, [doubles(4), *sides[1:]]).Wait()
     cart.Sub([False]).Barrier()
+    plane = WORLD.Create_cart([1, SIZE])
+    plane.Sub([False, True]).Allreduce(doubles(1), doubles(1))
     around = sorted({LEFT, RIGHT})
     graph = WORLD.Create_dist_graph_adjacent(around, around, [1] * len(around), [2] * len(around))
     graph.Neighbor_alltoall(doubles(len(around)), doubles(len(around)))
@@ -302,6 +365,14 @@ def datatypes() -> None:
         MPI.INT.Create_hindexed_block(2, [16, 0]),
         MPI.Datatype.Create_struct([1, 2], [0, 8], [MPI.INT, MPI.DOUBLE]),
         MPI.DOUBLE.Create_subarray([4, 4], [2, 2], [1, 1], order=MPI.ORDER_FORTRAN),
+        MPI.DOUBLE.Create_darray(
+            SIZE,
+            RANK,
+            [8, 8],
+            [MPI.DISTRIBUTE_BLOCK, MPI.DISTRIBUTE_NONE],
+            [MPI.DISTRIBUTE_DFLT_DARG] * 2,
+            [SIZE, 1],
+        ),
         MPI.DOUBLE.Create_vector(3, 1, 3).Create_resized(0, 8).Create_contiguous(3),
         MPI.FLOAT.Dup(),
     ]
@@ -342,11 +413,33 @@ def one_sided() -> None:
     window.Complete()
     window.Wait()
     window.Free()
+    with_flushes()
     allocated = MPI.Win.Allocate(64, 8, comm=WORLD)
     allocated.Fence()
     allocated.Put(one, RIGHT, 0)
     allocated.Fence()
     allocated.Free()
+
+
+def with_flushes() -> None:
+    one, shared = doubles(1), MPI.Win.Allocate_shared(64, 8, comm=WORLD)
+    shared.Lock_all()
+    shared.Rput(one, RIGHT, 1).Wait()
+    shared.Raccumulate(one, RIGHT, 2, MPI.SUM).Wait()
+    shared.Flush_local(RIGHT)
+    shared.Rget(doubles(1), LEFT, 3).Wait()
+    shared.Rget_accumulate(one, doubles(1), RIGHT, 4, MPI.SUM).Wait()
+    shared.Flush_local_all()
+    shared.Sync()
+    shared.Unlock_all()
+    neighbours = WORLD.group.Incl(sorted({LEFT, RIGHT}))
+    shared.Post(neighbours)
+    shared.Start(neighbours)
+    shared.Put(one, RIGHT, 0)
+    shared.Complete()
+    while not shared.Test():
+        pass
+    shared.Free()
 
 
 @chapter
@@ -365,6 +458,59 @@ def files() -> None:
     file.Write_at_all_begin(0, piece)
     file.Write_at_all_end(piece)
     file.Set_atomicity(False)
+    file.Close()
+
+
+@chapter
+def file_transfers() -> None:
+    """Every way to read and write but by the shared pointer."""
+    file = MPI.File.Open(WORLD, "transfers.dat", MPI.MODE_CREATE | MPI.MODE_RDWR)
+    piece = doubles(4)
+    file.Set_size(0)
+    file.Preallocate(256 * SIZE)
+    file.Set_view(RANK * 256, MPI.DOUBLE, MPI.DOUBLE)
+    for start in (file.Iwrite, file.Iwrite_all, file.Iread, file.Iread_all):
+        file.Seek(0)
+        start(piece).Wait()
+    for start_at in (file.Iwrite_at, file.Iwrite_at_all, file.Iread_at, file.Iread_at_all):
+        start_at(2, piece).Wait()
+    for one in (file.Write, file.Write_all, file.Read, file.Read_all):
+        file.Seek(0)
+        one(piece)
+    for one_at in (file.Write_at, file.Write_at_all, file.Read_at, file.Read_at_all):
+        one_at(1, piece)
+    file.Seek(0)
+    file.Write_all_begin(piece)
+    file.Write_all_end(piece)
+    file.Seek(0)
+    file.Read_all_begin(piece)
+    file.Read_all_end(piece)
+    file.Write_at_all_begin(0, piece)
+    file.Write_at_all_end(piece)
+    file.Read_at_all_begin(0, piece)
+    file.Read_at_all_end(piece)
+    file.Close()
+
+
+@chapter
+def shared_pointers() -> None:
+    file = MPI.File.Open(WORLD, "shared.dat", MPI.MODE_CREATE | MPI.MODE_RDWR)
+    piece = doubles(4)
+    for write, read in ((file.Write_shared, file.Read_shared), (file.Write_ordered, file.Read_ordered)):
+        for one in (write, read):
+            file.Seek_shared(0)
+            one(piece)
+            WORLD.Barrier()
+    for start in (file.Iwrite_shared, file.Iread_shared):
+        file.Seek_shared(0)
+        start(piece).Wait()
+        WORLD.Barrier()
+    file.Seek_shared(0)
+    file.Write_ordered_begin(piece)
+    file.Write_ordered_end(piece)
+    file.Seek_shared(0)
+    file.Read_ordered_begin(piece)
+    file.Read_ordered_end(piece)
     file.Close()
 
 

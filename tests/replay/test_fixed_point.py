@@ -17,8 +17,9 @@ PROGRAM = Path(__file__).with_name("chapters.py")
 CHAPTERS = (
     "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
     "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
+    "file_transfers", "shared_pointers",
 )  # fmt: skip
-IGNORED = {"files": "callsites,times,filename"}
+IGNORED = dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsites,times,filename")
 """A replay keeps its hands off the program's files, so their names differ."""
 SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
