@@ -67,7 +67,10 @@ def measure(mpi: Mpi, name: str, runs: int, dice: random.Random) -> list[tuple[P
     endings = []
     for plan in plans(mpi, runs, longest_s, dice):
         with tempfile.TemporaryDirectory() as folder:
-            ending = end(mpi, program, Path(folder), plan)
+            try:
+                ending = end(mpi, program, Path(folder), plan)
+            except AssertionError as error:  # the other runs are worth having
+                ending = Ending(problems=[str(error)])
         endings.append((plan, ending))
         for problem in ending.problems:
             print(f"{name}: {plan}: {problem}", file=sys.stderr, flush=True)
@@ -102,6 +105,7 @@ def main() -> int:
     for name in (p for p in PROGRAMS if args.only in p):
         endings = measure(mpi, name, args.runs, random.Random(f"{args.seed} {name}"))
         rows.append(row(name, endings))
+        print(*rows[-1], sep=", ", file=sys.stderr, flush=True)
         good &= all(e.recovered and e.exact and not e.problems for _, e in endings)
     show(TITLE, COLUMNS, rows)
     if args.keep:
