@@ -333,20 +333,16 @@ static bool joins(const struct st_call *call, int op, const void *array) {
 /* Start a pending event with this call's times, or add them to the one there is. */
 static void pending_join(struct st_call *call, int op, const void *array) {
     if (!joins(call, op, array)) st_pending_flush();
-    int64_t poll_ns = st_thread.poll_ns, compute = call->t0 - st_thread.last_exit - poll_ns;
-    int64_t comm = call->t1 - call->t0 + poll_ns;
-    st_thread.poll_ns = 0;
+    st_take_times(call);
     if (!pending.alive) {
         pending.alive = true;
         pending.op = op;
         pending.array = array;
         pending.event = call->event;
-        pending.event.stats[ST_STAT_COMPUTE] = pending.event.stats[ST_STAT_COMM] = 0;
-        pending.event.stats[ST_STAT_POLLS] = 0;
+        return;
     }
-    pending.event.stats[ST_STAT_COMPUTE] += compute > 0 ? (double)compute : 0;
-    pending.event.stats[ST_STAT_COMM] += (double)comm;
-    pending.event.stats[ST_STAT_POLLS] += call->event.stats[ST_STAT_POLLS];
+    static const enum st_stat added[] = {ST_STAT_COMPUTE, ST_STAT_COMM, ST_STAT_POLLS};
+    for (int i = 0; i < 3; i++) pending.event.stats[added[i]] += call->event.stats[added[i]];
     pending.event.stats[ST_STAT_SOURCE] = call->event.stats[ST_STAT_SOURCE];
 }
 

@@ -81,7 +81,8 @@ struct st_thread {
     int depth;         /* inside a wrapper: MPI calls made by MPI are not the program's */
     bool busy;         /* inside the tracer: a signal handler must not wait for it */
     int64_t last_exit; /* when the program got control back */
-    int64_t poll_ns;   /* time in polls since, that answered "not yet" */
+    int64_t poll_ns;   /* time in polls since the last event, that answered "not yet" */
+    int64_t before_ns; /* time before and between these polls */
     bool counted;      /* among the threads that made events */
 };
 extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
@@ -130,6 +131,7 @@ void st_core_check(int error);
 void st_lock(void);
 void st_unlock(void);
 void st_begin(struct st_call *call, int op);
+void st_take_times(struct st_call *call);
 void st_append(struct st_call *call, int nvalues);
 void st_append_event(struct st_event *event, int op);
 void st_end(struct st_call *call);

@@ -108,14 +108,15 @@ void st_begin(struct st_call *call, int op) {
 }
 
 /* Windows of time: before the call the program computed, in it the program communicated; polls that answered "not yet"
- * since belong to the poll that succeeds, else to the computation they were part of. */
-static void take_times(struct st_call *call) {
-    int64_t compute = call->t0 - st_thread.last_exit, comm = call->t1 - call->t0;
-    if (!isnan(call->event.stats[ST_STAT_POLLS])) {
-        comm += st_thread.poll_ns;
-        compute -= st_thread.poll_ns;
-    }
-    st_thread.poll_ns = 0;
+ * since belong to the poll that succeeds, else to the computation they were part of. What a thread did before its first
+ * call is not known. */
+void st_take_times(struct st_call *call) {
+    struct st_thread *thread = &st_thread;
+    bool poll = !isnan(call->event.stats[ST_STAT_POLLS]);
+    int64_t compute = thread->before_ns + (thread->last_exit ? call->t0 - thread->last_exit : 0);
+    int64_t comm = call->t1 - call->t0;
+    *(poll ? &comm : &compute) += thread->poll_ns;
+    thread->poll_ns = thread->before_ns = 0;
     call->event.stats[ST_STAT_COMPUTE] = compute > 0 ? (double)compute : 0.0;
     call->event.stats[ST_STAT_COMM] = comm > 0 ? (double)comm : 0.0;
 }
@@ -140,7 +141,7 @@ void st_append_event(struct st_event *event, int op) {
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
     if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
-    take_times(call);
+    st_take_times(call);
     call->event.nvalues = (uint32_t)nvalues;
     st_append_event(&call->event, (int)call->event.op);
 }
@@ -153,10 +154,12 @@ void st_end(struct st_call *call) {
 /* A call that returned an error did not happen, for the trace; it is counted. */
 void st_failed(int op) { st_count(op); }
 
-/* "Not yet": no event. The time since the last event goes on; see take_times. */
+/* "Not yet": no event. The time since the last event goes on; see st_take_times. */
 void st_poll(struct st_call *call, int op) {
     if (call->skipped) return;
     __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
+    if (!call->on) return;
+    if (st_thread.last_exit) st_thread.before_ns += call->t0 - st_thread.last_exit;
     st_thread.poll_ns += call->t1 - call->t0;
 }
 
@@ -170,7 +173,7 @@ void st_switch(bool on) {
     if (!st_shared.active || st_shared.on == on) return;
     st_shared.on = on;
     st_thread.last_exit = st_now();
-    st_thread.poll_ns = 0;
+    st_thread.poll_ns = st_thread.before_ns = 0;
 }
 
 void st_publish_counts(void) {
