@@ -14,9 +14,10 @@ from os import PathLike
 from typing import Any
 
 from scalatrace.errors import ScalatraceError
+from scalatrace.stat import Stat
 from scalatrace.trace.trace import Trace
 
-__all__ = ["ScalatraceError", "Trace", "__version__", "load", "save", "tracing"]
+__all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "load", "save", "tracing"]
 
 __version__ = "0.1.0"
 

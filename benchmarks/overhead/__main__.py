@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.overhead.setups import LOOPS, SETUPS, Bench, Loop
+from benchmarks.overhead.setups import LOOPS, SETUPS, STATS, Bench, Loop
 from benchmarks.table import grouped, keep, show
 from support.mpis import Mpi, installed
 
 TITLE = "ns of CPU per MPI call over the plain program"
 COLUMNS = ("loop", "plain", "flat24", "no stacks", "Python stacks", "native stacks", "limits")
+STATS_TITLE = "ns of CPU per MPI call that a stat adds to the tracer without stacks"
+STATS_COLUMNS = ("loop", "tracer", *STATS[:-2], "samples/switches.c", "samples/allocations.py")
 MEMORY_TITLE = "Peak memory over the plain program, MiB"
 MEMORY_STEPS = (10_000, 100_000, 1_000_000)
 
@@ -29,9 +31,8 @@ def setups_for(loop: Loop, mpi: Mpi) -> list[str]:
     return [s for s in SETUPS if loop.program is None or s != "python"]
 
 
-def medians(bench: Bench, loop: Loop, repeat: int) -> dict[str, float]:
+def medians(bench: Bench, loop: Loop, setups: Sequence[str], repeat: int) -> dict[str, float]:
     """Median ns per call for each setup; repetitions take turns, so that a busy machine hits all alike."""
-    setups = setups_for(loop, bench.mpi)
     runs: dict[str, list[float]] = {setup: [] for setup in setups}
     for _ in range(repeat):
         for setup in setups:
@@ -44,6 +45,13 @@ def line(loop: Loop, ns: dict[str, float]) -> list[str]:
     added = [f"{ns[s] - ns['plain']:.0f}" if s in ns else "" for s in SETUPS[1:]]
     limits = ", ".join(f"{setup} {limit}" for setup, limit in loop.limits.items())
     return [loop.name, f"{ns['plain']:.0f}", *added, limits]
+
+
+def stats_line(loop: Loop, ns: dict[str, float]) -> list[str]:
+    """A row: the tracer's ns over nothing, then what each stat adds; "" where it is not for the program."""
+    python = STATS[-1]
+    added = [f"{ns[s] - ns['none']:.0f}" if s != python or loop.program is None else "" for s in STATS]
+    return [loop.name, f"{ns['none']:.0f}", *added]
 
 
 def exceeded(loop: Loop, ns: dict[str, float]) -> list[str]:
@@ -79,19 +87,29 @@ def main() -> int:
     loops = [loop for loop in LOOPS if args.only in loop.name and setups_for(loop, mpi)]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(mpi, Path(folder))
-        results = {loop: medians(bench, loop, args.repeat) for loop in loops}
+        results = {loop: medians(bench, loop, setups_for(loop, mpi), args.repeat) for loop in loops}
+        measured = {loop: medians(bench, loop, ("none", *STATS), args.repeat) for loop in loops}
         peaks = [memory(bench, loop, MEMORY_STEPS) for loop in loops]
-    return report(args.mpi, results, peaks, args.keep)
+    stats = [stats_line(loop, ns) for loop, ns in measured.items()]
+    return report(args.mpi, results, stats, peaks, args.keep)
 
 
-def report(mpi: str, results: dict[Loop, dict[str, float]], peaks: list[list[str]], write: bool) -> int:
-    """Show (and keep) both tables; 1 when a limit does not hold."""
+def report(
+    mpi: str,
+    results: dict[Loop, dict[str, float]],
+    stats: list[list[str]],
+    peaks: list[list[str]],
+    write: bool,
+) -> int:
+    """Show (and keep) the tables; 1 when a limit does not hold."""
     table = [line(loop, ns) for loop, ns in results.items()]
     columns = ("loop", *(f"{grouped(steps)} calls" for steps in MEMORY_STEPS))
     show(f"{TITLE} ({mpi})", COLUMNS, table)
+    show(STATS_TITLE, STATS_COLUMNS, stats)
     show(MEMORY_TITLE, columns, peaks)
     if write:
         keep("overhead", TITLE, COLUMNS, table, f"MPI: {mpi}. One rank.")
+        keep("stats", STATS_TITLE, STATS_COLUMNS, stats, f"MPI: {mpi}. One rank.")
         keep("memory", MEMORY_TITLE, columns, peaks, f"MPI: {mpi}. One rank, no stacks.")
     broken = [text for loop, ns in results.items() for text in exceeded(loop, ns)]
     for text in broken:

@@ -1,11 +1,13 @@
-"""Ways of running a loop: plain, under the bare log, under the tracer with each kind of stack."""
+"""Ways of running a loop: plain, under the bare log, under the tracer with each kind of stack or stat."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from scalatrace.record.shim import INCLUDE
 from support.mpis import Mpi
+from support.programs import SAMPLES
 from support.running import Argument, mpirun, run
 
 HERE = Path(__file__).resolve().parent
@@ -35,6 +37,8 @@ LOOPS = (
     Loop("mpi4py, 10 Python frames", None, 300_000, {"none": 200, "python": 700}),
 )
 SETUPS = ("plain", "flat24", "none", "python", "native")
+STATS = ("cpu", "cpu:both", "memory", "instructions", "{library}", "{python}")
+"""Setups for the stat plug-ins, without stacks; the last two are the samples in C and in Python."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,10 @@ class Bench:
         self._folder = folder
         self._loops = self._compile("loops.c", "loops")
         self._flat24 = self._compile("flat24.c", "flat24.so", "-shared", "-fPIC")
+        plugin = self._compile(SAMPLES / "switches.c", "plugin.so", "-shared", "-fPIC", f"-I{INCLUDE}")
+        self._plugins = {"library": plugin, "python": f"{SAMPLES / 'allocations.py'}:Allocations"}
 
-    def _compile(self, source: str, target: str, *flags: str) -> Path:
+    def _compile(self, source: str | Path, target: str, *flags: str) -> Path:
         made = self._folder / target
         command = [self.mpi.mpicc, "-O2", *flags, "-o", made, HERE / source]
         run(command, env=self.mpi.environment()).check()
@@ -71,7 +77,9 @@ class Bench:
             env = {"LD_PRELOAD": str(self._flat24), "FLAT24_OUT": str(self._folder / "flat24.bin")}
             command = ["env", *(f"{k}={v}" for k, v in env.items()), *command]
         elif setup != "plain":
-            options = ["record", "-o", self._folder / "a.st", "--stacks", setup, "--"]
+            stacks = ["--stacks", "none" if setup in STATS else setup]
+            stats = ["--stat", setup.format(**self._plugins)] if setup in STATS else []
+            options = ["record", "-o", self._folder / "a.st", *stacks, *stats, "--"]
             command = [*self.mpi.scalatrace(), *options, *command]
         words = mpirun(self.mpi, 1, command, cwd=self._folder, timeout=300).check().stdout.split()
         return Sample(float(words[-2]), int(words[-1]))

@@ -13,15 +13,20 @@ EXAMPLE = "scalatrace doctor --build"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--build", action="store_true", help="build the tracer for every MPI that is found")
+    parser.add_argument("--include", action="store_true", help="print the folder of st_plugin.h, and no more")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, and report."""
     from scalatrace.record.doctor import build_all, facts
+    from scalatrace.record.shim import INCLUDE
     from scalatrace.report.checks import ChecksReporter
     from scalatrace.report.style import console
 
+    if args.include:
+        print(INCLUDE)
+        return 0
     found = [*facts(), *(build_all() if args.build else [])]
     if args.json:
         print_json([asdict(fact) for fact in found])

@@ -31,7 +31,7 @@ from scalatrace.errors import CoreError, FormatError, ScalatraceError, UsageErro
 __all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Core", "family", "library", "library_path"]
 
 MAX_VALUES = 24
-MAX_STATS = 8
+MAX_STATS = 16
 
 COMM_WORLD, COMM_SELF, COMM_NULL = 1, 2, 3
 

@@ -344,6 +344,7 @@ static void pending_join(struct st_call *call, int op, const void *array) {
     static const enum st_stat added[] = {ST_STAT_COMPUTE, ST_STAT_COMM, ST_STAT_POLLS};
     for (int i = 0; i < 3; i++) pending.event.stats[added[i]] += call->event.stats[added[i]];
     pending.event.stats[ST_STAT_SOURCE] = call->event.stats[ST_STAT_SOURCE];
+    if (st_shared.plugs) st_plugins_join(&pending.event, &call->event);
 }
 
 /* Their slots keep their place until the event is written, so that all ages are of one moment. */

@@ -134,6 +134,7 @@ void st_start(void) {
         st_selection_start();
         st_save_start();
         define_stats();
+        st_plugins_start();
         set_meta();
         open_flat_log();
         st_comm_start();
@@ -143,6 +144,7 @@ void st_start(void) {
         PMPI_Comm_free(&st_shared.private_comm);
         st_shared.private_comm = MPI_COMM_NULL;
     }
+    if (st_shared.plugs) st_plugins_exit(NULL);
     st_thread.depth = 0;
     st_thread.last_exit = st_now();
     st_selection_opened();
@@ -160,6 +162,7 @@ void st_stop(void) {
         if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
     }
     st_release(before);
+    st_plugins_stop();
     st_finish();
     st_save_stop();
     st_comm_forget_all();

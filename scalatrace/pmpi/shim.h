@@ -1,13 +1,13 @@
 /* shim.h - what the wrappers and the hand-written parts of the tracer share.
  *
  *   program -> MPI_X (wrapper) -> PMPI_X
- *                 |  st_enter        entry stamp; false: step aside
- *                 |  st_leave        exit stamp
+ *                 |  st_enter        entry stamp; false: step aside   (plug-ins: end before, start inside)
+ *                 |  st_leave        exit stamp                       (plug-ins: end inside)
  *                 |  st_begin        stack signature, then the lock
  *                 |  values[i] = ... by kind
  *                 |  st_append       to the core
  *                 |  st_end          unlock
- *                 `- st_exit         the "last exit" stamp: the tracer's own time is nobody's
+ *                 `- st_exit         the "last exit" stamp: the tracer's own time is nobody's   (plug-ins: start before)
  *
  * Order of locks: Python's GIL before ours, never the other way round.
  */
@@ -67,6 +67,7 @@ struct st_call {
     int nwild;    /* of these, receives from any source */
     int *claimed;
     int few[ST_FEW];
+    int op;                  /* of the wrapper; set for plug-ins only */
     int message;             /* the matched message a call consumes */
     MPI_Status *statuses;    /* ours, where the program ignores them */
     struct st_comm *comm;    /* of the event */
@@ -84,6 +85,7 @@ struct st_thread {
     int64_t poll_ns;   /* time in polls since the last event, that answered "not yet" */
     int64_t before_ns; /* time before and between these polls */
     bool counted;      /* among the threads that made events */
+    struct st_plug_thread *plugs;
 };
 extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
 
@@ -103,6 +105,7 @@ extern struct st_options st_options;
 struct st_shared {
     bool active; /* between MPI_Init and MPI_Finalize */
     bool on;     /* the program wants events (MPI_Pcontrol) */
+    bool plugs;  /* something else than time is measured too */
     st_core *core;
     int rank, nprocs;
     int threads;           /* that made events; under the lock */
@@ -127,6 +130,7 @@ extern const int st_nops;
 void st_read_options(void);
 int st_options_stacks(void); /* ST_STACKS_PYTHON, _NATIVE or _NONE: what "auto" means in this process */
 void st_complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* once for each format */
+void st_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));     /* every time */
 void st_core_check(int error);
 void st_lock(void);
 void st_unlock(void);
@@ -159,6 +163,18 @@ static inline void st_release(bool before) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(st_signal_waiting, 0) && !before) st_leave_slow();
 }
+
+/* plugins.c: at the places where the times are taken; nothing of it runs where there is no plug-in. */
+void st_plugins_start(void);                         /* load; every rank takes part */
+void st_plugins_enter(struct st_call *call, int op); /* after t0 was taken, which it shifts by its own time */
+void st_plugins_leave(struct st_call *call);         /* after t1 was taken */
+void st_plugins_exit(const struct st_call *call);    /* before the "last exit" stamp; NULL: recording begins here */
+void st_plugins_poll(const struct st_call *call);    /* no event: its samples go to the next one */
+void st_plugins_skip(const struct st_call *call);    /* not selected: likewise, all as computation */
+void st_plugins_settle(struct st_call *call,
+                       bool poll); /* the event's samples are complete; those of polls before it join */
+void st_plugins_join(struct st_event *event, const struct st_event *more); /* two calls are one event */
+void st_plugins_stop(void);
 
 /* clock.c: nanoseconds since some moment. Where the kernel itself keeps time by the processor's counter, it is read
  * directly: a third of what clock_gettime costs, three times per call. */
@@ -193,6 +209,7 @@ static inline bool st_enter(struct st_call *call, int op, bool needed, void *cal
     call->statuses = NULL;
     call->agreed = 0;
     call->t0 = st_now();
+    if (__builtin_expect(st_shared.plugs, 0) && call->on) st_plugins_enter(call, op);
     if (ST_SELECTING) st_select_early(call, op);
     return true;
 }
@@ -204,6 +221,7 @@ static inline bool st_query(struct st_call *call, int op, void *caller, void *fr
 
 static inline void st_leave(struct st_call *call) {
     call->t1 = st_now();
+    if (__builtin_expect(st_shared.plugs, 0) && (call->on || call->skipped)) st_plugins_leave(call);
     st_thread.busy = true;
 }
 
@@ -212,6 +230,10 @@ static inline void st_exit(struct st_call *call) {
     st_thread.busy = false;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(st_signal_waiting, 0)) st_leave_slow();
+    if (__builtin_expect(st_shared.plugs, 0)) {
+        if (call->skipped) st_plugins_skip(call);
+        st_plugins_exit(call);
+    }
     st_thread.depth = 0;
     if (__builtin_expect(!call->skipped, 1)) st_thread.last_exit = st_now();
 }

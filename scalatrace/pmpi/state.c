@@ -59,21 +59,32 @@ int st_options_stacks(void) {
     return st_python_alive() ? ST_STACKS_PYTHON : ST_STACKS_NATIVE;
 }
 
+static void tell(const char *format, va_list arguments) {
+    char text[1024];
+    if (st_options.quiet) return;
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "scalatrace: rank %d: %s\n", st_shared.rank, text);
+}
+
+void st_tell(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    tell(format, arguments);
+    va_end(arguments);
+}
+
 void st_complain(const char *format, ...) {
     static const char *said[MAX_COMPLAINTS];
-    if (st_options.quiet) return;
     for (int i = 0;; i++) {
         const char *nothing = NULL;
         if (i == MAX_COMPLAINTS || said[i] == format) return;
         if (__atomic_compare_exchange_n(&said[i], &nothing, format, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
         if (said[i] == format) return;
     }
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    tell(format, arguments);
     va_end(arguments);
-    fprintf(stderr, "scalatrace: rank %d: %s\n", st_shared.rank, text);
 }
 
 void st_core_check(int error) {
@@ -119,6 +130,7 @@ void st_take_times(struct st_call *call) {
     thread->poll_ns = thread->before_ns = 0;
     call->event.stats[ST_STAT_COMPUTE] = compute > 0 ? (double)compute : 0.0;
     call->event.stats[ST_STAT_COMM] = comm > 0 ? (double)comm : 0.0;
+    if (__builtin_expect(st_shared.plugs, 0)) st_plugins_settle(call, poll);
 }
 
 static int number_of(int op) {
@@ -161,6 +173,7 @@ void st_poll(struct st_call *call, int op) {
     if (!call->on) return;
     if (st_thread.last_exit) st_thread.before_ns += call->t0 - st_thread.last_exit;
     st_thread.poll_ns += call->t1 - call->t0;
+    if (__builtin_expect(st_shared.plugs, 0)) st_plugins_poll(call);
 }
 
 /* The poll that succeeded stands for those before it. The lock is held. */
@@ -172,6 +185,7 @@ void st_polled(struct st_call *call, int op) {
 void st_switch(bool on) {
     if (!st_shared.active || st_shared.on == on) return;
     st_shared.on = on;
+    if (on && st_shared.plugs) st_plugins_exit(NULL);
     st_thread.last_exit = st_now();
     st_thread.poll_ns = st_thread.before_ns = 0;
 }

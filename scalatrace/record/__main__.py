@@ -10,6 +10,7 @@ from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
 from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
 from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
 from scalatrace.record.sites import parse_ranges, parse_sites
+from scalatrace.record.stats import BUILTINS, parse_stats
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
+    )
+    parser.add_argument(
+        "--stat",
+        action="append",
+        default=[],
+        metavar="NAME[:WHEN]",
+        help=f"measure {', '.join(BUILTINS)}, ./libmine.so (see st_plugin.h) or a scalatrace.Stat "
+        "(module:Class, file.py:Class) in the computation before each call, :call inside it, :both",
     )
     _policy_arguments(parser.add_argument_group("what is not recorded in full"))
     _selection_arguments(parser.add_argument_group("which calls are recorded (all conditions must hold)"))
@@ -104,6 +113,7 @@ def _policy_of(args: argparse.Namespace) -> Policy:
         selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
+        stats=parse_stats([*(stat.word for stat in base.stats), *args.stat]),
     )
 
 

@@ -1,4 +1,5 @@
-"""What is not recorded in full: parameters summarised or dropped, call sites that are one, calls left out."""
+"""What is not recorded in full: parameters summarised or dropped, call sites that are one, calls left out.
+And what is measured besides times."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from typing import Any
 from scalatrace.errors import UsageError
 from scalatrace.record.selection import Selection, from_table
 from scalatrace.record.sites import Range, parse_ranges, spelled
+from scalatrace.record.stats import StatSpec, parse_stats
 
 __all__ = ["IRREGULAR", "Policy", "from_toml", "parse_limit", "parse_parameters"]
 
@@ -30,19 +32,21 @@ _NAME = re.compile(r"([A-Z]\w*\.)?[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All of it; the default records everything.
+    """All of it; the default records everything, and times.
 
     Attributes:
         parameters: "count" or "Alltoallv.sendcounts" -> 0 keep, n > 0 histogram past n terms, -1 drop.
         tolerance: lines (native: bytes) by which call sites may differ and still be one (§5.2.3).
         ranges: (what the file's path ends with, first line or offset, last): one call site.
         selection: the calls that are recorded.
+        stats: what is measured besides times (§5.2.5).
         loop_alignment, loop_agnostic: off only to show what they bring (§5.3.1, Figure 5.7).
     """
 
     parameters: Mapping[str, int] = field(default_factory=dict)
     tolerance: int = 0
     ranges: Sequence[Range] = ()
+    stats: Sequence[StatSpec] = ()
     loop_alignment: bool = True
     loop_agnostic: bool = True
     selection: Selection = field(default_factory=Selection)
@@ -65,6 +69,7 @@ class Policy:
             "SCALATRACE_SITE_RANGES": SEPARATOR.join(
                 f"{file}={low}-{high}" for file, low, high in self.ranges
             ),
+            "SCALATRACE_STATS": SEPARATOR.join(stat.entry for stat in self.stats),
         }
 
     def meta(self) -> dict[str, str]:
@@ -76,6 +81,8 @@ class Policy:
             found["signature_tolerance"] = str(self.tolerance)
         if self.ranges:
             found["signature_ranges"] = " ".join(map(spelled, self.ranges))
+        if self.stats:
+            found["stats"] = " ".join(stat.word for stat in self.stats)
         return found | self.selection.meta()
 
 
@@ -117,6 +124,7 @@ def _parameter(name: str) -> str:
 def from_toml(path: str | Path) -> Policy:
     """A policy from a file:
 
+        stats = ["cpu", "memory:call"]
         [parameters]
         count = "histogram:16"
         "Alltoallv.sendcounts" = "drop"
@@ -144,10 +152,13 @@ def from_toml(path: str | Path) -> Policy:
 
 
 def _policy(content: dict[str, Any]) -> Policy:
+    stats = content.pop("stats", [])
+    if not isinstance(stats, list):
+        raise UsageError("stats is a list of strings")
     known = {"parameters": None, "signatures": {"tolerance", "ranges"}, "selection": None}
     for table, keys in content.items():
         if table not in known or not isinstance(keys, dict):
-            raise UsageError(f"no table [{table}]; there are [parameters], [signatures] and [selection]")
+            raise UsageError(f"no table [{table}]; there are [parameters], [signatures], [selection], stats")
         names = known[table]
         if names is not None and not set(keys) <= names:
             raise UsageError(f"[{table}] has {', '.join(sorted(names))} only")
@@ -161,4 +172,5 @@ def _policy(content: dict[str, Any]) -> Policy:
         tolerance,
         parse_ranges(list(map(str, ranges))),
         selection=from_table(content.get("selection", {})),
+        stats=parse_stats(list(map(str, stats))),
     )

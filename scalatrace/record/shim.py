@@ -19,10 +19,12 @@ from pathlib import Path
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.mpi import Mpi
 
-__all__ = ["cache_folder", "core_library", "shim_for", "shim_path"]
+__all__ = ["INCLUDE", "cache_folder", "core_library", "shim_for", "shim_path"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
+INCLUDE = _PACKAGE / "core" / "include"
+"""Folder of st_core.h and st_plugin.h."""
 _FLAGS = [
     *("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
@@ -85,7 +87,7 @@ def _key(mpi: Mpi) -> str:
 
 def _source_files() -> list[Path]:
     own = [p for p in _SOURCES.iterdir() if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(own), _PACKAGE / "ops.py", _PACKAGE / "core" / "include" / "st_core.h"]
+    return [*sorted(own), _PACKAGE / "ops.py", *sorted(INCLUDE.glob("*.h"))]
 
 
 @contextmanager
@@ -112,8 +114,8 @@ def _build(mpi: Mpi, path: Path) -> None:
 
 
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
-    core, include = core_library(), _PACKAGE / "core" / "include"
-    includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{include}"]
+    core = core_library()
+    includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
     sources = [*sorted(_SOURCES.glob("*.c")), *sorted(folder.glob("*.c"))]
     objects = [str(folder / f"{source.stem}.o") for source in sources]
 

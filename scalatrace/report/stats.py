@@ -1,7 +1,8 @@
 """`stats`: calls, bytes and time per operation, call site or rank, as mpiP reports them.
 
 Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
-What a persistent request moves belongs to the calls that start it.
+What a persistent request moves belongs to the calls that start it. A second table has what was measured
+besides times; ranks have none, since histograms are of all ranks together.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.ops import received_bytes, sent_bytes
+from scalatrace.report.measures import measures, measures_table
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -162,17 +164,19 @@ WIDE = 110
 
 
 class StatsReporter:
-    """Prints one table: `by` is "op", "site" or "rank"."""
+    """Prints one table, or two: `by` is "op", "site" or "rank"."""
 
     def __init__(self, trace: Trace, by: str = "op", limit: int | None = None) -> None:
         self.by, self.limit = by, limit
         self.names = ("rank",) if by == "rank" else KEYS[by][0]
         self.rows = by_rank(trace) if by == "rank" else by_node(trace, by)
+        self.measures = [] if by == "rank" else measures(trace, KEYS[by][1])
         self.timed = COMM in trace.stat_index
 
     def plain(self) -> dict[str, Any]:
         """Return all rows as plain data."""
-        return {"by": self.by, "rows": [row.plain(self.names) for row in self.rows]}
+        measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
+        return {"by": self.by, "rows": [row.plain(self.names) for row in self.rows], **measured}
 
     def render(self, console: Console) -> None:
         """Print the table and the line of totals; a narrow terminal gets fewer columns."""
@@ -181,11 +185,15 @@ class StatsReporter:
         rows = table(*self.names, *numbers, right=numbers)
         for row in self.rows[: self.limit]:
             shown = self._numbers(row, comm, comm + compute)
-            rows.add_row(*self._key(row), *(shown[name] for name in numbers))
+            rows.add_row(*self._key(row.key), *(shown[name] for name in numbers))
         console.print(rows)
         if self.limit is not None and len(self.rows) > self.limit:
             console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
         self._totals(console, comm, compute)
+        if self.measures:
+            kept = {row.key for row in self.rows[: self.limit]}
+            drawn = [measure for measure in self.measures if measure.key in kept]
+            console.print(measures_table(drawn, self.names, self._key))
 
     def _columns(self, width: int) -> list[str]:
         unknown = set() if self.timed else TIMES
@@ -194,11 +202,11 @@ class StatsReporter:
         wide = width >= (WIDE if self.by != "site" else WIDE + 40)
         return [name for name in COLUMNS if name not in unknown and (wide or name not in WIDE_ONLY)]
 
-    def _key(self, row: Row) -> list[Text]:
+    def _key(self, key: tuple[str, ...]) -> list[Text]:
         if self.by == "rank":
-            return [Text(row.key[0])]
-        site = [Text(short_site(part), style=SITE) for part in row.key[1:]]
-        return [op_text(row.key[0]), *site]
+            return [Text(key[0])]
+        site = [Text(short_site(part), style=SITE) for part in key[1:]]
+        return [op_text(key[0]), *site]
 
     def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:
         return {

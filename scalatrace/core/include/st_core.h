@@ -50,7 +50,7 @@ enum st_kind {
 };
 
 #define ST_MAX_VALUES 24
-#define ST_MAX_STATS 8
+#define ST_MAX_STATS 16
 
 /* One MPI call as the wrapper saw it. Peers are absolute ranks of the event's communicator here; the core
  * finds the encoding (absolute, relative, relative modulo size, exclusive-or) that needs the fewest values. */
