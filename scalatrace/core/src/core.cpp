@@ -116,7 +116,8 @@ void st_core::append(const st_event &e) {
     const uint64_t key = event_key(op.hash, e.signature);
     Sample sample;
     sample.pred = last_key;
-    for (size_t i = 0; i < ST_MAX_STATS; ++i) sample.values[i] = i < stats.size() ? e.stats[i] : NAN;
+    sample.nvalues = stats.size();
+    for (size_t i = 0; i < sample.nvalues; ++i) sample.values[i] = e.stats[i];
     if (Node *run = queue.running(key)) {
         fill_slots(run->slots, op, e, tables);
         ++run->count;

@@ -82,7 +82,7 @@ static PredStats &stats_after(Node *n, uint64_t pred) {
 
 static void put_sample(Node *into, const Sample &sample) {
     PredStats &s = stats_after(into, sample.pred);
-    for (int i = 0; i < ST_MAX_STATS; ++i) {
+    for (size_t i = 0; i < sample.nvalues; ++i) {
         if (std::isnan(sample.values[i])) continue;
         if (!s.hist[i]) s.hist[i].reset(new Histogram);
         s.hist[i]->add(sample.values[i]);

@@ -50,6 +50,7 @@ struct PredStats {
 /* One execution's samples; the first few of a node are kept as they are. */
 struct Sample {
     uint64_t pred;
+    size_t nvalues;              // stats there are
     double values[ST_MAX_STATS]; // NaN: none
 };
 
