@@ -24,12 +24,32 @@ def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> N
     Console(width=160).print(table)
 
 
-def keep(name: str, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *notes: str) -> None:
-    """Write a table to results/<name>.md, with the machine it was measured on."""
+def keep(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *notes: str,
+    below: Sequence[str] = (),
+) -> None:
+    """Write a table to results/<name>.md, with the machine it was measured on; lines `below` follow it."""
     lines = [f"# {title}", "", f"{date.today()}, {platform()}, {cpu_count()} cores.", *notes, ""]
     lines += [_row(columns), _row(["---"] + ["--:"] * (len(columns) - 1)), *(_row(row) for row in rows)]
+    lines += ["", *below] if below else []
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.md").write_text("\n".join(lines) + "\n")
+    aside = RESULTS / f"{name}.md.new"
+    aside.write_text("\n".join(lines) + "\n")
+    aside.replace(RESULTS / f"{name}.md")
+
+
+def kept(name: str, columns: Sequence[str]) -> list[list[str]]:
+    """Read the rows that `keep` wrote; none when there is no such file, or its columns are others."""
+    file = RESULTS / f"{name}.md"
+    lines = file.read_text().splitlines() if file.exists() else []
+    if _row(columns) not in lines:
+        return []
+    table = lines[lines.index(_row(columns)) + 2 :]
+    return [line[2:-2].split(" | ") for line in table if line.startswith("| ")]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -14,15 +14,13 @@ import time
 from pathlib import Path
 
 from benchmarks.debian.cases import CASES, Case
-from benchmarks.sizes import measure
+from benchmarks.sizes import SINGLE, measure
 from benchmarks.table import grouped, keep, show
 from support.mpis import Mpi, installed
 from support.running import Finished, mpirun, record, scalatrace
 
 TITLE = "Programs from Debian's packages, Debian's Open MPI"
 COLUMNS = ("program", "ranks", "results", "verify", "calls", "trace", "log", "log.gz", "s plain", "s traced")
-#: Several ranks per core are slow enough without threads in each.
-SINGLE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def plain_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finished, float]:

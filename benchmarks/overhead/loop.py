@@ -1,6 +1,6 @@
-"""An mpi4py loop of sends to nobody under ten Python frames; prints ns of CPU per call and peak KiB.
+"""An mpi4py loop of sends to nobody under so many Python frames; prints ns of CPU per call and peak KiB.
 
-python loop.py CALLS
+python loop.py CALLS FRAMES
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable
 
 from mpi4py import MPI
-
-DEPTH = 10
 
 
 def nested(depth: int, work: Callable[[], float]) -> float:
@@ -30,8 +28,8 @@ def sends(calls: int) -> float:
 
 
 if __name__ == "__main__":
-    ncalls = int(sys.argv[1])
-    # The module, nested() and sends() make ten frames.
-    nested(DEPTH - 3, lambda: sends(ncalls // 10))
-    each = nested(DEPTH - 3, lambda: sends(ncalls))
+    ncalls, frames = int(sys.argv[1]), int(sys.argv[2])
+    # The module, the lambda and sends() are frames too.
+    nested(frames - 3, lambda: sends(ncalls // 10))
+    each = nested(frames - 3, lambda: sends(ncalls))
     print(f"{each:.1f} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")

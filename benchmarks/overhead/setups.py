@@ -22,12 +22,14 @@ class Loop:
         program: argument of loops.c; None for the Python loop.
         calls: MPI calls per repetition.
         limits: most ns per call over the plain run, by setup.
+        frames: Python frames above a call, four or more.
     """
 
     name: str
     program: str | None
     calls: int
     limits: dict[str, int]
+    frames: int = 10
 
 
 LOOPS = (
@@ -66,12 +68,16 @@ class Bench:
         run(command, env=self.mpi.environment()).check()
         return made
 
+    def python_loop(self, loop: Loop, calls: int) -> list[Argument]:
+        """What to give to mpiexec."""
+        return [str(self.mpi.python), HERE / "loop.py", str(calls), str(loop.frames)]
+
     def measure(self, loop: Loop, setup: str, calls: int | None = None) -> Sample:
         """Run a loop once on one rank."""
-        ncalls = str(calls or loop.calls)
-        command: list[Argument] = [self._loops, loop.program or "", ncalls]
+        ncalls = calls or loop.calls
+        command: list[Argument] = [self._loops, loop.program or "", str(ncalls)]
         if loop.program is None:
-            command = [str(self.mpi.python), HERE / "loop.py", ncalls]
+            command = self.python_loop(loop, ncalls)
         env = {}
         if setup == "flat24":
             env = {"LD_PRELOAD": str(self._flat24), "FLAT24_OUT": str(self._folder / "flat24.bin")}

@@ -143,6 +143,11 @@ class Core:
         self._open(handle)
         return self
 
+    @property
+    def _as_parameter_(self) -> int:
+        """What ctypes hands to native code that takes an st_core *."""
+        return self._handle
+
     def __enter__(self) -> Core:
         return self
 

@@ -1,0 +1,1 @@
+"""What the tracer makes of the workloads: sizes, what each step of the compression brings, time per event."""

@@ -1,0 +1,84 @@
+"""A table that is measured piece by piece: lines kept from before, and those that replace or join them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.table import keep, kept, show
+from support.workloads import WORKLOADS
+
+NOTHING = "-"
+_ORDER = [workload.title for workload in WORKLOADS]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line as text, so that one read back from the kept table is a line like any other.
+
+    Attributes:
+        cells: the text under each column.
+    """
+
+    columns: Sequence[str]
+    cells: tuple[str, ...]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells[self.columns.index(column)]
+
+    def number(self, column: str) -> float | None:
+        """A number; None where nothing could be measured."""
+        try:
+            return float(self[column].split()[0].replace(",", ""))
+        except ValueError:
+            return None
+
+
+Summary = Callable[[list[Line]], list[str]]
+
+
+@dataclass
+class Book:
+    """The table of results/<name>.md.
+
+    Attributes:
+        nkeys: how many of the columns, from the left, name a line: a program, then whole numbers or "-".
+        keeps: write the file after every line, so that what was measured outlives an interruption.
+        notes: lines for above the table.
+        summary: makes the lines below it.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    nkeys: int
+    keeps: bool
+    notes: tuple[str, ...] = ()
+    summary: Summary = field(default=lambda _: [])
+
+    def __post_init__(self) -> None:
+        old = kept(self.name, self.columns) if self.keeps else []
+        self._lines = {tuple(cells[: self.nkeys]): tuple(cells) for cells in old}
+
+    def add(self, cells: Sequence[str]) -> None:
+        """Take a line, in place of the one with the same key if there was one."""
+        self._lines[tuple(cells[: self.nkeys])] = tuple(cells)
+        if self.keeps:
+            rows = [line.cells for line in self.lines]
+            below = [f"- {text}" for text in self.summary(self.lines)]
+            keep(self.name, self.title, self.columns, rows, *self.notes, below=below)
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines, by program and numbers."""
+        return [Line(self.columns, self._lines[key]) for key in sorted(self._lines, key=_place)]
+
+    def show(self) -> None:
+        """Print table and summary."""
+        show(self.title, self.columns, [line.cells for line in self.lines])
+        print("\n".join(self.summary(self.lines)))
+
+
+def _place(key: tuple[str, ...]) -> tuple[int, ...]:
+    program = _ORDER.index(key[0]) if key[0] in _ORDER else len(_ORDER)
+    return (program, *(int(word) if word.isdigit() else 0 for word in key[1:]))
