@@ -53,6 +53,9 @@ def run(
     except subprocess.TimeoutExpired:
         out, err = _end(process)
         raise TimeoutError(f"{argv} still ran after {timeout} s\n{out}\n{err}") from None
+    except BaseException:  # interrupted
+        _end(process)
+        raise
     return Finished(process.returncode, out, err)
 
 
