@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from support.running import record
 from support.workloads import Workload
 
 TITLE = "ns of CPU per event of the workloads"
-NPROCS, STEPS, REPEAT = 4, 400, 7
+NPROCS, STEPS, REPEAT = 4, 1000, 15
 COLUMNS = (
     "program",
     "events",
@@ -52,6 +53,7 @@ class Around:
 
 def around(mpi: Mpi, library: ctypes.CDLL, folder: Path) -> Around:
     """Measure a Python loop on one rank, where nobody waits for anybody, shallow and deep."""
+    print(f"a loop under {SHALLOW} and {DEEP} frames, {REPEAT} times", file=sys.stderr, flush=True)
     bench = Bench(mpi, folder)
     loops = {frames: Loop("mpi4py", None, CALLS, {}, frames) for frames in (SHALLOW, DEEP)}
     found: dict[tuple[int, str], list[float]] = {}
@@ -59,13 +61,14 @@ def around(mpi: Mpi, library: ctypes.CDLL, folder: Path) -> Around:
         for frames, loop in loops.items():
             for setup in ("plain", "none", "python"):
                 found.setdefault((frames, setup), []).append(bench.measure(loop, setup).ns)
-    ns = {key: median(values) for key, values in found.items()}
+    ns = {key: min(values) for key, values in found.items()}
     stack = {frames: ns[frames, "python"] - ns[frames, "none"] for frames in loops}
-    none = median(ns[frames, "none"] - ns[frames, "plain"] for frames in loops)
+    none = min(ns[frames, "none"] - ns[frames, "plain"] for frames in loops)
     logs = folder / "loop"
     options = ["--stacks", "none", "--flat-log", logs]
     record(mpi, 1, bench.python_loop(loops[DEEP], CALLS), folder / "loop.st", options=options).check()
-    core = median(Feed(logs / "rank-0.log").run(library)[1] for _ in range(REPEAT))
+    feed = Feed(logs / "rank-0.log")
+    core = min(feed.run(library)[1] for _ in range(REPEAT))
     frame = (stack[DEEP] - stack[SHALLOW]) / (DEEP - SHALLOW)
     return Around(none - core, stack[SHALLOW] - SHALLOW * frame, frame)
 
@@ -79,10 +82,10 @@ def cost_line(mpi: Mpi, workload: Workload, library: ctypes.CDLL, surroundings: 
         record(mpi, NPROCS, run, trace, options=options, env=SINGLE, timeout=300).check()
         feed = Feed(logs / "rank-0.log")
     halves = [feed.run(library) for _ in range(REPEAT)]
-    first, second = (median(ns) for ns in zip(*halves, strict=True))
-    later = [ns for _, ns in halves]
+    first, later = zip(*halves, strict=True)
+    core = min(later)
     added = surroundings.added(feed.frames)
-    numbers = (first, second, min(later), max(later), *(second + ns for ns in added))
+    numbers = (min(first), core, median(later), max(later), *(core + ns for ns in added))
     return [workload.title, grouped(feed.ncalls), f"{feed.frames:.1f}", *map(grouped, numbers)]
 
 
@@ -103,7 +106,7 @@ def book(keeps: bool, surroundings: Around) -> Book:
     """The table."""
     shim, deep = surroundings.added(10)
     note = (
-        f"Rank 0 of {NPROCS}, {STEPS} steps. *core*: the second half of the calls, median, least and most of "
+        f"Rank 0 of {NPROCS}, {STEPS} steps. *core*: the second half of the calls, least, median and most of "
         f"{REPEAT} times. The last two columns add what a call costs around the core: {shim:.0f} ns, with 10 "
         f"Python frames {deep:.0f} ns."
     )

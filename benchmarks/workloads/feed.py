@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from ctypes import c_double, c_size_t, c_void_p
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from scalatrace.core.binding import COMM_NULL, COMM_SELF, COMM_WORLD, Core, StEvent, family, library
+from scalatrace.core.binding import (
+    COMM_NULL,
+    COMM_SELF,
+    COMM_WORLD,
+    MAX_STATS,
+    Core,
+    StEvent,
+    family,
+    library,
+)
 from scalatrace.trace.flatlog import FlatCall, FlatComm, FlatLog
 from scalatrace.trace.tables import Kind
 from support.mpis import Mpi
@@ -35,10 +45,8 @@ class Feed:
         calls = list(islice(self._log, MOST_CALLS))
         self.ncalls = len(calls)
         self.frames = sum(len(self._log.stacks[call.signature]) for call in calls) / max(1, len(calls))
-        self._lists: list[tuple[int, int, int, int]] = []
-        self._integers: list[int] = []
         with self.core() as core:
-            self._events = self._made(core, calls)
+            self._keep(core, calls)
 
     def core(self) -> Core:
         """A fresh core that knows the log's operations, stacks, communicators and statistics."""
@@ -57,27 +65,26 @@ class Feed:
     def _name(self, number: int) -> int:
         return _NAMED.get(self._log.comms[number].kind) or family(COMM_WORLD, number)
 
-    def _made(self, core: Core, calls: list[FlatCall]) -> ctypes.Array[StEvent]:
-        events = (StEvent * len(calls))()
-        known: dict[FlatCall, StEvent] = {}
+    def _keep(self, core: Core, calls: list[FlatCall]) -> None:
+        """Each different call once, and which it is one after the other."""
+        numbers: dict[FlatCall, int] = {}
+        self._calls = np.array([numbers.setdefault(call, len(numbers)) for call in calls], np.uint32)
+        self._kinds = (StEvent * len(numbers))(*(self._event(core, call) for call in numbers))
+        lists, integers = [], []
         for i, call in enumerate(calls):
-            if call not in known:
-                known[call] = self._event(core, call)
-            events[i] = known[call]
             for slot, value in enumerate(call.values):
                 if isinstance(value, tuple):
-                    self._lists.append((i, slot, len(self._integers), len(value)))
-                    self._integers.extend(value)
-        # Times as of a program whose computation varies a little; what is not given has no sample.
-        random = np.random.default_rng(0)
-        stats = np.frombuffer(events, np.dtype(StEvent))["stats"]
-        stats[:] = np.nan
-        stats[:, : len(STATS)] = random.lognormal(10, 0.2, (len(calls), len(STATS)))
-        return events
+                    lists.append((i, slot, len(integers), len(value)))
+                    integers.extend(value)
+        self._lists = np.array(lists, np.uint64).reshape(-1, 4)
+        self._integers = np.array(integers, np.int64)
+        # As of a program whose computation varies a little.
+        self._times = np.random.default_rng(0).lognormal(10, 0.2, (len(calls), len(STATS)))
 
     def _event(self, core: Core, call: FlatCall) -> StEvent:
         event = StEvent(op=self._ops[call.op], signature=self._sites[call.signature], size=1)
         event.nvalues = len(call.values)
+        event.stats[:] = [math.nan] * MAX_STATS
         for i, (value, (_, kind)) in enumerate(zip(call.values, self._log.schemas[call.op], strict=True)):
             if kind is Kind.COMM and value in self._log.comms:
                 if event.size == 1:
@@ -92,9 +99,9 @@ class Feed:
 
     def run(self, feeder: ctypes.CDLL) -> tuple[float, float]:
         """Give all calls to a fresh core; ns of CPU per call of the first half and of the second."""
-        lists = np.array(self._lists, np.uint64).reshape(-1, 4)
-        integers = np.array(self._integers, np.int64)
-        given = (self._events, self.ncalls, lists.ctypes.data, len(lists), integers.ctypes.data)
+        lists, integers = self._lists.ctypes.data, self._integers.ctypes.data
+        calls = (self._kinds, self._calls.ctypes.data, self._times.ctypes.data, self.ncalls)
+        given = (*calls, lists, len(self._lists), integers)
         ns = (c_double * 2)()
         with self.core() as core:
             code = feeder.feed(core, library().st_core_append, library().st_array, *given, ns)
@@ -116,15 +123,6 @@ def feeder(mpi: Mpi, folder: Path) -> ctypes.CDLL:
     command = [mpi.mpicc, "-O2", "-shared", "-fPIC", f"-I{include}", "-o", made, HERE / "feed.c"]
     run(command, env=mpi.environment()).check()
     loaded = ctypes.CDLL(str(made))
-    loaded.feed.argtypes = (
-        c_void_p,
-        c_void_p,
-        c_void_p,
-        c_void_p,
-        c_size_t,
-        c_void_p,
-        c_size_t,
-        c_void_p,
-        c_void_p,
-    )
+    sizes = (6, 8)  # ncalls, nlists
+    loaded.feed.argtypes = tuple(c_size_t if i in sizes else c_void_p for i in range(11))
     return loaded
