@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,7 +18,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.workloads import cost, options, sizes
 from benchmarks.workloads.book import Book
 from benchmarks.workloads.claims import claims, verdicts
-from benchmarks.workloads.feed import feeder
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
 
@@ -109,11 +106,7 @@ def main() -> int:
         work(book, list(option_jobs(mpi, args, chosen)))
         return 0
     if args.cost:
-        with tempfile.TemporaryDirectory() as folder:
-            library = feeder(mpi, Path(folder))
-            surroundings = cost.around(mpi, library, Path(folder))
-        book = cost.book(args.keep, surroundings)
-        work(book, [(w.title, partial(cost.cost_line, mpi, w, library, surroundings)) for w in chosen])
+        cost.measure(mpi, chosen, args.keep).show()
         return 0
     book = Book("workloads", sizes.TITLE, sizes.COLUMNS, 3, args.keep, sizes.NOTES, claims)
     work(book, list(size_jobs(mpi, args, chosen)))
