@@ -18,10 +18,20 @@ from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 
 TITLE = "A random rank killed at a random moment, 4 ranks"
-COLUMNS = ("program", "runs", "recovered", "killed one missing", "begin as logs", "launcher, s", "gone, s")
+COLUMNS = (
+    "program",
+    "runs",
+    "too late",
+    "recovered",
+    "killed one missing",
+    "begin as logs",
+    "launcher, s",
+    "gone, s",
+)
 NOTES = (
     "SIGKILL, SIGTERM, SIGSEGV in turn, without and with `--checkpoint 1`.",
     "Recovered: parts of all ranks but those that SIGKILL hit before a checkpoint, merged into a trace.",
+    "Too late: the rank had ended, and the whole trace is there.",
     "Longest time from the kill until the launcher returned, and from then until the last process was gone.",
 )
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV)
@@ -81,6 +91,7 @@ def row(name: str, endings: list[tuple[Plan, Ending]]) -> list[str]:
     """The table's line of a program."""
     counts = (
         len(endings),
+        sum(not e.hit for _, e in endings),
         sum(e.recovered for _, e in endings),
         sum(p.rank in e.missing for p, e in endings),
         sum(e.exact for _, e in endings),

@@ -46,6 +46,7 @@ class Ending:
     """What became of a run.
 
     Attributes:
+        hit: the rank was killed before there was a trace.
         ended_s: from the kill until the launcher returned; inf when it had to be ended.
         gone_s: from then until no process was left; inf when some had to be ended.
         owed: ranks whose parts must be there.
@@ -55,6 +56,7 @@ class Ending:
         problems: what was wrong.
     """
 
+    hit: bool = False
     ended_s: float = 0.0
     gone_s: float = 0.0
     owed: frozenset[int] = ALL
@@ -122,7 +124,8 @@ def end(mpi: Mpi, program: list[str], folder: Path, plan: Plan) -> Ending:
     run.wait_until_up()
     time.sleep(plan.moment_s)
     before = run.saved()
-    if _kill(run, plan):
+    ending.hit = _kill(run, plan)
+    if ending.hit:
         ending.owed = _owed(mpi, plan, before)
         if plan.checkpoint and plan.moment_s > LATE_S and before != ALL and not run.trace.exists():
             ending.problems.append(f"no checkpoint of {_listed(ALL - before)} until then")
@@ -165,6 +168,7 @@ def _wait(run: Run) -> float:
 def _recover(run: Run, ending: Ending) -> None:
     """Make a trace of what there is, unless the run could end, and hold it against the logs."""
     whole = run.trace.exists()
+    ending.hit &= not whole
     if not whole and not run.saved():
         ending.missing, ending.recovered, ending.exact = ALL, not ending.owed, True
     else:
