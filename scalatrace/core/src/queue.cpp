@@ -405,8 +405,9 @@ bool Queue::join_similar(size_t tail, size_t length) {
     const size_t first = tail + 1;
     Node *before = queue_[tail].node;
     const uint64_t begins = queue_[first].node->first;
-    if (!before->leaf() && before->first == begins && seam(tail, first) && !goes_on(tail) &&
-        pay(length + before->kids.size())) {
+    if (queue_[first].step.way == CodeStep::kAhead) return false;
+    if (!before->leaf() && before->first == begins && pay(length + before->kids.size()) && seam(tail, first) &&
+        !goes_on(tail)) {
         Aligner aligner{AlignRules{}, &credit_};
         Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
@@ -417,9 +418,10 @@ bool Queue::join_similar(size_t tail, size_t length) {
     int heads = 0;
     const size_t reach = first > 2 * length + 64 ? first - 2 * length - 64 : 0;
     for (size_t head = first; head-- > reach && heads < kHeads;) {
-        if (queue_[head].node->first != begins || !seam(head, first) || goes_on(head)) continue;
-        ++heads;
+        if (queue_[head].node->first != begins) continue;
         if (!pay(2 * length + first - head)) return false;
+        if (!seam(head, first) || goes_on(head)) continue;
+        ++heads;
         Aligner aligner{AlignRules{}, &credit_};
         Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
         if (!a.worth()) continue;
