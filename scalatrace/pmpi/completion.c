@@ -195,7 +195,7 @@ void st_post_Request_free(struct st_call *call, int error, MPI_Request *request)
         st_lock();
         if (slot >= 0) st_live_relink(&requests, slot);
         st_unlock();
-        st_failed(ST_OP_Request_free);
+        st_failed(call, ST_OP_Request_free);
         return;
     }
     st_begin(call, ST_OP_Request_free);
@@ -222,7 +222,11 @@ static int index_of(const struct st_call *call, const int *index) {
 /* The one request that completed decides. */
 static void follow_completed(struct st_call *call, const int *index) {
     int which = index_of(call, index);
-    if (ST_SELECTING && !(which >= 0 && which < call->nclaimed && is_recorded(call->claimed[which]))) st_skip(call);
+    if (!ST_SELECTING) return;
+    st_lock();
+    bool recorded = which >= 0 && which < call->nclaimed && is_recorded(call->claimed[which]);
+    st_unlock();
+    if (!recorded) st_skip(call);
 }
 
 static void any_event(struct st_call *call, MPI_Request *array, const int *index, const MPI_Status *status) {
@@ -247,10 +251,10 @@ static void not_yet(struct st_call *call, int op, const MPI_Request *array) {
     st_lock();
     settle_all(call, array);
     st_unlock();
-    if (call->empty)
-        st_count(op); /* nothing to ask for: the answer is always yes */
-    else
+    if (!call->empty)
         st_poll(call, op);
+    else if (!call->skipped)
+        st_count(op); /* nothing to ask for: the answer is always yes */
 }
 
 void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *flag, MPI_Status *status) {

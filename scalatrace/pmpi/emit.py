@@ -306,7 +306,7 @@ def _finish(procedure: Procedure, error: str, arguments: str) -> list[str]:
         f"    if ({error} == MPI_SUCCESS)",
         f"        rec_{procedure.name}(&call{_more(arguments)});",
         "    else",
-        f"        st_failed(ST_OP_{procedure.op});",
+        f"        st_failed(&call, ST_OP_{procedure.op});",
     ]
 
 

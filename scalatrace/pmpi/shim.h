@@ -139,7 +139,7 @@ void st_take_times(struct st_call *call);
 void st_append(struct st_call *call, int nvalues);
 void st_append_event(struct st_event *event, int op);
 void st_end(struct st_call *call);
-void st_failed(int op);
+void st_failed(const struct st_call *call, int op);
 void st_poll(struct st_call *call, int op);
 void st_polled(struct st_call *call, int op);
 void st_switch(bool on);
@@ -235,7 +235,10 @@ static inline void st_exit(struct st_call *call) {
         st_plugins_exit(call);
     }
     st_thread.depth = 0;
-    if (__builtin_expect(!call->skipped, 1)) st_thread.last_exit = st_now();
+    if (__builtin_expect(!call->skipped, 1))
+        st_thread.last_exit = st_now();
+    else if (st_thread.last_exit) /* the call is computation, what we did after it is not */
+        st_thread.last_exit += st_now() - call->t1;
 }
 
 static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }

@@ -164,7 +164,9 @@ void st_end(struct st_call *call) {
 }
 
 /* A call that returned an error did not happen, for the trace; it is counted. */
-void st_failed(int op) { st_count(op); }
+void st_failed(const struct st_call *call, int op) {
+    if (!call->skipped) st_count(op);
+}
 
 /* "Not yet": no event. The time since the last event goes on; see st_take_times. */
 void st_poll(struct st_call *call, int op) {

@@ -54,6 +54,8 @@ class Policy:
     def __post_init__(self) -> None:
         if self.tolerance < 0:
             raise UsageError(f"the signature tolerance must not be negative: {self.tolerance}")
+        if self.ranges and (self.selection.only_sites or self.selection.except_sites):
+            raise UsageError("call sites that are one (--signature-range) cannot be told apart by --only-sites")
 
     def environment(self) -> dict[str, str]:
         """The variables that the tracer reads; those of the default are empty."""

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from scalatrace.errors import UsageError
 
-__all__ = ["BUILTINS", "MAX_STATS", "StatSpec", "parse_stats"]
+__all__ = ["BUILTINS", "MAX_MEASURED", "StatSpec", "parse_stats"]
 
 BUILTINS = {
     "cpu": "CPU time of the thread: cpu_ns",
     "instructions": "instructions of the thread in user mode, where the hardware counts them",
     "memory": "resident memory of the process: memory_bytes",
 }
-MAX_STATS = 12
+MAX_MEASURED = 12
 """ST_MAX_STATS of st_core.h less the tracer's own four; `:both` takes two."""
 
 _BEFORE, _CALL = 1, 2
@@ -59,8 +59,8 @@ def parse_stats(words: Sequence[str]) -> list[StatSpec]:
     found = [_parse(word) for word in words]
     if twice := next((s for i, s in enumerate(found) if s.which in {t.which for t in found[:i]}), None):
         raise UsageError(f"{twice.word!r}: {twice.which} is measured already; :both is for both windows")
-    if sum(spec.windows.bit_count() for spec in found) > MAX_STATS:
-        raise UsageError(f"at most {MAX_STATS} stats can be measured; one with :both is two")
+    if sum(spec.windows.bit_count() for spec in found) > MAX_MEASURED:
+        raise UsageError(f"at most {MAX_MEASURED} stats can be measured; one with :both is two")
     return sorted(found, key=lambda spec: _KINDS.index(spec.kind))
 
 

@@ -52,6 +52,19 @@ def test_a_pipeline_s_first_and_last_stage_are_iterations(tmp_path: Path) -> Non
     )
 
 
+def test_functions_called_from_one_line_have_an_order_too(tmp_path: Path) -> None:
+    def program(rank: Rank) -> None:
+        for i in range(10):
+            if i > 0 or rank.rank == 0:
+                rank.call("Recv", ("app.py:10:receive", "app.py:5:main"))
+            rank.call("Send", ("app.py:20:send", "app.py:5:main"))
+            rank.call("Bcast", ("app.py:15:share", "app.py:5:main"))
+
+    trace, told = record(program, 2, tmp_path)
+    assert [walked(trace, r) for r in range(2)] == told
+    assert trace.nnodes == 4
+
+
 def test_the_outer_frame_decides_where_an_iteration_ends(tmp_path: Path) -> None:
     """Ranks whose sweeps differ in length, none of which is in step with the loop around them."""
 

@@ -24,7 +24,7 @@ struct Alignment {
     uint32_t matched = 0;   // events in both
     uint32_t unmatched = 0; // events in one only, not counting those that are skipped now and then anyway
     bool worth(uint32_t most_unmatched = 3) const {
-        return score > 0 && matched > 0 && most_unmatched * matched >= unmatched;
+        return score > 0 && matched > 0 && uint64_t{most_unmatched} * matched >= unmatched;
     }
 };
 

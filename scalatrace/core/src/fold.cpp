@@ -1,7 +1,5 @@
 #include "fold.hpp"
 
-#include <algorithm>
-
 namespace st {
 
 namespace {
@@ -21,56 +19,48 @@ bool is_part(const Node *loop, const Body &body, size_t from, size_t end, bool s
             ++at;
         } else {
             out.steps.push_back(swapped ? Step{j, 0, i, 1} : Step{i, 1, j, 0});
-            out.score -= kid->skipped ? rules.known_miss : rules.miss * kid->nleaves;
+            out.score -= (kid->skipped ? rules.known_miss : rules.miss) * kid->nleaves;
             if (!kid->skipped) out.unmatched += kid->nleaves;
         }
     }
     return at == end && out.worth();
 }
 
-/* body[from...end) runs straight on in the program's text. */
-bool straight(CodeOrder &order, const Body &body, size_t from, size_t end) {
-    for (size_t i = from; i + 1 < end; ++i)
-        if (order.step(body[i], body[i + 1]).way != CodeStep::kAhead) return false;
-    return true;
-}
-
-/* What follows the loop at `i` becomes its last iteration. */
+/* What follows the loop at `i` becomes its last iteration: as many nodes as are, in this order, nodes of the loop. */
 bool fold_last(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
     Node *loop = body[i];
-    const size_t most = std::min(body.size(), i + loop->kids.size());
-    for (size_t end = most; end > i + 1; --end) {
-        Alignment steps;
-        if (!straight(order, body, i + 1, end) || !is_part(loop, body, i + 1, end, false, steps)) continue;
-        if (order.step(loop, body[i + 1]).way != CodeStep::kBack) return false;
-        Body part(body.begin() + static_cast<ptrdiff_t>(i + 1), body.begin() + static_cast<ptrdiff_t>(end));
-        body.erase(body.begin() + static_cast<ptrdiff_t>(i + 1), body.begin() + static_cast<ptrdiff_t>(end));
-        as_iteration(part);
-        append_body(pool, loop, std::move(part), 1, steps);
-        ++loop->count;
-        return true;
-    }
-    return false;
+    const size_t from = i + 1;
+    if (from == body.size() || order.step(loop, body[from]).way != CodeStep::kBack) return false;
+    size_t end = from;
+    for (const Node *kid : loop->kids)
+        if (end < body.size() && kid->shape == body[end]->shape) ++end;
+    Alignment steps;
+    if (end == from || !is_part(loop, body, from, end, false, steps)) return false;
+    Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(end));
+    body.erase(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(end));
+    as_iteration(part);
+    append_body(pool, loop, std::move(part), 1, steps);
+    ++loop->count;
+    return true;
 }
 
 /* What stands before the loop at `i` becomes its first iteration. */
 bool fold_first(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
     Node *loop = body[i];
-    const size_t least = i + 1 > loop->kids.size() ? i + 1 - loop->kids.size() : 0;
-    for (size_t from = least; from < i; ++from) {
-        Alignment steps;
-        if (!straight(order, body, from, i) || !is_part(loop, body, from, i, true, steps)) continue;
-        if (order.step(body[i - 1], loop).way != CodeStep::kBack) return false;
-        Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
-        Node *whole = begin_loop(pool, std::move(part));
-        append_body(pool, whole, std::move(loop->kids), loop->runs, steps);
-        whole->count += loop->count;
-        pool.release_shell(loop);
-        body[i] = whole;
-        body.erase(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
-        return true;
-    }
-    return false;
+    if (i == 0 || order.step(body[i - 1], loop).way != CodeStep::kBack) return false;
+    size_t from = i;
+    for (size_t k = loop->kids.size(); k-- > 0 && from > 0;)
+        if (loop->kids[k]->shape == body[from - 1]->shape) --from;
+    Alignment steps;
+    if (from == i || !is_part(loop, body, from, i, true, steps)) return false;
+    Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
+    Node *whole = begin_loop(pool, std::move(part));
+    append_body(pool, whole, std::move(loop->kids), loop->runs, steps);
+    whole->count += loop->count;
+    pool.release_shell(loop);
+    body[i] = whole;
+    body.erase(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
+    return true;
 }
 
 } // namespace

@@ -30,19 +30,21 @@ const CodeOrder::Path &CodeOrder::path(uint64_t signature) {
     return it->second;
 }
 
+/* Of a frame without a line there is only the name. */
+static bool is_nowhere(const CodeFrame &frame) { return frame.function && !frame.number; }
+
 CodeStep CodeOrder::step(uint64_t a, uint64_t b) {
     if (!a || !b) return CodeStep{};
     const Path &x = path(a), &y = path(b);
-    const size_t common = std::min(x.size(), y.size());
-    for (size_t i = 0; i < common; ++i) {
-        const auto depth = static_cast<uint32_t>(i);
-        if (x[i].function != y[i].function) return CodeStep{CodeStep::kUnknown, depth, 0, 0};
-        if (x[i].number != y[i].number)
-            return CodeStep{x[i].number < y[i].number ? CodeStep::kAhead : CodeStep::kBack, depth, x[i].number,
-                            y[i].number};
+    const size_t longest = std::max(x.size(), y.size());
+    for (size_t i = 0; i < longest; ++i) {
+        const CodeFrame from = i < x.size() ? x[i] : CodeFrame{}, to = i < y.size() ? y[i] : CodeFrame{};
+        if (from != to && (is_nowhere(from) || is_nowhere(to))) return CodeStep{};
+        if (from != to)
+            return CodeStep{from < to ? CodeStep::kAhead : CodeStep::kBack, static_cast<uint32_t>(i), from, to};
     }
-    if (x.size() != y.size() || !common) return CodeStep{CodeStep::kUnknown, static_cast<uint32_t>(common), 0, 0};
-    return CodeStep{CodeStep::kBack, static_cast<uint32_t>(common - 1), x.back().number, y.back().number};
+    if (!longest) return CodeStep{};
+    return CodeStep{CodeStep::kBack, static_cast<uint32_t>(longest - 1), x.back(), y.back()};
 }
 
 } // namespace st

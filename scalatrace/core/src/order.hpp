@@ -1,7 +1,7 @@
 /* order.hpp - where call sites stand in the program's text, relative to each other.
  *
  * Two call paths are compared from the outermost frame on; the first frame that differs decides, when it is in the same function: the
- * lower line (native: offset) comes first. In straight-line code events run in this order, so the step from the last event of a loop's
+ * lower line (native: offset) comes first; functions called from one line have an order too, that of a hash. In straight-line code events run in this order, so the step from the last event of a loop's
  * iteration to the first of the next goes back (or stays), in the frame of the loop, and no step within the iteration is in a frame
  * further out. Loops are only made with such a seam: every rank then cuts the same program loop at the same place,
  * whatever part of an iteration it takes part in. Each cycle has a step that may be the seam, so no loop is lost. */
@@ -11,13 +11,21 @@
 #include "node.hpp"
 #include "tables.hpp"
 
+#include <compare>
+
 namespace st {
+
+struct CodeFrame {
+    uint64_t function = 0; // hash of file and function (native: module); 0: the path has ended
+    uint64_t number = 0;   // line or offset
+    auto operator<=>(const CodeFrame &) const = default;
+};
 
 /* From one event to the one that ran next. */
 struct CodeStep {
-    enum Way { kAhead, kBack, kUnknown } way = kUnknown;
-    uint32_t depth = 0;        // of the frame that decides, from the outermost on
-    uint64_t from = 0, to = 0; // there
+    enum Way { kAhead, kBack, kUnknown } way = kUnknown; // unknown: no stacks
+    uint32_t depth = 0;                                  // of the frame that decides, from the outermost on
+    CodeFrame from, to;                                  // there
 
     /* A loop may have `this` as its seam and `inner` within an iteration. */
     bool encloses(const CodeStep &inner) const {
@@ -38,11 +46,7 @@ class CodeOrder {
     static uint64_t last_signature(const Node *n);
 
   private:
-    struct Frame {
-        uint64_t function; // hash of file and function (native: module)
-        uint64_t number;   // line or offset
-    };
-    using Path = std::vector<Frame>; // outermost first
+    using Path = std::vector<CodeFrame>; // outermost first
 
     const Path &path(uint64_t signature);
 

@@ -71,8 +71,10 @@ void Queue::append(Node *event) {
     }
     next_ = event;
     while (detect()) { // a loop that closed may end an iteration around it
+        next_ = nullptr;
         if (advance(event)) return;
         spill();
+        next_ = event;
     }
     next_ = nullptr;
     if (Node *run = running(event->first)) {

@@ -12,7 +12,7 @@ class Uniter {
     Uniter(NodePool &pool, const std::vector<OpSchema> &ops, Peers &peers, bool loop_agnostic)
         : pool_(pool), ops_(ops), peers_(peers) {
         rules_.miss = rules_.known_miss = 0; // an event of some ranks only costs nothing it would not cost anyway
-        rules_.most_unmatched = 1000;
+        rules_.most_unmatched = 1000;        // one event in common is enough, for the same reason
         rules_.same_ends = false;
         rules_.same_shapes = !loop_agnostic;
     }
