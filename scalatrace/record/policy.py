@@ -55,7 +55,7 @@ class Policy:
         if self.tolerance < 0:
             raise UsageError(f"the signature tolerance must not be negative: {self.tolerance}")
         if self.ranges and (self.selection.only_sites or self.selection.except_sites):
-            raise UsageError("call sites that are one (--signature-range) cannot be told apart by --only-sites")
+            raise UsageError("--signature-range makes call sites one that --only-sites would tell apart")
 
     def environment(self) -> dict[str, str]:
         """The variables that the tracer reads; those of the default are empty."""
