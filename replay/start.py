@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 INITIALISERS = ("Init", "Init_thread")
 
 
-RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
-"""Where launchers say which rank a process will be."""
+LAUNCH_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+"""What launchers set for each rank."""
 
 
-def speaks() -> bool:
-    """Say whether to report what goes wrong before MPI is up: as rank 0, or one that cannot know."""
-    named = (os.environ[name] for name in RANK_VARIABLES if name in os.environ)
-    return next(named, "0") == "0"
+def launched() -> bool:
+    """Say whether a launcher started this process, as one rank of maybe several."""
+    return any(name in os.environ for name in LAUNCH_VARIABLES)
 
 
 def first_initialiser(trace: Trace) -> tuple[str, int | None]:
@@ -36,9 +35,9 @@ def first_initialiser(trace: Trace) -> tuple[str, int | None]:
     return "", None
 
 
-def start_mpi(trace: Trace, seed: int) -> MPITransport:
+def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
     """Start MPI and return its transport. mpi4py must not have been imported before."""
-    op, level = first_initialiser(trace)
+    op, level = first_initialiser(trace) if trace else ("", None)
     settings: Any = mpi4py.rc
     settings.initialize = not op
     settings.finalize = True

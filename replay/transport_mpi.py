@@ -156,6 +156,12 @@ class MPITransport:
             return None
         return [room.raw[start : start + n] for start, n in zip(starts, lengths.values, strict=True)]
 
+    def any(self, mine: bool) -> bool:
+        """Return on all ranks whether it is true on any, past any tracer."""
+        all_ranks = Out(self.size)
+        self.quiet("Allgather", Ints([mine]), 1, MPI.INT, all_ranks, 1, MPI.INT, MPI.COMM_WORLD)
+        return any(all_ranks.values)
+
     def finish(self) -> None:
         """End MPI while the memory that it may still use is there: interpreter exit frees that first."""
         MPI.Finalize()

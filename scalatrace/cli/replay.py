@@ -47,21 +47,37 @@ def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
     from replay import Compute, Options
-    from replay.start import speaks, start_mpi
+    from replay.start import launched, start_mpi
 
+    trace, wrong = None, ""
     try:
         trace = scalatrace.load(args.trace)
     except ScalatraceError as error:
-        if speaks():
+        if not launched():
             raise
-        return error.exit_status
+        wrong = str(error)
     transport = start_mpi(trace, args.seed)
+    if _said(wrong, transport) or trace is None:
+        transport.finish()
+        return 1
     options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
     status = _checked(trace, transport, args.force)
     if status is None:
         status = _guarded(trace, transport, options, args)
     transport.finish()
     return status
+
+
+def _said(wrong: str, transport: MPITransport) -> bool:
+    """Return whether something is wrong on any rank; rank 0 says it, once if it is the same on all.
+
+    A rank must not just leave: the launcher would end the others before one of them has said why.
+    """
+    told = transport.gather(wrong.encode())
+    for message in dict.fromkeys(told or ()):
+        if message:
+            print(f"scalatrace: {message.decode()}", file=sys.stderr, flush=True)
+    return transport.any(bool(wrong))
 
 
 def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
