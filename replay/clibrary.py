@@ -34,34 +34,46 @@ _CONSTANTS = {
 _HANDLES: dict[int, Any] = {4: ctypes.c_int, 8: ctypes.c_void_p}
 """What handles are in C, by their size: MPICH's are ints, Open MPI's pointers."""
 
-Results = list[Callable[[], None]]
-"""What is to be done when the call has returned."""
+Step = Callable[[], None]
+
+
+class Around:
+    """What is to be done just before and after each time that a call is made."""
+
+    __slots__ = ("after", "before")
+
+    def __init__(self) -> None:
+        self.before: list[Step] = []
+        self.after: list[Step] = []
 
 
 class Ready:
-    """A call with its arguments converted."""
+    """A call with its arguments converted, to be made any number of times."""
 
-    __slots__ = ("arguments", "function", "name", "results")
+    __slots__ = ("after", "arguments", "before", "function", "name")
 
-    def __init__(self, name: str, function: Any, arguments: list[Any], results: Results) -> None:
-        self.name, self.function, self.arguments, self.results = name, function, arguments, results
+    def __init__(self, name: str, function: Any, arguments: list[Any], around: Around) -> None:
+        self.name, self.function, self.arguments = name, function, arguments
+        self.before, self.after = around.before, around.after
 
     def __call__(self) -> None:
         """Make the call and put its results where the arguments say. Raises ReplayError."""
+        for step in self.before:
+            step()
         code = self.function(*self.arguments)
         if code:
             raise ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
-        for result in self.results:
-            result()
+        for step in self.after:
+            step()
 
 
 def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:
     """Convert the arguments of `<prefix><op>`, in its large-count form where a count needs it."""
     large = _is_large(args)
     name, function = _function(prefix, op, large)
-    results: Results = []
-    converted = [_CONVERTERS.get(type(arg), _by_value)(arg, large, results) for arg in args]
-    return Ready(name, function, converted, results)
+    around = Around()
+    converted = [_CONVERTERS.get(type(arg), _by_value)(arg, large, around) for arg in args]
+    return Ready(name, function, converted, around)
 
 
 @cache
@@ -104,76 +116,80 @@ def _is_large(args: Sequence[Any]) -> bool:
     return False
 
 
-def _by_value(handle: Any, large: bool, results: Results) -> Any:
+def _by_value(handle: Any, large: bool, around: Around) -> Any:
     """Return an mpi4py handle as a C argument."""
     return _HANDLES[MPI._sizeof(handle)].from_address(MPI._addressof(handle))
 
 
-def _int(arg: Any, large: bool, results: Results) -> Any:
+def _int(arg: Any, large: bool, around: Around) -> Any:
     return ctypes.c_int(arg)
 
 
-def _count(arg: Count, large: bool, results: Results) -> Any:
+def _count(arg: Count, large: bool, around: Around) -> Any:
     return ctypes.c_longlong(arg.n) if large else ctypes.c_int(arg.n)
 
 
-def _counts(arg: Counts, large: bool, results: Results) -> Any:
+def _counts(arg: Counts, large: bool, around: Around) -> Any:
     return _array(ctypes.c_longlong if large else ctypes.c_int, arg.values)
 
 
-def _ints(arg: Ints, large: bool, results: Results) -> Any:
+def _ints(arg: Ints, large: bool, around: Around) -> Any:
     return _array(ctypes.c_int, arg.values)
 
 
-def _wide(arg: Wide, large: bool, results: Results) -> Any:
+def _wide(arg: Wide, large: bool, around: Around) -> Any:
     return ctypes.c_longlong(arg.n)
 
 
-def _wides(arg: Wides, large: bool, results: Results) -> Any:
+def _wides(arg: Wides, large: bool, around: Around) -> Any:
     return _array(ctypes.c_longlong, arg.values)
 
 
-def _text(arg: Text, large: bool, results: Results) -> Any:
+def _text(arg: Text, large: bool, around: Around) -> Any:
     return ctypes.c_char_p(arg.text.encode("utf-8", "surrogateescape"))
 
 
-def _statuses(arg: Statuses, large: bool, results: Results) -> Any:
+def _statuses(arg: Statuses, large: bool, around: Around) -> Any:
     return (ctypes.c_char * (STATUS_BYTES * max(1, arg.n)))()
 
 
-def _ref(arg: Ref, large: bool, results: Results) -> Any:
+def _ref(arg: Ref, large: bool, around: Around) -> Any:
     return ctypes.c_void_p(MPI._addressof(arg.handle))
 
 
-def _out(arg: Out, large: bool, results: Results) -> Any:
+def _out(arg: Out, large: bool, around: Around) -> Any:
     room = (ctypes.c_int * max(1, arg.n))()
 
     def keep() -> None:
         arg.values = list(room)
 
-    results.append(keep)
+    around.after.append(keep)
     return room
 
 
-def _handles(arg: Handles, large: bool, results: Results) -> Any:
+def _handles(arg: Handles, large: bool, around: Around) -> Any:
     if not arg.items:
         return ctypes.c_void_p(0)
     c_type = _HANDLES[MPI._sizeof(arg.items[0])]
     places = [c_type.from_address(MPI._addressof(item)) for item in arg.items]
     room = (c_type * len(places))(*(place.value for place in places))
 
+    def fill() -> None:
+        room[:] = [place.value for place in places]
+
     def put_back() -> None:
         for place, value in zip(places, room, strict=True):
             place.value = value
 
     if isinstance(arg.items[0], MPI.Request):
-        results.append(put_back)
+        around.before.append(fill)
+        around.after.append(put_back)
     return room
 
 
-def _constant(arg: Constant, large: bool, results: Results) -> Any:
+def _constant(arg: Constant, large: bool, around: Around) -> Any:
     if arg is Constant.INFO_NULL:
-        return _by_value(MPI.INFO_NULL, large, results)
+        return _by_value(MPI.INFO_NULL, large, around)
     if arg is Constant.STATUS:
         return (ctypes.c_char * STATUS_BYTES)()
     return ctypes.c_void_p(_CONSTANTS[arg])
@@ -183,11 +199,11 @@ def _array(c_type: Any, values: Sequence[int]) -> Any:
     return (c_type * max(1, len(values)))(*values)
 
 
-def _as_is(arg: Any, large: bool, results: Results) -> Any:
+def _as_is(arg: Any, large: bool, around: Around) -> Any:
     return arg
 
 
-_CONVERTERS: dict[type, Callable[[Any, bool, Results], Any]] = {
+_CONVERTERS: dict[type, Callable[[Any, bool, Around], Any]] = {
     int: _int,
     bool: _int,
     Count: _count,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
 from scalatrace.ops import Category, operation, sent_bytes
 from scalatrace.trace.counting import executions_of
-from scalatrace.trace.walk import calls
+from scalatrace.trace.walk import distinct_calls
 
 if TYPE_CHECKING:
-    from replay.result import Summary
+    from replay.result import RankResult
     from scalatrace import Trace
 
 TIMES = ("compute_ns", "comm_ns")
@@ -29,43 +28,31 @@ def recorded(trace: Trace) -> dict[str, float | None]:
     return {"recorded_s": total / len(trace.ranks) / 1e9 if indices and len(trace.ranks) else None}
 
 
-def expected(trace: Trace) -> tuple[Counter[str], Counter[str]]:
-    """Return calls and bytes sent of each operation, over all ranks, from the compressed form."""
-    ncalls: Counter[str] = Counter()
-    nbytes: Counter[str] = Counter()
-    for rank in trace.ranks:
-        for event, times in executions_of(trace, rank):
-            op = trace.ops[event.op].name
-            if op in SILENT:
-                continue
-            ncalls[op] += times
-            stream = calls(trace, event, rank)
-            for _ in range(times):
-                call = next(stream)
-                each = sent_bytes(op, call)
-                if call.place.constant:
-                    nbytes[op] += times * each
-                    break
-                nbytes[op] += each
-    return ncalls, nbytes
+def expected(trace: Trace, rank: int) -> dict[tuple[str, int], list[int]]:
+    """Return [calls, bytes handed over] of a rank by operation and family, from the compressed form."""
+    found: dict[tuple[str, int], list[int]] = {}
+    for event, times in executions_of(trace, rank):
+        op = trace.ops[event.op].name
+        if op in SILENT:
+            continue
+        for call, n in distinct_calls(trace, event, rank, times):
+            amounts = found.setdefault((op, call.family), [0, 0])
+            amounts[0] += n
+            amounts[1] += n * sent_bytes(op, call)
+    return found
 
 
-def compare(trace: Trace, summary: Summary) -> list[dict[str, Any]]:
-    """Return a row for each operation whose calls or bytes differ; empty when the replay did as recorded."""
-    ncalls, nbytes = expected(trace)
+def compare(trace: Trace, result: RankResult) -> list[dict[str, Any]]:
+    """Return a row for each operation and communicator whose calls or bytes differ on a rank."""
+    recorded = expected(trace, result.rank)
+    replayed = {(op, family): [calls, sent] for op, family, calls, _, sent in result.rows}
     rows = []
-    for op in sorted({*ncalls, *summary.calls}):
-        row = {
-            "op": op,
-            "calls_recorded": ncalls[op],
-            "calls_replayed": summary.calls.get(op, 0),
-            "bytes_recorded": nbytes[op],
-            "bytes_replayed": summary.sent.get(op, 0),
-        }
+    for op, family in sorted({*recorded, *replayed}):
+        was, now = (side.get((op, family), [0, 0]) for side in (recorded, replayed))
         if operation(op).category is Category.NEIGHBOUR:
-            row["bytes_replayed"] = row[
-                "bytes_recorded"
-            ]  # the table of operations knows no number of neighbours
-        if row["calls_recorded"] != row["calls_replayed"] or row["bytes_recorded"] != row["bytes_replayed"]:
-            rows.append(row)
+            now = [now[0], was[1]]  # the table of operations knows no number of neighbours
+        if was != now:
+            amounts = {"calls_recorded": was[0], "calls_replayed": now[0]}
+            sizes = {"bytes_recorded": was[1], "bytes_replayed": now[1]}
+            rows.append({"op": op, "communicator": family, **amounts, **sizes})
     return rows

@@ -6,7 +6,9 @@ trace.walk(rank) -> handler of the event's operation -> transport
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
@@ -20,6 +22,7 @@ from scalatrace.trace.partners import first_alone
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.trace.walk import Call, Place
 
 COMPUTE = "compute_ns"
 
@@ -57,18 +60,52 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     """
     pace = Pace(options.compute)
     rank = Rank(transport, pace, options.io_folder)
-    delays = Delays(trace, transport.rank, options)
+    ahead = Ahead(trace, transport.rank, options)
+    pace.idle = ahead.more
     pace.start()
     start = pace.clock()
-    for number, event in enumerate(trace.walk(transport.rank)):
-        pace.due_in(delays.before(event))
+    for number, (event, delay_ns) in enumerate(ahead):
+        pace.due_in(delay_ns)
         try:
-            HANDLERS[event.op](rank, event)
+            made = rank.made.find((event.place, event.values))
+            if made is not None:
+                rank.make_again(made)
+            else:
+                rank.family = event.family
+                HANDLERS[event.op](rank, event)
         except ReplayError as error:
             raise ReplayError(f"rank {transport.rank}, event {number}, MPI_{event.op}: {error}") from None
     result = RankResult.of(rank, pace.clock() - start)
     rank.detach()
     return result
+
+
+class Ahead:
+    """The events of a rank with the nanoseconds to compute before each, some of them walked to beforehand."""
+
+    MOST = 1024
+
+    def __init__(self, trace: Trace, rank: int, options: Options) -> None:
+        delays = Delays(trace, rank, options)
+        self._walk = ((event, delays.before(event)) for event in trace.walk(rank))
+        self._ready: deque[tuple[Call, int]] = deque()
+
+    def __iter__(self) -> Iterator[tuple[Call, int]]:
+        while True:
+            while self._ready:
+                yield self._ready.popleft()
+            item = next(self._walk, None)
+            if item is None:
+                return
+            yield item
+
+    def more(self) -> bool:
+        """Walk to one event more; False when that is not possible or there are enough."""
+        item = next(self._walk, None) if len(self._ready) < self.MOST else None
+        if item is None:
+            return False
+        self._ready.append(item)
+        return True
 
 
 class Delays:
@@ -80,14 +117,16 @@ class Delays:
     def __init__(self, trace: Trace, rank: int, options: Options) -> None:
         scale = 0.0 if options.compute is Compute.NONE else options.compute_scale
         self._factor = scale * trace.load_factor(COMPUTE, rank)
-        self._known: dict[tuple[int, int], float] = {}
+        self._known: dict[tuple[Place, int], int] = {}
 
-    def before(self, event: Any) -> float:
+    def before(self, event: Call) -> int:
         """Return the nanoseconds to wait before an event of the walk."""
         if not self._factor:
-            return 0.0
-        key = (id(event.node), event.pred)
-        if key not in self._known:
+            return 0
+        key = (event.place, event.pred)
+        known = self._known.get(key)
+        if known is None:
             histogram = event.stat(COMPUTE)
-            self._known[key] = histogram.mean * self._factor if histogram is not None else 0.0
-        return self._known[key]
+            known = max(0, round(histogram.mean * self._factor)) if histogram is not None else 0
+            self._known[key] = known
+        return known

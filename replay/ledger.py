@@ -1,24 +1,35 @@
-"""What a rank has really issued: calls per operation and bytes handed over, counted at the transport.
+"""What a rank has really issued, counted at the transport: calls, time in them and bytes handed over.
 
 The expected side is counted from the trace by `scalatrace.ops`; the two meet in `replay.compare` (§3.4.1).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 
-@dataclass
+@dataclass(slots=True)
+class Tally:
+    """Calls, nanoseconds in MPI and bytes handed over."""
+
+    calls: int = 0
+    ns: int = 0
+    sent: int = 0
+
+
 class Ledger:
-    """Calls, nanoseconds in MPI and bytes handed over, by operation."""
+    """A tally for each operation and communicator family. Callers keep the one they add to."""
 
-    calls: Counter[str] = field(default_factory=Counter)
-    mpi_ns: Counter[str] = field(default_factory=Counter)
-    sent: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, int], Tally] = {}
 
-    def add(self, op: str, ns: int, sent: int) -> None:
-        """Count a call."""
-        self.calls[op] += 1
-        self.mpi_ns[op] += ns
-        self.sent[op] += sent
+    def of(self, op: str, family: int) -> Tally:
+        """Return the tally of an operation on the communicators of a family."""
+        return self._tallies.setdefault((op, family), Tally())
+
+    def rows(self) -> Iterator[tuple[str, int, Tally]]:
+        """Yield (operation, family, tally) of what was called."""
+        for (op, family), tally in self._tallies.items():
+            if tally.calls:
+                yield op, family, tally

@@ -20,6 +20,9 @@ Clock = Callable[[], int]
 SLEEP_SLACK_NS = 200_000
 """A sleep may end this much late; the last stretch before a deadline is spun."""
 
+AHEAD_NS = 100_000
+"""Only while more than this is left, later events are prepared: each may take this long."""
+
 
 @dataclass
 class Pace:
@@ -32,38 +35,47 @@ class Pace:
         deadline_ns: when the next call is due.
         waited_ns: computation that was asked for so far.
         late_ns: how much of the engine's own time could not be hidden in it.
+        engine_ns: the engine's own time between calls, hidden or not.
+        idle: does a little of what is to be done later; False when there is nothing.
     """
 
     compute: Compute
     clock: Clock = time.perf_counter_ns
     sleep: Callable[[float], None] = time.sleep
+    idle: Callable[[], bool] = lambda: False
     last_ns: int = 0
     deadline_ns: int = 0
     waited_ns: int = 0
     late_ns: int = 0
+    engine_ns: int = 0
 
     def start(self) -> None:
         """Begin: the first deadline counts from here."""
         self.last_ns = self.deadline_ns = self.clock()
 
-    def due_in(self, compute_ns: float) -> None:
+    def due_in(self, ns: int) -> None:
         """Let the next call be due this long after the end of the last one."""
-        ns = max(0, round(compute_ns))
         self.deadline_ns = self.last_ns + ns
         self.waited_ns += ns
 
-    def wait(self) -> None:
-        """Wait until the next call is due."""
+    def wait(self) -> int:
+        """Wait until the next call is due; return the time then."""
+        now = self.clock()
+        self.engine_ns += now - self.last_ns
         if self.compute is Compute.NONE:
-            return
-        left = self.deadline_ns - self.clock()
+            return now
+        left = self.deadline_ns - now
+        while left > AHEAD_NS and self.idle():
+            left = self.deadline_ns - self.clock()
         if self.compute is Compute.SLEEP and left > SLEEP_SLACK_NS:
             self.sleep((left - SLEEP_SLACK_NS) / 1e9)
         while left > 0:
             os.sched_yield()  # with more ranks than cores, others compute meanwhile
             left = self.deadline_ns - self.clock()
         self.late_ns -= left
+        return self.deadline_ns - left
 
-    def called(self) -> None:
-        """Note that the call has returned."""
-        self.last_ns = self.clock()
+    def called(self) -> int:
+        """Note that the call has returned; return the time."""
+        self.last_ns = now = self.clock()
+        return now

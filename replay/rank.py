@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,11 +18,12 @@ from replay.args import Constant, Count, Out, Ref
 from replay.buffers import Buffers
 from replay.datatypes import TypeTree, parse
 from replay.errors import ReplayError
-from replay.ledger import Ledger
+from replay.ledger import Ledger, Tally
+from replay.made import Made, MadeCalls
 from replay.pace import Pace
 from replay.requests import Live, LiveList
 from replay.transport import Handle, Prepared, Transport
-from scalatrace.ops import operation
+from scalatrace.ops import Category, operation
 
 WORLD, SELF, NULL = 0, 1, 2
 """The families every trace has."""
@@ -77,6 +78,8 @@ class Rank:
     def __init__(self, transport: Transport, pace: Pace, io_folder: str = "replay-io") -> None:
         self.mpi, self.pace, self._io_folder = transport, pace, io_folder
         self.buffers, self.ledger = Buffers(transport), Ledger()
+        self.made = MadeCalls(self.buffers)
+        self.family = WORLD
         self.requests, self.messages = LiveList(), LiveList("matched message")
         self.comms: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
@@ -93,13 +96,36 @@ class Rank:
     def issue(self, op: str, *args: Any) -> Prepared:
         """Make a call when it is due; its arguments are converted while waiting for that."""
         call = self.mpi.prepare(op, args)
-        self.pace.wait()
-        start = self.pace.clock()
-        self.mpi.issue(call)
-        self.pace.called()
-        self.ledger.add(op, self.pace.last_ns - start, 0 if op.endswith("_init") else self._sent)
-        self._sent = 0
+        self._issue(call, self.ledger.of(op, self.family), self._take_sent(op))
         return call
+
+    def issue_kept(self, key: Hashable, args: Callable[[], Sequence[Any]]) -> None:
+        """Make a call that hands over nothing, converted when its key is new. A key begins with the name."""
+        made = self.made.find(key)
+        if made is None:
+            op: str = key[0]  # type: ignore[index]
+            made = Made(self.mpi.prepare(op, args()), self.ledger.of(op, self.family), 0)
+            self.made.keep(key, made)
+        self._issue(made.call, made.tally, 0)
+
+    def make_again(self, made: Made) -> None:
+        """Make a kept call again."""
+        if made.live is not None:
+            self.requests.add(made.live)
+        self._issue(made.call, made.tally, made.sent)
+
+    def _issue(self, call: Prepared, tally: Tally, sent: int) -> None:
+        pace = self.pace
+        start = pace.wait()
+        self.mpi.issue(call)
+        tally.calls += 1
+        tally.ns += pace.called() - start
+        tally.sent += sent
+
+    def _take_sent(self, op: str) -> int:
+        """Return the bytes noted for the call, none for one that only makes a persistent request."""
+        sent, self._sent = self._sent, 0
+        return 0 if op.endswith("_init") else sent
 
     def again(self, call: Prepared) -> None:
         """Repeat a poll: not another call of the program, whose polls count as one."""
@@ -163,7 +189,14 @@ class Rank:
                 f"communicator {communicator.family} ({communicator.kind}) has the members {found} here, "
                 f"but {communicator.members} in the trace"
             )
-        self.comms[communicator.family] = handle
+        self.rename(communicator.family, handle)
+
+    def rename(self, family: int, handle: Handle | None) -> None:
+        """Let a family have another communicator than before, or none."""
+        if self.comms.pop(family, None) is not None:
+            self.made.forget()
+        if handle is not None:
+            self.comms[family] = handle
 
     def degrees(self, event: Any) -> tuple[int, int]:
         """Return the numbers of destinations and of sources of an event's communicator."""
@@ -250,20 +283,40 @@ class Rank:
         The nonblocking form returns a request after the blocking one's arguments, the persistent form of a
         collective takes an info object before it.
         """
-        op = event.op
-        if not returns_request(op):
-            self.issue(op, *args)
-            self.settle()
-            return
+        op, mpi = event.op, self.mpi
+        tally, sent = self.ledger.of(op, self.family), self._take_sent(op)
         persistent = op.endswith("_init")
         if persistent and op not in PLAIN_INITS:
             args = (*args, Constant.INFO_NULL)
-        self.issue(op, *args, Ref(self.new_request(persistent).handle))
+        if returns_request(op):
+            live = self.new_request(persistent)
+            made = Made(mpi.prepare(op, (*args, Ref(live.handle))), tally, sent, live)
+        else:
+            made = Made(mpi.prepare(op, args), tally, sent, buffers=self.hand_over())
+        self._issue(made.call, tally, sent)
+        if not persistent and operation(op).category in KEPT:
+            self.made.keep(key_of(event), made)
+        else:
+            self.buffers.give_back(made.buffers)
 
     def complete(self, done: Sequence[Live]) -> None:
         """Let completed requests go; persistent ones stay."""
-        self.buffers.give_back(self.requests.remove(live for live in done if not live.persistent))
+        for live in self.requests.remove(live for live in done if not live.persistent):
+            if live.made is not None and live.made.spares is not None:
+                live.made.spares.append(live.made)
+            else:
+                self.buffers.give_back(live.buffers)
 
+
+def key_of(event: Any) -> Hashable:
+    """Return what events of one place in the trace with the same values share."""
+    return event.place, event.values
+
+
+KEPT = frozenset({
+    Category.SEND, Category.RECV, Category.SENDRECV, Category.COLLECTIVE, Category.NEIGHBOUR,
+})  # fmt: skip
+"""What these do depends on nothing but values and communicators, so their calls can be made again."""
 
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replay.errors import ReplayError
+
+if TYPE_CHECKING:
+    from replay.made import Made
 
 
 @dataclass(eq=False, slots=True)
@@ -17,11 +20,13 @@ class Live:
         handle: the transport's own object.
         persistent: completion leaves it alive, only freeing ends it.
         buffers: memory in use until then.
+        made: the call that made it, if that is kept to be used again.
     """
 
     handle: Any
     persistent: bool = False
     buffers: list[Any] = field(default_factory=list)
+    made: Made | None = None
 
 
 class LiveList:
@@ -49,17 +54,20 @@ class LiveList:
             raise ReplayError(f"no live {self.what} of age {age}; there are {len(self._items)}")
         return self._items[-1 - age]
 
-    def remove(self, gone: Iterable[Live]) -> list[Any]:
-        """Take these out, wherever they are; return the memory they used."""
-        ended = set(map(id, gone))
-        buffers = [b for item in self._items if id(item) in ended for b in item.buffers]
-        self._items = [item for item in self._items if id(item) not in ended]
-        return buffers
+    def remove(self, gone: Iterable[Live]) -> list[Live]:
+        """Take these out, wherever they are; return those that were there."""
+        ended = dict.fromkeys(gone)
+        if len(ended) == len(self._items) and all(item in ended for item in self._items):
+            removed, self._items = self._items, []
+            return removed
+        removed = [item for item in self._items if item in ended]
+        self._items = [item for item in self._items if item not in ended]
+        return removed
 
     def swap(self, a: Live, b: Live) -> None:
-        """Let two requests change names: MPI completed `a` where the program saw `b` complete."""
-        a.handle, b.handle = b.handle, a.handle
-        a.buffers, b.buffers = b.buffers, a.buffers
+        """Let two requests change ages: MPI completed `a` where the program saw `b` complete."""
+        i, j = self._items.index(a), self._items.index(b)
+        self._items[i], self._items[j] = b, a
 
     def left(self) -> Sequence[Live]:
         """Return what is still alive, oldest first."""

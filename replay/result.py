@@ -6,7 +6,9 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.trace.ranklist import RankList
 
 if TYPE_CHECKING:
     from replay.rank import Rank
@@ -19,34 +21,44 @@ class RankResult:
     Attributes:
         wall_ns: from the first event to the last.
         computed_ns: computation that was waited out.
-        late_ns: what the engine needed beyond that, and could not hide.
-        calls, mpi_ns, sent: calls issued, time in them, bytes handed over, by operation.
+        engine_ns: the engine's own time between calls, hidden in computation or not.
+        late_ns: what could not be hidden.
+        rows: (operation, communicator family, calls, time in them, bytes handed over).
         left: requests that nobody completed.
+        unequal: rows of `replay.compare`; None when nothing was compared.
     """
 
     rank: int
     wall_ns: int
     computed_ns: int
+    engine_ns: int
     late_ns: int
-    calls: dict[str, int] = field(default_factory=dict)
-    mpi_ns: dict[str, int] = field(default_factory=dict)
-    sent: dict[str, int] = field(default_factory=dict)
+    rows: list[tuple[str, int, int, int, int]] = field(default_factory=list)
     left: int = 0
+    unequal: list[dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, rank: Rank, wall_ns: int) -> RankResult:
         """Take the result from a rank that has replayed all its events."""
-        pace, ledger = rank.pace, rank.ledger
-        return cls(
-            rank.mpi.rank,
-            wall_ns,
-            pace.waited_ns,
-            pace.late_ns,
-            dict(ledger.calls),
-            dict(ledger.mpi_ns),
-            dict(ledger.sent),
-            len(rank.requests.left()),
-        )
+        pace = rank.pace
+        rows = [(op, family, t.calls, t.ns, t.sent) for op, family, t in rank.ledger.rows()]
+        times = (wall_ns, pace.waited_ns, pace.engine_ns, pace.late_ns)
+        return cls(rank.mpi.rank, *times, rows, len(rank.requests.left()))
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """Calls by operation."""
+        return dict(_by_op(self.rows, 2))
+
+    @property
+    def mpi_ns(self) -> dict[str, int]:
+        """Time in MPI by operation."""
+        return dict(_by_op(self.rows, 3))
+
+    @property
+    def sent(self) -> dict[str, int]:
+        """Bytes handed over by operation."""
+        return dict(_by_op(self.rows, 4))
 
     def pack(self) -> bytes:
         """Return bytes for `unpack`."""
@@ -55,7 +67,16 @@ class RankResult:
     @classmethod
     def unpack(cls, data: bytes) -> RankResult:
         """Return what was packed."""
-        return cls(**json.loads(data))
+        fields = json.loads(data)
+        fields["rows"] = [tuple(row) for row in fields["rows"]]
+        return cls(**fields)
+
+
+def _by_op(rows: Sequence[tuple[Any, ...]], column: int) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for row in rows:
+        found[row[0]] += row[column]
+    return found
 
 
 @dataclass(frozen=True)
@@ -65,38 +86,48 @@ class Summary:
     Attributes:
         nprocs: ranks.
         wall_s: of the slowest rank.
-        computed_s, late_s: means over the ranks.
+        computed_s, engine_s, late_s: means over the ranks.
         calls, mpi_s, sent: calls, seconds in them, bytes handed over, by operation, over all ranks.
         left: requests that nobody completed, over all ranks.
+        unequal: what differs from the trace, ranks with the same difference together; None: not compared.
     """
 
     nprocs: int
     wall_s: float
     computed_s: float
+    engine_s: float
     late_s: float
     calls: dict[str, int]
     mpi_s: dict[str, float]
     sent: dict[str, int]
     left: int
+    unequal: list[dict[str, Any]] | None
 
     @classmethod
     def over(cls, results: Sequence[RankResult]) -> Summary:
         """Summarise the results of all ranks."""
-        calls: Counter[str] = Counter()
-        mpi_ns: Counter[str] = Counter()
-        sent: Counter[str] = Counter()
-        for result in results:
-            calls.update(result.calls)
-            mpi_ns.update(result.mpi_ns)
-            sent.update(result.sent)
+        rows = [row for result in results for row in result.rows]
         n = len(results)
         return cls(
             n,
             max(r.wall_ns for r in results) / 1e9,
             sum(r.computed_ns for r in results) / n / 1e9,
+            sum(r.engine_ns for r in results) / n / 1e9,
             sum(r.late_ns for r in results) / n / 1e9,
-            dict(calls.most_common()),
-            {op: ns / 1e9 for op, ns in mpi_ns.most_common()},
-            dict(sent),
+            dict(_by_op(rows, 2).most_common()),
+            {op: ns / 1e9 for op, ns in _by_op(rows, 3).most_common()},
+            dict(_by_op(rows, 4)),
             sum(r.left for r in results),
+            _together(results),
         )
+
+
+def _together(results: Sequence[RankResult]) -> list[dict[str, Any]] | None:
+    """Return the rows that differ, each once with the ranks that have it."""
+    if any(result.unequal is None for result in results):
+        return None
+    ranks: dict[tuple[Any, ...], list[int]] = {}
+    for result in results:
+        for row in result.unequal or ():
+            ranks.setdefault(tuple(row.items()), []).append(result.rank)
+    return [{**dict(row), "ranks": str(RankList(who))} for row, who in sorted(ranks.items())]

@@ -38,6 +38,12 @@ def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
     return _wanted(mpis, request.param)
 
 
+@pytest.fixture(params=["openmpi", pytest.param("mpich", marks=pytest.mark.slow)], scope="session")
+def openmpi_first(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
+    """Both MPIs with mpi4py, MPICH only among the slow tests: for what hardly depends on the MPI."""
+    return _wanted(mpis, request.param)
+
+
 @pytest.fixture(params=["openmpi", "mpich", "debian-openmpi", "debian-mpich"], scope="session")
 def any_mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
     """Every MPI, those without mpi4py too."""

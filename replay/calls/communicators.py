@@ -37,7 +37,7 @@ def idup(rank: Rank, event: Any) -> None:
     info = [Constant.INFO_NULL] if event.op.endswith("info") else []
     rank.issue(event.op, rank.comm(event.comm.family), *info, Ref(handle), Ref(live.handle))
     rank.requests.add(live)
-    rank.comms[event["newcomm"].family] = handle
+    rank.rename(event["newcomm"].family, handle)
 
 
 @handles("Comm_split")
@@ -90,7 +90,7 @@ def free(rank: Rank, event: Any) -> None:
     """MPI_Comm_free(comm)."""
     family = event.comm.family
     rank.issue(event.op, Ref(rank.comm(family)))
-    rank.comms.pop(family, None)
+    rank.rename(family, None)
 
 
 def group_of(rank: Rank, event: Any) -> Any:

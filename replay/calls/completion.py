@@ -29,7 +29,7 @@ def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:
 def wait(rank: Rank, event: Any) -> None:
     """MPI_Wait(request, status)."""
     (live,) = of_ages(rank, [event["request"]])
-    rank.issue("Wait", Ref(live.handle), Constant.STATUS)
+    rank.issue_kept(("Wait", live), lambda: (Ref(live.handle), Constant.STATUS))
     rank.complete([live])
 
 
@@ -46,7 +46,10 @@ def test(rank: Rank, event: Any) -> None:
 def waitall(rank: Rank, event: Any) -> None:
     """MPI_Waitall(count, requests, statuses)."""
     lives = of_ages(rank, event["requests"])
-    rank.issue("Waitall", len(lives), Handles([live.handle for live in lives]), Statuses(len(lives)))
+    rank.issue_kept(
+        ("Waitall", *lives),
+        lambda: (len(lives), Handles([live.handle for live in lives]), Statuses(len(lives))),
+    )
     rank.complete(lives)
 
 
@@ -64,7 +67,7 @@ def any_of(rank: Rank, event: Any) -> None:
     """MPI_Waitany(count, requests, index, status): the recorded one must be complete first.
 
     Others may be complete by then too, and MPI may take one of those. Requests that end with their
-    completion then change names with it, since nobody can tell them apart afterwards; a persistent one must
+    completion then change ages with it, since nobody can tell them apart afterwards; a persistent one must
     be the right one, so there the others are kept out of the call.
     """
     lives, wanted = of_ages(rank, event["requests"]), event["index"]
@@ -84,7 +87,7 @@ def any_of(rank: Rank, event: Any) -> None:
         return
     if index.value != wanted:
         rank.requests.swap(lives[index.value], lives[wanted])
-    rank.complete([lives[wanted]])
+    rank.complete([lives[index.value]])
 
 
 @handles("Waitsome", "Testsome")

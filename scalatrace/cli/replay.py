@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, add_trace, print_json
@@ -82,7 +82,8 @@ def _said(wrong: str, transport: MPITransport) -> bool:
 
 def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
     try:
-        return _report(trace, transport.gather(_replay(trace, transport, options).pack()), args)
+        result = _replay(trace, transport, options, args.verify)
+        return _report(trace, transport.gather(result.pack()), args)
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
     except Exception:
@@ -106,28 +107,29 @@ def _checked(trace: Trace, transport: MPITransport, force: bool) -> int | None:
     return None
 
 
-def _replay(trace: Trace, transport: MPITransport, options: Options) -> RankResult:
+def _replay(trace: Trace, transport: MPITransport, options: Options, verify: bool) -> RankResult:
     from replay import run as replay_rank
+    from replay.compare import compare
 
-    return replay_rank(trace, transport, options)
+    result = replay_rank(trace, transport, options)
+    return replace(result, unequal=compare(trace, result)) if verify else result
 
 
 def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
     if packed is None:
         return 0
     from replay import RankResult, Summary
-    from replay.compare import compare, recorded
+    from replay.compare import recorded
     from scalatrace.report.replay import ReplayReporter
     from scalatrace.report.style import console
 
     summary = Summary.over([RankResult.unpack(data) for data in packed])
-    unequal = compare(trace, summary) if args.verify else None
-    facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "unequal": unequal}
+    facts: dict[str, Any] = {**asdict(summary), **recorded(trace)}
     if args.json:
         print_json(facts)
     else:
         ReplayReporter(facts).render(console())
-    return 1 if unequal else 0
+    return 1 if summary.unequal else 0
 
 
 def _factor(text: str) -> float:

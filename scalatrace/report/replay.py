@@ -15,7 +15,7 @@ class ReplayReporter:
     """Shows the facts of a replay: the fields of its summary, `recorded_s`, and the result of a comparison.
 
     `facts["unequal"]` is None when nothing was compared, else a list of rows
-    {op, calls_recorded, calls_replayed, bytes_recorded, bytes_replayed}.
+    {op, communicator, ranks, calls_recorded, calls_replayed, bytes_recorded, bytes_replayed}.
     """
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
@@ -30,7 +30,9 @@ class ReplayReporter:
             shown = duration(f["recorded_s"] * 1e9)
             console.print(Text(f"recorded: {shown} per rank; the replay took {ratio} of it", style=DIM))
         waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
-        line = f"computation waited out: {waited} per rank; own time that could not be hidden in it: {late}"
+        own = duration(f["engine_s"] * 1e9)
+        hidden = f"own time {own}, of which {late} could not be hidden in it"
+        line = f"per rank: computation waited out {waited}; {hidden}"
         console.print(Text(line, style=DIM))
         if f["left"]:
             console.print(Text(f"{number(f['left'])} requests were never completed, as recorded", style=DIM))
@@ -51,12 +53,12 @@ class ReplayReporter:
         if unequal is None:
             return
         if not unequal:
-            text = "verified: calls and bytes of every operation are those of the trace"
+            text = "verified: calls and bytes of every operation, communicator and rank are the trace's"
             console.print(Text(text, style="bold green"))
             return
         numbers = ("calls recorded", "calls replayed", "bytes recorded", "bytes replayed")
-        rows = table("operation that differs", *numbers, right=numbers)
+        rows = table("operation that differs", "communicator", "ranks", *numbers, right=numbers)
         for row in unequal:
             amounts = (row[name.replace(" ", "_")] for name in numbers)
-            rows.add_row(op_text(row["op"]), *map(number, amounts))
+            rows.add_row(op_text(row["op"]), str(row["communicator"]), row["ranks"], *map(number, amounts))
         console.print(rows)

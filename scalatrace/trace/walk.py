@@ -31,12 +31,13 @@ WORLD = 0
 class Place:
     """An event node as one rank sees it."""
 
-    __slots__ = ("histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
+    __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
 
     def __init__(self, trace: Trace, node: Event, rank: int) -> None:
         self.trace, self.node, self.rank = trace, node, rank
         self.op: Op = trace.ops[node.op]
         self.names = {name: i for i, (name, _) in enumerate(self.op.params)}
+        self.comm_at = self.op.position(Kind.COMM)
         self.own_pred = trace.pred_index.get((node.op, node.signature), -1)
         self.rows = _rows(self)
         self.histograms: dict[int, tuple[Histogram | None, ...]] | None = None
@@ -122,9 +123,13 @@ class Call:
     @property
     def comm(self) -> Communicator:
         """The call's communicator; MPI_COMM_WORLD for operations that have none."""
-        position = self.place.op.position(Kind.COMM)
-        family = WORLD if position is None else self.values[position]
-        return self.place.trace.communicator(family, self.place.rank)
+        return self.place.trace.communicator(self.family, self.place.rank)
+
+    @property
+    def family(self) -> int:
+        """Family of the call's communicator."""
+        at = self.place.comm_at
+        return WORLD if at is None else self.values[at]
 
     @property
     def stack(self) -> Stack:
@@ -243,8 +248,8 @@ def _column(place: Place, param: Param) -> Iterator[int]:
     vec = _vec(place, param.value)
     if param.encoding is Encoding.ABSOLUTE:
         return iter(vec)
-    position = place.op.position(Kind.COMM)
-    families = Vec(WORLD) if position is None else _vec(place, place.node.params[position])
+    at = place.comm_at
+    families = Vec(WORLD) if at is None else _vec(place, place.node.params[at])
     if families.constant is None:
         return _peers(place, param.encoding, zip(vec, families, strict=False))
     own, size = _self_and_size(place, families.constant)

@@ -81,8 +81,9 @@ def _agree(logs: Path, run: Traced, nprocs: int, wanted: Callable[[Entry], bool]
 
 @pytest.mark.parametrize("options", SELECTIONS)
 def test_what_is_left(
-    mpi: Mpi, options: str, whole: Whole, traced: Callable[..., Traced], data: Path
+    openmpi_first: Mpi, options: str, whole: Whole, traced: Callable[..., Traced], data: Path
 ) -> None:
+    mpi = openmpi_first
     argv: list[Argument] = [str(mpi.python), PROGRAM, data]
     logs = whole(mpi, 2, argv)
     run = traced(mpi, 2, argv, *options.split())

@@ -75,13 +75,13 @@ class Never(scalatrace.Stat):
 
 #: A plug-in during which Ctrl-C comes, and a program that waits for it.
 INTERRUPTS = """\
-import os, signal, scalatrace
+import signal, scalatrace
 class Interrupts(scalatrace.Stat):
     name, calls = "interrupts", 0
     def end(self):
         self.calls += 1
         if self.calls == 50:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return self.calls
 """
 INTERRUPTED = """\

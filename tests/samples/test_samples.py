@@ -27,13 +27,13 @@ repeatable = pytest.mark.parametrize(
 
 
 @python_sample
-@pytest.mark.parametrize("nprocs", [9, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
+@pytest.mark.parametrize("nprocs", [4, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 9))])
 def test_openmpi(openmpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
     same_and_lossless(openmpi, nprocs, workshop.command(openmpi, sample), tmp_path)
 
 
 @python_sample
-@pytest.mark.parametrize("nprocs", [1, 4, pytest.param(9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("nprocs", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4, 9))])
 def test_mpich(mpich: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
     same_and_lossless(mpich, nprocs, workshop.command(mpich, sample), tmp_path)
 

@@ -1,0 +1,88 @@
+"""Calls that are kept to be made again: an event with the values of an earlier one needs no converting.
+
+A blocking call is kept as it is. One that makes a request is kept with that request and its memory, and used
+again once the request has completed; while it is under way, another of the same values is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from replay.ledger import Tally
+from replay.requests import Live
+from replay.transport import Prepared
+
+if TYPE_CHECKING:
+    from replay.buffers import Buffers
+
+MOST = 1 << 14
+"""Calls kept at a time."""
+
+MOST_NBYTES = 1 << 26
+"""Memory that they may hold."""
+
+
+@dataclass(eq=False, slots=True)
+class Made:
+    """A call with its arguments converted.
+
+    Attributes:
+        call: the transport's.
+        tally: where it counts.
+        sent: bytes it hands over.
+        live: the request that it makes.
+        buffers: memory it uses, unless a request has it.
+        spares: those of the same values that are not under way.
+    """
+
+    call: Prepared
+    tally: Tally
+    sent: int
+    live: Live | None = None
+    buffers: list[Any] = field(default_factory=list)
+    spares: list[Made] | None = None
+
+
+class MadeCalls:
+    """Made calls by key, an event's place and values; forgotten all at once when there are too many."""
+
+    def __init__(self, buffers: Buffers) -> None:
+        self._buffers = buffers
+        self._spares: dict[Hashable, list[Made]] = {}
+        self._kept: list[Made] = []
+        self._nbytes = 0
+
+    def find(self, key: Hashable) -> Made | None:
+        """Return a call that can be made now."""
+        spares = self._spares.get(key)
+        if not spares:
+            return None
+        made = spares[-1]
+        if made.live is not None:
+            spares.pop()
+        return made
+
+    def keep(self, key: Hashable, made: Made) -> None:
+        """Keep a call that was just made: a blocking one is free, a request's when that has completed."""
+        if len(self._kept) >= MOST or self._nbytes > MOST_NBYTES:
+            self.forget()
+        self._kept.append(made)
+        self._nbytes += sum(buffer.nbytes for buffer in made.buffers)
+        made.spares = self._spares.setdefault(key, [])
+        if made.live is None:
+            made.spares.append(made)
+        else:
+            made.live.made = made
+            self._nbytes += sum(buffer.nbytes for buffer in made.live.buffers)
+
+    def forget(self) -> None:
+        """Let all go: what they refer to has changed. Those under way end as if they had not been kept."""
+        for made in self._kept:
+            self._buffers.give_back(made.buffers)
+            if made.live is not None:
+                if made in (made.spares or ()):
+                    self._buffers.give_back(made.live.buffers)
+                made.live.made = None
+        self._spares, self._kept, self._nbytes = {}, [], 0
