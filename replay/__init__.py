@@ -10,17 +10,21 @@ result = run(trace, transport, Options())
 
 from replay.engine import check, run
 from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
-from replay.options import Compute, Options
+from replay.options import Collectives, Compute, Options, Times
 from replay.result import RankResult, Summary
+from replay.whatif import Rule
 
 __all__ = [
     "AloneError",
+    "Collectives",
     "Compute",
     "Options",
     "RankResult",
     "RanksError",
     "ReplayError",
+    "Rule",
     "Summary",
+    "Times",
     "UnsupportedError",
     "check",
     "run",

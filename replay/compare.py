@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
+from replay.options import Options
+from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation, sent_bytes
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.walk import distinct_calls
@@ -28,7 +30,7 @@ def recorded(trace: Trace) -> dict[str, float | None]:
     return {"recorded_s": total / len(trace.ranks) / 1e9 if indices and len(trace.ranks) else None}
 
 
-def expected(trace: Trace, rank: int) -> dict[tuple[str, int], list[int]]:
+def expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], list[int]]:
     """Return [calls, bytes handed over] of a rank by operation and family, from the compressed form."""
     found: dict[tuple[str, int], list[int]] = {}
     for event, times in executions_of(trace, rank):
@@ -38,13 +40,13 @@ def expected(trace: Trace, rank: int) -> dict[tuple[str, int], list[int]]:
         for call, n in distinct_calls(trace, event, rank, times):
             amounts = found.setdefault((op, call.family), [0, 0])
             amounts[0] += n
-            amounts[1] += n * sent_bytes(op, call)
+            amounts[1] += n * sent_bytes(op, whatif.view(call))
     return found
 
 
-def compare(trace: Trace, result: RankResult) -> list[dict[str, Any]]:
-    """Return a row for each operation and communicator whose calls or bytes differ on a rank."""
-    recorded = expected(trace, result.rank)
+def compare(trace: Trace, result: RankResult, options: Options) -> list[dict[str, Any]]:
+    """Return a row for each operation and communicator whose calls or bytes on a rank are not as asked."""
+    recorded = expected(trace, result.rank, WhatIf(options.rules))
     replayed = {(op, family): [calls, sent] for op, family, calls, _, sent in result.rows}
     rows = []
     for op, family in sorted({*recorded, *replayed}):

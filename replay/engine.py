@@ -11,29 +11,32 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
+from replay.calls.by_messages import becomes_messages, by_messages
+from replay.delays import Delays
 from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
-from replay.options import Compute, Options
+from replay.options import Collectives, Options
 from replay.pace import Pace
 from replay.rank import Rank
 from replay.registry import HANDLERS, missing
 from replay.result import RankResult
 from replay.transport import Transport
+from replay.whatif import WhatIf
+from scalatrace.errors import UsageError
 from scalatrace.trace.partners import first_alone
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.walk import Call, Place
-
-COMPUTE = "compute_ns"
+    from scalatrace.trace.walk import Call
 
 
-def check(trace: Trace, size: int, force: bool = False) -> None:
+def check(trace: Trace, size: int, options: Options | None = None, force: bool = False) -> None:
     """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
 
     Args:
         force: do not ask whether the calls of a selected part have their partners in it.
 
     Raises:
+        UsageError: a rule of the options is for calls that the trace does not have.
         RanksError: the program ran on another number of ranks, or some are not in the trace.
         UnsupportedError: some operations have no handler.
         AloneError: not all calls were recorded, and one would wait for what is not there.
@@ -45,6 +48,8 @@ def check(trace: Trace, size: int, force: bool = False) -> None:
     lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
     if lacking:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
+    if options and (unused := WhatIf(options.rules).unused(trace)):
+        raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
     if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
         raise AloneError(
             f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
@@ -60,7 +65,9 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     """
     pace = Pace(options.compute)
     rank = Rank(transport, pace, options.io_folder)
-    ahead = Ahead(trace, transport.rank, options)
+    whatif = WhatIf(options.rules)
+    messages = options.collectives is Collectives.P2P
+    ahead = Ahead(trace.walk(transport.rank), Delays(trace, transport.rank, options, whatif))
     pace.idle = ahead.more
     pace.start()
     start = pace.clock()
@@ -72,7 +79,8 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
                 rank.make_again(made)
             else:
                 rank.family = event.family
-                HANDLERS[event.op](rank, event)
+                handler = by_messages if messages and becomes_messages(event) else HANDLERS[event.op]
+                handler(rank, whatif.view(event))
         except ReplayError as error:
             raise ReplayError(f"rank {transport.rank}, event {number}, MPI_{event.op}: {error}") from None
     result = RankResult.of(rank, pace.clock() - start)
@@ -85,9 +93,8 @@ class Ahead:
 
     MOST = 1024
 
-    def __init__(self, trace: Trace, rank: int, options: Options) -> None:
-        delays = Delays(trace, rank, options)
-        self._walk = ((event, delays.before(event)) for event in trace.walk(rank))
+    def __init__(self, walk: Iterator[Call], delays: Delays) -> None:
+        self._walk = ((event, delays.before(event)) for event in walk)
         self._ready: deque[tuple[Call, int]] = deque()
 
     def __iter__(self) -> Iterator[tuple[Call, int]]:
@@ -106,27 +113,3 @@ class Ahead:
             return False
         self._ready.append(item)
         return True
-
-
-class Delays:
-    """How long to compute before an event: the mean of its histogram after its predecessor.
-
-    The mean is over all ranks; the rank's own share of the load is a factor on it.
-    """
-
-    def __init__(self, trace: Trace, rank: int, options: Options) -> None:
-        scale = 0.0 if options.compute is Compute.NONE else options.compute_scale
-        self._factor = scale * trace.load_factor(COMPUTE, rank)
-        self._known: dict[tuple[Place, int], int] = {}
-
-    def before(self, event: Call) -> int:
-        """Return the nanoseconds to wait before an event of the walk."""
-        if not self._factor:
-            return 0
-        key = (event.place, event.pred)
-        known = self._known.get(key)
-        if known is None:
-            histogram = event.stat(COMPUTE)
-            known = max(0, round(histogram.mean * self._factor)) if histogram is not None else 0
-            self._known[key] = known
-        return known

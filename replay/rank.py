@@ -82,6 +82,7 @@ class Rank:
         self.family = WORLD
         self.requests, self.messages = LiveList(), LiveList("matched message")
         self.comms: dict[int, Handle] = {}
+        self.duplicates: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
@@ -195,6 +196,8 @@ class Rank:
         """Let a family have another communicator than before, or none."""
         if self.comms.pop(family, None) is not None:
             self.made.forget()
+        if family in self.duplicates:
+            self.mpi.quiet("Comm_free", Ref(self.duplicates.pop(family)))
         if handle is not None:
             self.comms[family] = handle
 

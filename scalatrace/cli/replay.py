@@ -10,16 +10,18 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, add_trace, print_json
-from scalatrace.errors import ScalatraceError
+from scalatrace.errors import ScalatraceError, UsageError
 
 if TYPE_CHECKING:
     from replay import Options, RankResult
     from replay.transport_mpi import MPITransport
+    from replay.whatif import Rule
     from scalatrace import Trace
 
 EXAMPLE = (
     "mpiexec -n 16 scalatrace replay app.st\n"
-    "  mpiexec -n 16 scalatrace replay app.st --compute-scale 0.5 --json\n"
+    "  mpiexec -n 16 scalatrace replay app.st --compute-scale 0.5 --bytes-scale 2 --json\n"
+    "  mpiexec -n 16 scalatrace replay app.st --at solver.py:120-180 compute=0.1 --at Allreduce bytes=4\n"
     "  mpiexec -n 16 scalatrace record -o again.st -- scalatrace replay app.st"
 )
 THREADS = (
@@ -27,13 +29,34 @@ THREADS = (
     "so ranks may wait for each other for ever"
 )
 COMPUTE = ("spin", "sleep", "none")
+TIMES = ("mean", "drawn")
+COLLECTIVES = ("native", "p2p")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     parser.add_argument("--compute", choices=COMPUTE, default="spin", help="how to wait (default: spin)")
+    parser.add_argument(
+        "--times",
+        choices=TIMES,
+        default="mean",
+        help="of the computation: each context's mean, or drawn (default: mean)",
+    )
     parser.add_argument("--compute-scale", type=_factor, default=1.0, metavar="F", help="computation times F")
+    parser.add_argument(
+        "--bytes-scale", type=_factor, default=1.0, metavar="F", help="elements of messages times F"
+    )
+    parser.add_argument(
+        "--at", nargs=2, action="append", default=[], metavar=("WHERE", "FACTORS"),
+        help="for an operation, or calls that pass FILE:LINE, FILE:FIRST-LAST or FILE: compute=F,bytes=F",
+    )  # fmt: skip
+    parser.add_argument(
+        "--collectives",
+        choices=COLLECTIVES,
+        default="native",
+        help="p2p: messages between each pair of ranks",
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
@@ -46,9 +69,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
-    from replay import Compute, Options
     from replay.start import launched, start_mpi
 
+    options = _options(args)
     trace, wrong = None, ""
     try:
         trace = scalatrace.load(args.trace)
@@ -60,12 +83,27 @@ def run(args: argparse.Namespace) -> int:
     if _said(wrong, transport) or trace is None:
         transport.finish()
         return 1
-    options = Options(Compute(args.compute), args.compute_scale, args.seed, args.io_folder)
-    status = _checked(trace, transport, args.force)
+    status = _checked(trace, transport, options, args.force)
     if status is None:
         status = _guarded(trace, transport, options, args)
     transport.finish()
     return status
+
+
+def _options(args: argparse.Namespace) -> Options:
+    from replay import Collectives, Compute, Options, Times
+
+    if args.verify and args.collectives == "p2p":
+        raise UsageError("--verify compares with the calls of the trace, which --collectives p2p replaces")
+    return Options(
+        Compute(args.compute),
+        args.compute_scale,
+        args.seed,
+        args.io_folder,
+        Times(args.times),
+        _rules(args),
+        Collectives(args.collectives),
+    )
 
 
 def _said(wrong: str, transport: MPITransport) -> bool:
@@ -92,12 +130,12 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
     return 1
 
 
-def _checked(trace: Trace, transport: MPITransport, force: bool) -> int | None:
+def _checked(trace: Trace, transport: MPITransport, options: Options, force: bool) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from replay import check
 
     try:
-        check(trace, transport.size, force)
+        check(trace, transport.size, options, force)
     except ScalatraceError as error:
         if transport.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
@@ -112,7 +150,7 @@ def _replay(trace: Trace, transport: MPITransport, options: Options, verify: boo
     from replay.compare import compare
 
     result = replay_rank(trace, transport, options)
-    return replace(result, unequal=compare(trace, result)) if verify else result
+    return replace(result, unequal=compare(trace, result, options)) if verify else result
 
 
 def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
@@ -133,7 +171,15 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) 
 
 
 def _factor(text: str) -> float:
-    factor = float(text)
-    if factor < 0:
-        raise argparse.ArgumentTypeError("a factor on times must not be negative")
-    return factor
+    from replay.whatif import parse_factor
+
+    try:
+        return parse_factor(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:
+    from replay.whatif import Rule, parse_rule
+
+    return (Rule(nbytes=args.bytes_scale), *(parse_rule(*words) for words in args.at))

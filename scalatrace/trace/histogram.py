@@ -8,7 +8,7 @@ what the file does.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,35 @@ class Histogram:
     def total(self) -> float:
         """Sum of the samples, as far as the rounded mean knows it."""
         return self.mean * self.count
+
+    def draw(self, random: Callable[[], float]) -> float:
+        """A value as the samples were distributed: of a bin by their numbers, in it around its mean.
+
+        Args:
+            random: gives numbers from 0 to below 1; two are taken.
+        """
+        b = self._bin_at(random())
+        spread = b.max - b.min
+        if spread <= 0:
+            return b.mean
+        share = random()
+        below = (
+            b.max - b.mean
+        ) / spread  # so many of the draws lie below the mean, or it would not be the mean
+        if share < below:
+            return b.min + (b.mean - b.min) * share / below
+        return b.mean + (b.max - b.mean) * (share - below) / (1 - below)
+
+    def _bin_at(self, quantile: float) -> Bin:
+        """The bin in which the sample of a quantile from 0 to below 1 lies."""
+        if not self.bins:
+            return Bin(self.count, self.min, self.max, self.mean)
+        left = quantile * sum(b.count for b in self.bins)
+        for b in self.bins:
+            left -= b.count
+            if left < 0:
+                return b
+        return self.bins[-1]
 
     @classmethod
     def of(cls, sample: int) -> Histogram:

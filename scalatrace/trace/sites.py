@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from scalatrace.errors import UsageError
+from scalatrace.trace.callsite import Stack, split_frame
 
-__all__ = ["Range", "parse_ranges", "parse_sites", "spelled"]
+__all__ = ["Range", "parse_ranges", "parse_site", "parse_sites", "passes", "spelled"]
 
 Range = tuple[str, int, int]
 """What the file's path ends with, first line or offset, last."""
@@ -24,6 +25,24 @@ def parse_ranges(texts: Sequence[str]) -> list[Range]:
 def parse_sites(texts: Sequence[str]) -> list[Range]:
     """Ranges, or files alone. Raises UsageError."""
     return [_range(text) if ":" in text else (_file(text, text), *ALL) for text in texts]
+
+
+def parse_site(text: str) -> Range:
+    """A range, a file alone, or one line of it: `solver.py:10`. Raises UsageError."""
+    file, _, line = text.rpartition(":")
+    return _range(f"{text}-{line}") if file and line.isdecimal() else parse_sites([text])[0]
+
+
+def passes(stack: Stack, site: Range) -> bool:
+    """Whether any frame of a stack lies in a range."""
+    file, low, high = site
+    for text in stack:
+        frame = split_frame(text)
+        if frame.file.endswith(file):
+            number = frame.line or (int(frame.function, 16) if frame.function else 0)
+            if low <= number <= high:
+                return True
+    return False
 
 
 def _range(text: str) -> Range:

@@ -1,0 +1,164 @@
+"""Collectives as point-to-point messages, between each pair of ranks directly (the study of Figure 4.13).
+
+No tree, no ring, no pattern: who has something for another sends it, and waits for all. Messages travel on a
+duplicate of the communicator, where no receive of the program can take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from replay.args import Count, Handles, Ref, Statuses
+from replay.calls.sides import displacements, is_given
+from replay.datatypes import TypeTree
+from replay.rank import Built, Rank
+from replay.transport import Handle
+
+TAG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Elements for another rank, or from it."""
+
+    peer: int
+    count: int
+    type: Built
+    first: int = 0
+
+
+Pieces = Callable[[Rank, Any, bool], Iterator[Piece]]
+"""What a collective sends (True) or receives (False), by rank of the communicator; its own piece left out."""
+
+
+def by_messages(rank: Rank, event: Any) -> None:
+    """Issue a collective as messages: all receives, all sends, one wait."""
+    comm, own = own_communicator(rank, event.family), event.comm.rank
+    for pieces in ROUNDS[event.op]:
+        incoming = [piece for piece in pieces(rank, event, False) if piece.peer != own]
+        outgoing = [piece for piece in pieces(rank, event, True) if piece.peer != own]
+        exchange(rank, comm, incoming, outgoing)
+
+
+def own_communicator(rank: Rank, family: int) -> Handle:
+    """Return the duplicate of a family's communicator; all its ranks ask for it at the same collective."""
+    if family not in rank.duplicates:
+        handle = rank.mpi.handle("comm")
+        rank.mpi.quiet("Comm_dup", rank.comm(family), Ref(handle))
+        rank.duplicates[family] = handle
+    return rank.duplicates[family]
+
+
+def exchange(rank: Rank, comm: Handle, incoming: Sequence[Piece], outgoing: Sequence[Piece]) -> None:
+    """Receive and send these, and wait for all."""
+    requests = []
+    for piece in incoming:
+        requests.append(rank.mpi.handle("request"))
+        room = rank.room(piece.count, piece.type, piece.first)
+        message = (room, Count(piece.count), piece.type.handle, piece.peer, TAG, comm)
+        rank.issue("Irecv", *message, Ref(requests[-1]))
+    for piece in outgoing:
+        requests.append(rank.mpi.handle("request"))
+        payload = rank.out(piece.count, piece.type, piece.first)
+        message = (payload, Count(piece.count), piece.type.handle, piece.peer, TAG, comm)
+        rank.issue("Isend", *message, Ref(requests[-1]))
+    if requests:
+        rank.issue("Waitall", len(requests), Handles(requests), Statuses(len(requests)))
+    rank.settle()
+
+
+def _others(event: Any) -> range:
+    return range(len(event.comm.peers))
+
+
+def _is_root(event: Any) -> bool:
+    return bool(event["root"] == event.comm.rank)
+
+
+def _token(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    built = rank.built(TypeTree("MPI_BYTE"))
+    return (Piece(peer, 0, built) for peer in _others(event))
+
+
+def _from_root(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    built, n = rank.type(event["datatype"]), event["count"]
+    root = event.get("root", 0)
+    if sends == (root == event.comm.rank):
+        yield from (Piece(peer, n, built) for peer in (_others(event) if sends else (root,)))
+
+
+def _to_root(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    built, n = rank.type(event["datatype"]), event["count"]
+    root = event.get("root", 0)
+    if sends != (root == event.comm.rank):
+        yield from (Piece(peer, n, built) for peer in ((root,) if sends else _others(event)))
+
+
+def _to_higher(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    built, n, own = rank.type(event["datatype"]), event["count"], event.comm.rank
+    yield from (Piece(p, n, built) for p in _others(event) if (p > own if sends else p < own))
+
+
+def _blocks(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    """Reduce_scatter: everyone has a block for everyone."""
+    built, own = rank.type(event["datatype"]), event.comm.rank
+    counts = event.get("recvcounts") or [event["recvcount"]] * len(_others(event))
+    yield from (Piece(p, counts[p if sends else own], built) for p in _others(event))
+
+
+def _gathered(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    if sends != _is_root(event):
+        yield from _side(rank, event, sends, (event["root"],) if sends else _others(event))
+
+
+def _scattered(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    if sends == _is_root(event):
+        yield from _side(rank, event, sends, _others(event) if sends else (event["root"],))
+
+
+def _to_all(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+    yield from _side(rank, event, sends, _others(event))
+
+
+def _side(rank: Rank, event: Any, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
+    """The pieces that a side's counts say; in place, where one side is not given, they lie as on the other."""
+    sides = ("send", "recv") if sends else ("recv", "send")
+    side = next(side for side in sides if is_given(event, f"{side}type"))
+    built, counts = rank.type(event[f"{side}type"]), event.get(f"{side}counts")
+    if counts is None:
+        yield from (Piece(peer, max(0, event[f"{side}count"]), built) for peer in peers)
+        return
+    places = displacements(event, side, counts)
+    one_for_all = sends and event.op.startswith("Allgather")
+    for peer in peers:
+        at = event.comm.rank if one_for_all else peer
+        yield Piece(peer, counts[at], built, places[at])
+
+
+ROUNDS: dict[str, Sequence[Pieces]] = {
+    "Barrier": (_token,),
+    "Bcast": (_from_root,),
+    "Reduce": (_to_root,),
+    "Allreduce": (_to_root, _from_root),
+    "Reduce_scatter": (_blocks,),
+    "Reduce_scatter_block": (_blocks,),
+    "Scan": (_to_higher,),
+    "Exscan": (_to_higher,),
+    "Gather": (_gathered,),
+    "Gatherv": (_gathered,),
+    "Scatter": (_scattered,),
+    "Scatterv": (_scattered,),
+    "Allgather": (_to_all,),
+    "Allgatherv": (_to_all,),
+    "Alltoall": (_to_all,),
+    "Alltoallv": (_to_all,),
+}
+"""The collectives that become messages, with the exchanges each consists of. Those of neighbours, those that
+return before they are done, MPI_Alltoallw and those of intercommunicators stay what they are."""
+
+
+def becomes_messages(event: Any) -> bool:
+    """Say whether a call is issued as messages."""
+    return event.op in ROUNDS and event.comm.remote is None
