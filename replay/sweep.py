@@ -1,0 +1,82 @@
+"""Replays over a grid of what-if factors (Figures 3.14 and 4.10): one replay each, in its own processes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import statistics
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from replay.errors import ReplayError
+
+__all__ = ["Result", "Setting", "grid", "replayed", "to_csv"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one point of the grid is."""
+
+    compute_scale: float = 1.0
+    bytes_scale: float = 1.0
+    collectives: str = "native"
+
+    def options(self) -> list[str]:
+        """Return the options of `scalatrace replay`."""
+        scales = ["--compute-scale", str(self.compute_scale), "--bytes-scale", str(self.bytes_scale)]
+        return [*scales, "--collectives", self.collectives]
+
+
+@dataclass(frozen=True)
+class Result:
+    """How long the replays of a setting took: seconds of the slowest rank, of all repetitions."""
+
+    setting: Setting
+    seconds: tuple[float, ...]
+
+    @property
+    def median_s(self) -> float:
+        """The median over the repetitions."""
+        return statistics.median(self.seconds)
+
+    def row(self) -> dict[str, float | str]:
+        """Return the columns of a table."""
+        times = {"median_s": self.median_s, "least_s": min(self.seconds), "most_s": max(self.seconds)}
+        return {**asdict(self.setting), **times}
+
+
+def grid(compute: Sequence[float], nbytes: Sequence[float], collectives: Sequence[str]) -> list[Setting]:
+    """Return all combinations."""
+    return [Setting(c, b, how) for how, b, c in itertools.product(collectives, nbytes, compute)]
+
+
+def replayed(command: Sequence[str | Path], setting: Setting) -> float:
+    """Replay once and return the seconds it took.
+
+    Args:
+        command: launcher, `scalatrace replay`, the trace, and options for all settings.
+
+    Raises:
+        ReplayError: it failed; with what it said.
+    """
+    done = subprocess.run(
+        [*command, *setting.options(), "--json"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[:20])
+        raise ReplayError(f"the replay with {' '.join(setting.options())} failed:\n{said}")
+    return float(json.loads(done.stdout)["wall_s"])
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    """Return a line per setting, with a head."""
+    out = io.StringIO()
+    names = [*(f.name for f in fields(Setting)), "median_s", "least_s", "most_s"]
+    table = csv.DictWriter(out, names, lineterminator="\n")
+    table.writeheader()
+    table.writerows(result.row() for result in results)
+    return out.getvalue()

@@ -1,0 +1,61 @@
+"""Show that a replay is what was recorded: replay the trace, record that, compare the two traces (§3.4.1).
+
+Starts the ranks itself. Call sites and times may differ, nothing else. Status 1 when something does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from pathlib import Path
+
+from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
+from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.errors import ScalatraceError, UsageError
+
+EXAMPLE = "scalatrace fixpoint app.st\n  scalatrace fixpoint app.st --keep again.st --launcher 'srun -n 16'"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("--keep", type=Path, metavar="TRACE", help="where to leave the trace of the replay")
+    parser.add_argument("--with-computation", action="store_true", help="wait out the computation too")
+    add_launcher(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay under the tracer, then compare."""
+    import scalatrace
+    from scalatrace.trace.diff import diff
+
+    trace = scalatrace.load(args.trace)
+    if trace.meta.get("parameters"):
+        raise UsageError("the trace has histograms for parameters: no two replays of it are the same")
+    with tempfile.TemporaryDirectory(prefix="scalatrace-") as folder:
+        again = args.keep or Path(folder, "again.st")
+        _replay(args, trace.nprocs, again)
+        differences = diff(trace, scalatrace.load(again), ("callsites", "times"))
+    if args.json:
+        print_json({"nprocs": trace.nprocs, "events": trace.nevents(), "differences": len(differences)})
+    elif differences:
+        print(f"the replay is another program: {differences[0]}")
+    else:
+        print(
+            f"fixed point: the {trace.nevents():,} events of {trace.nprocs} ranks are in the replay, no other"
+        )
+    return 1 if differences else 0
+
+
+def _replay(args: argparse.Namespace, nprocs: int, again: Path) -> None:
+    compute = [] if args.with_computation else ["--compute", "none"]
+    replay = scalatrace_words("replay", args.trace, *compute)
+    launch = launch_words(args.launcher, nprocs)
+    done = subprocess.run(
+        [*launch, *scalatrace_words("record", "-o", again, "--"), *replay],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode or not again.exists():
+        raise ScalatraceError(f"the replay failed with status {done.returncode}:\n{done.stderr.strip()}")

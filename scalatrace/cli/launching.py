@@ -1,0 +1,40 @@
+"""Commands that start ranks themselves, instead of being started under a launcher."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from scalatrace.errors import UsageError
+
+
+def add_launcher(parser: argparse.ArgumentParser) -> None:
+    """Declare `--launcher`."""
+    parser.add_argument(
+        "--launcher",
+        metavar="COMMAND",
+        help="what starts the ranks (default: mpiexec -n <ranks of the trace>)",
+    )
+
+
+def launch_words(command: str | None, nprocs: int) -> list[str]:
+    """Return the launcher's words: as given, else the mpiexec beside this interpreter or on the PATH.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if command:
+        return shlex.split(command)
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        raise UsageError("no mpiexec found; say what starts the ranks: --launcher 'srun -n 16'")
+    return [found, "-n", str(nprocs)]
+
+
+def scalatrace_words(*words: str | Path) -> list[str]:
+    """Return a command of ours, run by this interpreter."""
+    return [sys.executable, "-m", "scalatrace", *map(str, words)]

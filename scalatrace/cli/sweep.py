@@ -1,0 +1,93 @@
+"""Replay a trace over a grid of what-if factors and draw how long that takes. Starts the ranks itself."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
+from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from replay.sweep import Result, Setting
+
+EXAMPLE = (
+    "scalatrace sweep sweep3d.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
+    "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
+    "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    scales: dict[str, Any] = {"type": _factor, "nargs": "+", "metavar": "F"}
+    parser.add_argument(
+        "--compute-scale", default=[0, 0.25, 0.5, 0.75, 1], help="default: 0 0.25 0.5 0.75 1", **scales
+    )
+    parser.add_argument("--bytes-scale", default=[1], help="default: 1", **scales)
+    parser.add_argument("--collectives", choices=("native", "p2p"), nargs="+", default=["native"])
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="replays of each setting")
+    parser.add_argument("--replay", default="", metavar="OPTIONS", help="more options, for each replay")
+    parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="a line per setting")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_launcher(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay every setting, then report."""
+    import shlex
+
+    import scalatrace
+    from replay.sweep import grid, to_csv
+    from scalatrace.report.curves import SweepReporter, check_plot
+    from scalatrace.report.style import console
+    from scalatrace.trace.writer import write_aside
+
+    if args.repeat < 1:
+        raise UsageError("--repeat is 1 or more")
+    if args.plot:
+        check_plot(args.plot)
+    trace = scalatrace.load(args.trace)
+    settings = grid(args.compute_scale, args.bytes_scale, args.collectives)
+    launch = launch_words(args.launcher, trace.nprocs)
+    results = _replayed(
+        [*launch, *scalatrace_words("replay", args.trace), *shlex.split(args.replay)], settings, args.repeat
+    )
+    rows = [result.row() for result in results]
+    reporter = SweepReporter(rows, f"{Path(args.trace).name} on {trace.nprocs} ranks")
+    if args.output:
+        write_aside(args.output, to_csv(results).encode())
+    if args.plot:
+        reporter.draw(args.plot)
+    if args.json:
+        print_json(rows)
+    else:
+        reporter.render(console())
+    return 0
+
+
+def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[Result]:
+    """Replay all settings in turn, and that as often as asked for: what else runs on the machine hits all alike."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from replay.sweep import Result, replayed
+
+    turns = [setting for _ in range(repeat) for setting in settings]
+    seconds: dict[Setting, list[float]] = {setting: [] for setting in settings}
+    for setting in track(turns, "replaying", console=Console(stderr=True), transient=True):
+        seconds[setting].append(replayed(command, setting))
+    return [Result(setting, tuple(times)) for setting, times in seconds.items()]
+
+
+def _factor(text: str) -> float:
+    from replay.whatif import parse_factor
+
+    try:
+        return parse_factor(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

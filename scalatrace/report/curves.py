@@ -1,0 +1,82 @@
+"""The curves of a sweep: time over the length of the computation, a curve per size of messages."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from scalatrace.errors import UsageError
+from scalatrace.report.style import duration, table
+
+FORMATS = (".svg", ".png", ".pdf")
+
+Row = Mapping[str, Any]
+"""compute_scale, bytes_scale, collectives, median_s, least_s, most_s."""
+
+
+def check_plot(path: Path) -> None:
+    """Make sure that a plot can be drawn there.
+
+    Raises:
+        UsageError: its name has another ending than those of FORMATS, or matplotlib is missing.
+    """
+    if path.suffix not in FORMATS:
+        raise UsageError(f"{path}: a plot ends with {', '.join(FORMATS)}")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UsageError("drawing needs matplotlib: pip install 'scalatrace[plot]'")
+
+
+class SweepReporter:
+    """Shows the rows of a sweep."""
+
+    def __init__(self, rows: Sequence[Row], title: str) -> None:
+        self.rows, self.title = rows, title
+
+    def render(self, console: Console) -> None:
+        """Print a table: a line per length of the computation, a column per curve."""
+        curves = self._curves()
+        rows: Table = table("computation", *curves, right=("computation", *curves))
+        for scale in sorted({row["compute_scale"] for row in self.rows}):
+            cells = []
+            for points in curves.values():
+                row = points.get(scale)
+                cells.append(duration(row["median_s"] * 1e9) if row else "-")
+            rows.add_row(f"{scale:.0%}", *cells)
+        console.print(rows)
+
+    def draw(self, path: Path) -> None:
+        """Write the plot; points are medians, bars reach from the least to the most."""
+        import matplotlib  # type: ignore[import-not-found,unused-ignore]
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
+
+        figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+        for name, points in self._curves().items():
+            xs = sorted(points)
+            middle = [points[x]["median_s"] for x in xs]
+            down = [points[x]["median_s"] - points[x]["least_s"] for x in xs]
+            up = [points[x]["most_s"] - points[x]["median_s"] for x in xs]
+            axes.errorbar([100 * x for x in xs], middle, (down, up), label=name, marker="o", capsize=3)
+        axes.set_xlabel("computation in % of the recorded")
+        axes.set_ylabel("seconds")
+        axes.set_ylim(bottom=0)
+        axes.set_title(self.title)
+        axes.legend()
+        figure.savefig(path)
+        pyplot.close(figure)
+
+    def _curves(self) -> dict[str, dict[float, Row]]:
+        several = len({row["collectives"] for row in self.rows}) > 1
+        found: dict[str, dict[float, Row]] = {}
+        for row in self.rows:
+            name = f"bytes x {row['bytes_scale']:g}"
+            if several:
+                name += f", {row['collectives']} collectives"
+            found.setdefault(name, {})[row["compute_scale"]] = row
+        return found
