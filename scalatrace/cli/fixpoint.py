@@ -43,9 +43,7 @@ def run(args: argparse.Namespace) -> int:
     elif differences:
         print(f"the replay is another program: {differences[0]}")
     else:
-        print(
-            f"fixed point: the {trace.nevents():,} events of {trace.nprocs} ranks are in the replay, no other"
-        )
+        print(f"fixed point: the replay has the {trace.nevents():,} events of {trace.nprocs} ranks, no other")
     return 1 if differences else 0
 
 

@@ -16,7 +16,7 @@ def add_launcher(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--launcher",
         metavar="COMMAND",
-        help="what starts the ranks (default: mpiexec -n <ranks of the trace>)",
+        help="what starts the ranks (default: mpiexec -n <ranks>)",
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from replay.sweep import Result, Setting
 
 EXAMPLE = (
-    "scalatrace sweep sweep3d.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
+    "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
     "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
     "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
 )
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[Result]:
-    """Replay all settings in turn, and that as often as asked for: what else runs on the machine hits all alike."""
+    """Replay all settings in turn, again and again: what else runs on the machine hits all alike."""
     from rich.console import Console
     from rich.progress import track
 
