@@ -26,7 +26,7 @@ def shares(trace: Trace) -> dict[str, int]:
     found["datatypes and names"] = _packed(trace.strings) + sum(
         _packed((t.description, t.size, t.extent)) for t in trace.types
     )
-    found["arrays"] = sum(_packed((array.length, array.vec.terms)) for array in trace.arrays)
+    found["arrays"] = sum(_packed((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
     found["header"] = _packed(trace.meta) + _packed(trace.counts) + sum(_packed(op.name) for op in trace.ops)
     found["times"] = _packed(trace.preds)
     _add_nodes(found, trace.nodes)

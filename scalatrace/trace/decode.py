@@ -16,6 +16,7 @@ from scalatrace.trace.values import Vec
 
 __all__ = [
     "array",
+    "arrays",
     "datatype",
     "event",
     "family",
@@ -136,13 +137,26 @@ def datatype(raw: Any, fields: Fields) -> Datatype:
     return Datatype(text(description), size, extent)
 
 
+def arrays(raws: Iterable[Any]) -> list[IntArray]:
+    """[length, vec] each, or [index] of an earlier one that it has the sums of"""
+    found: list[IntArray] = []
+    for raw in raws:
+        if type(raw) is tuple and len(raw) == 1:
+            if natural(raw[0]) >= len(found) or found[raw[0]].summed:
+                raise ValueError(f"the sums of array {raw[0]}, which is none before them")
+            found.append(found[raw[0]].sums())
+        else:
+            found.append(array(raw, {}))
+    return found
+
+
 def array(raw: Any, fields: Fields) -> IntArray:
-    """[length, vec]"""
-    length, terms = _parts(raw, "an array", 2)
+    """[length, vec], and whether the sums of it are meant"""
+    length, terms, *summed = _parts(raw, "an array", 2, 3)
     vec = Vec.decode(terms)
     if natural(length) > MAX_ARRAY or (vec.length is not None and vec.length < length):
         raise ValueError("an array is longer than its values")
-    return IntArray(length, vec)
+    return IntArray(length, vec, bool(summed))
 
 
 def pred(raw: Any, fields: Fields) -> tuple[int, int]:

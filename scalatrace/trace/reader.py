@@ -148,7 +148,7 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "comms": _table(decode.family),
     "types": _table(decode.datatype),
     "strings": _table(lambda raw, fields: decode.text(raw)),
-    "arrays": _table(decode.array),
+    "arrays": lambda payload, fields: decode.arrays(payload.items()),
     "preds": _table(decode.pred),
     "counts": _map(decode.natural),
     "load": _table(decode.load),

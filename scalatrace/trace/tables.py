@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import islice
+from itertools import accumulate, islice
 
 from scalatrace.trace.values import UNDEFINED, Vec
 
@@ -57,15 +57,22 @@ class Datatype:
 
 @dataclass(frozen=True, slots=True)
 class IntArray:
-    """An array parameter: the first `length` values of `vec`."""
+    """An array parameter: the first `length` values a, b, c, ... of `vec`; or 0, a, a+b, ... if `summed`."""
 
     length: int
     vec: Vec
+    summed: bool = False
 
     @property
     def values(self) -> tuple[int, ...]:
         """The array itself."""
+        if self.summed and self.length:
+            return (0, *accumulate(self.vec.first(self.length)[:-1]))
         return self.vec.first(self.length)
+
+    def sums(self) -> IntArray:
+        """The array of this one's sums: the displacements of pieces with such counts."""
+        return IntArray(self.length, self.vec, True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ KINDS = {kind: kind.name.lower() for kind in Kind}
 RESERVED = frozenset(
     [
         "scalatrace",
+        "sums",
         "trace",
         "nodes",
         "nprocs",
@@ -89,7 +90,7 @@ def _header(trace: Trace) -> Iterator[str]:
         f"type {_quoted(t.description)} size {t.size} extent {t.extent}" for t in trace.types
     )
     yield from _numbered(f"string {_quoted(string)}" for string in trace.strings)
-    yield from _numbered(f"array {array.length} {array.vec}" for array in trace.arrays)
+    yield from _numbered(f"array {a.length} {'sums ' * a.summed}{a.vec}" for a in trace.arrays)
     yield from _numbered(_pred(trace, *pair) for pair in trace.preds)
     yield from (f"count {_quoted(name)} {n}" for name, n in trace.counts.items())
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)

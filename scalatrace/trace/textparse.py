@@ -244,6 +244,9 @@ class _Plain(Transformer[Any, Any]):
     def array(self, parts: list[Any]) -> Any:
         return "arrays", (int(parts[0]), parts[1]), parts[0]
 
+    def sums(self, parts: list[Any]) -> Any:
+        return "arrays", (int(parts[0]), parts[1], True), parts[0]
+
     def pred_start(self, parts: list[Any]) -> Any:
         return "preds", START, None
 

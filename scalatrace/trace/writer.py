@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from os import PathLike, fspath
 from typing import Any
@@ -12,9 +12,10 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace import elastic
+from scalatrace.trace.compress import vec_of
 from scalatrace.trace.format import pack_container
 from scalatrace.trace.nodes import Event, Node, Param, Peer
-from scalatrace.trace.tables import Family, Op
+from scalatrace.trace.tables import Family, IntArray, Op
 from scalatrace.trace.trace import Trace
 
 __all__ = ["pack_payload", "save", "write_aside"]
@@ -51,6 +52,18 @@ def pack_payload(trace: Trace) -> bytes:
         raise ScalatraceError(f"the trace cannot be stored: {error}") from None
 
 
+def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
+    """Each array; of sums, the index of what they are the sums of, if that comes before."""
+    known: dict[IntArray, int] = {}
+    for i, array in enumerate(arrays):
+        known.setdefault(array, i)
+        if not array.summed:
+            yield array.length, array.vec.terms
+            continue
+        plain = known.get(IntArray(array.length, array.vec))
+        yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)
+
+
 def _payload(trace: Trace) -> dict[str, Any]:
     return {
         "nprocs": trace.nprocs,
@@ -63,7 +76,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "comms": [_family(family) for family in trace.comms],
         "types": [(t.description, t.size, t.extent) for t in trace.types],
         "strings": trace.strings,
-        "arrays": [(array.length, array.vec.terms) for array in trace.arrays],
+        "arrays": list(_arrays(trace.arrays)),
         "preds": trace.preds,
         "counts": trace.counts,
         "load": [None if vec is None else vec.terms for vec in trace.load],

@@ -161,14 +161,17 @@ def test_matrix_of_few_and_of_many_ranks() -> None:
 def test_replay_reporter_tells_what_differs() -> None:
     facts = {
         "nprocs": 2, "wall_s": 2.0, "recorded_s": 1.0, "computed_s": 0.5, "late_s": 0.25, "left": 1,
+        "engine_s": 0.5,
         "calls": {"Send": 4}, "mpi_s": {"Send": 0.1}, "sent": {"Send": 4000}, "unequal": [],
     }  # fmt: skip
     shown = drawn(ReplayReporter(facts))
     assert "the replay took 200.0 % of it" in shown
-    assert "could not be hidden in it: 250 ms" in shown
+    assert "own time 500 ms, of which 250 ms could not be hidden" in shown
     assert "verified" in shown
     row = {
         "op": "Send",
+        "communicator": 3,
+        "ranks": "0",
         "calls_recorded": 5,
         "calls_replayed": 4,
         "bytes_recorded": 5000,
@@ -176,7 +179,7 @@ def test_replay_reporter_tells_what_differs() -> None:
     }
     shown = drawn(ReplayReporter({**facts, "unequal": [row]}))
     assert "verified" not in shown
-    assert shown.splitlines()[-2].split() == ["Send", "5", "4", "5,000", "4,000"]
+    assert shown.splitlines()[-2].split() == ["Send", "3", "0", "5", "4", "5,000", "4,000"]
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def traces(draw: Any) -> Trace:
         signatures=[(), (2, 1, 0)],
         types=[Datatype("MPI_INT", 4, 4), Datatype('opaque(3,"5")', 3, 5)],
         strings=[draw(texts), draw(texts), "*/\x1b[0m\n"],
-        arrays=[IntArray(3, Vec(((0, 2, 1),))), IntArray(0, Vec(()))],
+        arrays=[IntArray(3, Vec(((0, 2, 1),))), IntArray(0, Vec(())), IntArray(3, Vec(((0, 2, 1),)), True)],
         preds=[START, (0, 1), (2, 0)],
         counts={"Comm_rank": draw(naturals)},
         load=draw(st.sampled_from([[], [None, Vec(3)], [Vec(((0, -1, 4),)), None]])),

@@ -55,6 +55,39 @@ void put_vec(Packer &p, const Vec &v) {
     put_terms(p, v.terms(), v.open());
 }
 
+/* Arrays that are sums of another: the displacements of a v-collective's pieces are 0, n0, n0 + n1, ... of its counts. */
+class Sums {
+  public:
+    /* The earlier array that this one has the sums of, or -1; either way the array is the next. */
+    int64_t next(const Array &array) {
+        std::vector<int64_t> values;
+        array.values.runs([&](int64_t x, uint64_t times) { values.insert(values.end(), times, x); });
+        const auto at = static_cast<int64_t>(pieces_.size());
+        const int64_t found = array.values.constant() ? -1 : counts_of(values);
+        if (!values.empty()) values.pop_back(); // the last count is in no sum
+        if (found < 0) by_content_.emplace(hash(values), at);
+        pieces_.push_back(std::move(values));
+        return found;
+    }
+
+  private:
+    std::vector<std::vector<int64_t>> pieces_; // each array but its last value
+    std::unordered_multimap<uint64_t, int64_t> by_content_;
+
+    static uint64_t hash(const std::vector<int64_t> &values) {
+        return hash_bytes(values.data(), values.size() * sizeof(int64_t), 31);
+    }
+    int64_t counts_of(const std::vector<int64_t> &sums) const {
+        if (sums.size() < 3 || sums[0]) return -1;
+        std::vector<int64_t> counts;
+        for (size_t i = 1; i < sums.size(); ++i) counts.push_back(sums[i] - sums[i - 1]);
+        const auto [begin, end] = by_content_.equal_range(hash(counts));
+        for (auto it = begin; it != end; ++it)
+            if (pieces_[static_cast<size_t>(it->second)] == counts) return it->second;
+        return -1;
+    }
+};
+
 class Writer {
   public:
     explicit Writer(const st_core &core) : core_(core) {}
@@ -239,7 +272,13 @@ class Writer {
         for (const auto &[name, s] : core_.tables.strings.items()) p_.str(s);
         p_.str("arrays");
         p_.array(core_.tables.arrays.size() + typical_.size());
+        Sums sums;
         for (const auto &[name, a] : core_.tables.arrays.items()) {
+            if (const int64_t counts = sums.next(a); counts >= 0) {
+                p_.array(1);
+                p_.integer(counts);
+                continue;
+            }
             p_.array(2);
             p_.natural(a.length);
             put_vec(p_, a.values);
