@@ -16,15 +16,21 @@ if TYPE_CHECKING:
     from scalatrace.trace.histogram import Histogram
     from scalatrace.trace.walk import Call, Place
 
-COMPUTE = "compute_ns"
+COMPUTE, COMM = "compute_ns", "comm_ns"
+"""The statistics of the time before a call and in it."""
 
 
 class Delays:
     """The computation of one rank. Drawn times depend on seed, rank and the events asked for so far."""
 
-    def __init__(self, trace: Trace, rank: int, options: Options, whatif: WhatIf) -> None:
-        scale = 0.0 if options.compute is Compute.NONE else options.compute_scale
-        self._factor = scale * trace.load_factor(COMPUTE, rank)
+    def __init__(
+        self, trace: Trace, rank: int, options: Options, whatif: WhatIf, stat: str = COMPUTE
+    ) -> None:
+        scale = options.compute_scale if stat == COMPUTE else 1.0
+        if options.compute is Compute.NONE:
+            scale = 0.0
+        self._stat = stat
+        self._factor = scale * trace.load_factor(stat, rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
         self._random = random.Random(f"{options.seed} {rank}").random
@@ -51,5 +57,5 @@ class Delays:
 
     def _context(self, key: tuple[Place, int], event: Call) -> tuple[Histogram | None, float]:
         if key not in self._histograms:
-            self._histograms[key] = event.stat(COMPUTE), self._factor * self._whatif.compute(event.place)
+            self._histograms[key] = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
         return self._histograms[key]

@@ -1,8 +1,8 @@
 """Numbers that all ranks agree on without asking each other (§5.2.6), and values drawn with them.
 
-A number is a point of a low-discrepancy sequence (additive recurrence with irrational steps): over the
-executions of a call, and over the ranks, the points fill 0..1 evenly. So totals of what is drawn come close
-to the histogram's after few draws, where independent random numbers would need thousands.
+All executions of a call on all ranks are numbered, and each has a stratum of its own: a permutation (a
+lattice with a random start) of equal parts of 0..1. So what they draw in all adds up to what the histogram
+holds, where independent random numbers would need thousands of draws to come near.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import floor
+from math import floor, gcd
 
 from scalatrace.trace.histogram import Bin, Histogram
 
-STEPS = ((0.7548776662466927, 0.5698402909980532), (0.4142135623730951, 0.7320508075688772))
-"""For each kind of number: the step per execution, and per rank (R2's; square roots of 2 and 3 less 1)."""
+STEPS = (0.7548776662466927, 0.4142135623730951)
+"""For each kind of number, the part of all strata that one draw is away from the draw before."""
 
 PEER, COUNT = 0, 1
 """The kinds: what a call draws for one says nothing about the other."""
@@ -26,16 +26,25 @@ class Draws:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._starts: dict[Hashable, float] = {}
+        self._known: dict[Hashable, tuple[int, int, int]] = {}
 
-    def at(self, kind: int, what: Hashable, execution: int, rank: int = 0) -> float:
-        """Return the number for an execution, from 0, of `what`."""
-        start = self._starts.get((kind, what))
-        if start is None:
-            digest = hashlib.blake2b(repr((self._seed, kind, what)).encode(), digest_size=8).digest()
-            start = self._starts[kind, what] = int.from_bytes(digest) / 2**64
-        per_execution, per_rank = STEPS[kind]
-        return (start + execution * per_execution + rank * per_rank) % 1.0
+    def at(self, kind: int, what: Hashable, i: int, n: int) -> float:
+        """Return the number for draw i, from 0, of n for `what`: each n-th part of 0..1 comes up once."""
+        key = (kind, what)
+        found = self._known.get(key)
+        if found is None or found[0] != n:
+            digest = hashlib.blake2b(repr((self._seed, key)).encode(), digest_size=8).digest()
+            found = self._known[key] = (n, _stride(STEPS[kind], n), int.from_bytes(digest) % n)
+        _, stride, first = found
+        return ((first + i * stride) % n + 0.5) / n
+
+
+def _stride(part: float, n: int) -> int:
+    """Return a number near a part of n with which every number below n is reached from every other."""
+    stride = max(1, round(part * n))
+    while gcd(stride, n) != 1:
+        stride += 1
+    return stride
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,11 @@ class Weighted:
         ordered = tuple(sorted(bins, key=lambda b: b.mean))
         return cls(ordered, sum(b.count for b in ordered))
 
+    @property
+    def mean(self) -> float:
+        """The mean of what is drawn. A histogram's own is rounded to an integer when it is small."""
+        return sum(b.count * b.mean for b in self.bins) / self.total
+
     def draw(self, u: float) -> int:
         """Return the integer at quantile u: a bin's only value, else one next to its mean."""
         left = u * self.total
@@ -69,14 +83,10 @@ class Weighted:
         raise ValueError("a distribution of nothing")
 
 
-def bins_of(histogram: Histogram) -> tuple[Bin, ...]:
-    """Return a histogram's bins with means that add up to its own mean, which is known better than theirs."""
+def bins_of(histogram: Histogram, samples: float = 0) -> tuple[Bin, ...]:
+    """Return a histogram's bins, with weights that add up to `samples` if that is given."""
     bins = histogram.bins or (Bin(histogram.count, histogram.min, histogram.max, histogram.mean),)
-    weight = sum(b.count for b in bins)
-    wide = [b for b in bins if b.min < b.max]
-    total = sum(b.count * b.mean for b in wide)
-    missing = histogram.mean * weight - sum(b.count * b.mean for b in bins)
-    factor = 1 + missing / total if total else 1.0
-    if not 0.99 < factor < 1.01:
+    if not samples:
         return bins
-    return tuple(Bin(b.count, b.min, b.max, b.mean * factor) if b.min < b.max else b for b in bins)
+    factor = samples / sum(b.count for b in bins)
+    return tuple(Bin(b.count * factor, b.min, b.max, b.mean) for b in bins)  # type: ignore[arg-type]

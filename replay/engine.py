@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.calls.by_messages import becomes_messages, by_messages
 from replay.delays import Delays
+from replay.drawn import check_drawable, is_probabilistic
 from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
 from replay.options import Collectives, Options
 from replay.pace import Pace
+from replay.probable import ProbableRank
 from replay.rank import Rank
 from replay.registry import HANDLERS, missing
 from replay.result import RankResult
@@ -48,6 +51,8 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
     if lacking:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
+    if is_probabilistic(trace):
+        check_drawable(trace)
     if options and (unused := WhatIf(options.rules).unused(trace)):
         raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
     if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
@@ -66,26 +71,57 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     pace = Pace(options.compute)
     rank = Rank(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
-    messages = options.collectives is Collectives.P2P
     ahead = Ahead(trace.walk(transport.rank), Delays(trace, transport.rank, options, whatif))
     pace.idle = ahead.more
+    player: Player = ExactRank(rank, options, whatif)
+    if is_probabilistic(trace):
+        player = ProbableRank(trace, rank, transport, options)
+    play = player.play
     pace.start()
     start = pace.clock()
     for number, (event, delay_ns) in enumerate(ahead):
-        pace.due_in(delay_ns)
         try:
-            made = rank.made.find((event.place, event.values))
-            if made is not None:
-                rank.make_again(made)
-            else:
-                rank.family = event.family
-                handler = by_messages if messages and becomes_messages(event) else HANDLERS[event.op]
-                handler(rank, whatif.view(event))
+            play(event, delay_ns)
         except ReplayError as error:
             raise ReplayError(f"rank {transport.rank}, event {number}, MPI_{event.op}: {error}") from None
+    received = player.finish()
     result = RankResult.of(rank, pace.clock() - start)
     rank.detach()
-    return result
+    return replace(result, received=received)
+
+
+class Player(Protocol):
+    """What a rank does with its events."""
+
+    def play(self, call: Call, delay_ns: int) -> None:
+        """Make a call once the computation before it is over."""
+
+    def finish(self) -> int:
+        """Do what is left when all calls are made; return how many messages came that no call received."""
+
+
+class ExactRank:
+    """Makes the calls of one rank as they were recorded."""
+
+    def __init__(self, rank: Rank, options: Options, whatif: WhatIf) -> None:
+        self._rank, self._whatif = rank, whatif
+        self._messages = options.collectives is Collectives.P2P
+
+    def play(self, call: Call, delay_ns: int) -> None:
+        """Make a call once the computation before it is over."""
+        rank = self._rank
+        rank.pace.due_in(delay_ns)
+        made = rank.made.find((call.place, call.values))
+        if made is not None:
+            rank.make_again(made)
+            return
+        rank.family = call.family
+        handler = by_messages if self._messages and becomes_messages(call) else HANDLERS[call.op]
+        handler(rank, self._whatif.view(call))
+
+    def finish(self) -> int:
+        """Nothing is left."""
+        return 0
 
 
 class Ahead:

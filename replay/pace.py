@@ -20,6 +20,9 @@ Clock = Callable[[], int]
 SLEEP_SLACK_NS = 200_000
 """A sleep may end this much late; the last stretch before a deadline is spun."""
 
+NAP_NS = 500_000
+"""So long may a message lie there while its receiver sleeps."""
+
 AHEAD_NS = 100_000
 """Only while more than this is left, later events are prepared: each may take this long."""
 
@@ -36,6 +39,7 @@ class Pace:
         waited_ns: computation that was asked for so far.
         late_ns: how much of the engine's own time could not be hidden in it.
         engine_ns: the engine's own time between calls, hidden or not.
+        poll: called again and again while waiting; says whether it had something to do.
         idle: does a little of what is to be done later; False when there is nothing.
     """
 
@@ -43,6 +47,7 @@ class Pace:
     clock: Clock = time.perf_counter_ns
     sleep: Callable[[float], None] = time.sleep
     idle: Callable[[], bool] = lambda: False
+    poll: Callable[[], bool] | None = None
     last_ns: int = 0
     deadline_ns: int = 0
     waited_ns: int = 0
@@ -67,13 +72,27 @@ class Pace:
         left = self.deadline_ns - now
         while left > AHEAD_NS and self.idle():
             left = self.deadline_ns - self.clock()
-        if self.compute is Compute.SLEEP and left > SLEEP_SLACK_NS:
-            self.sleep((left - SLEEP_SLACK_NS) / 1e9)
+        if self.compute is Compute.SLEEP:
+            left = self._sleep(left)
         while left > 0:
+            if self.poll is not None:
+                self.poll()
             os.sched_yield()  # with more ranks than cores, others compute meanwhile
             left = self.deadline_ns - self.clock()
         self.late_ns -= left
         return self.deadline_ns - left
+
+    def _sleep(self, left: int) -> int:
+        """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
+        while left > SLEEP_SLACK_NS:
+            nap = left - SLEEP_SLACK_NS
+            if self.poll is not None:
+                while self.poll():
+                    pass
+                nap = min(nap, NAP_NS)
+            self.sleep(nap / 1e9)
+            left = self.deadline_ns - self.clock()
+        return left
 
     def called(self) -> int:
         """Note that the call has returned; return the time."""

@@ -80,6 +80,8 @@ class Rank:
         self.buffers, self.ledger = Buffers(transport), Ledger()
         self.made = MadeCalls(self.buffers)
         self.family = WORLD
+        self.counted_as = ""
+        self.on_communicator: Callable[[int, Handle | None], None] = lambda family, handle: None
         self.requests, self.messages = LiveList(), LiveList("matched message")
         self.comms: dict[int, Handle] = {}
         self.duplicates: dict[int, Handle] = {}
@@ -97,7 +99,7 @@ class Rank:
     def issue(self, op: str, *args: Any) -> Prepared:
         """Make a call when it is due; its arguments are converted while waiting for that."""
         call = self.mpi.prepare(op, args)
-        self._issue(call, self.ledger.of(op, self.family), self._take_sent(op))
+        self._issue(call, self.ledger.of(op, self.family), self.take_sent(op))
         return call
 
     def issue_kept(self, key: Hashable, args: Callable[[], Sequence[Any]]) -> None:
@@ -123,7 +125,7 @@ class Rank:
         tally.ns += pace.called() - start
         tally.sent += sent
 
-    def _take_sent(self, op: str) -> int:
+    def take_sent(self, op: str) -> int:
         """Return the bytes noted for the call, none for one that only makes a persistent request."""
         sent, self._sent = self._sent, 0
         return 0 if op.endswith("_init") else sent
@@ -200,6 +202,7 @@ class Rank:
             self.mpi.quiet("Comm_free", Ref(self.duplicates.pop(family)))
         if handle is not None:
             self.comms[family] = handle
+        self.on_communicator(family, handle)
 
     def degrees(self, event: Any) -> tuple[int, int]:
         """Return the numbers of destinations and of sources of an event's communicator."""
@@ -287,7 +290,7 @@ class Rank:
         collective takes an info object before it.
         """
         op, mpi = event.op, self.mpi
-        tally, sent = self.ledger.of(op, self.family), self._take_sent(op)
+        tally, sent = self.ledger.of(self.counted_as or op, self.family), self.take_sent(op)
         persistent = op.endswith("_init")
         if persistent and op not in PLAIN_INITS:
             args = (*args, Constant.INFO_NULL)

@@ -25,6 +25,7 @@ class RankResult:
         late_ns: what could not be hidden.
         rows: (operation, communicator family, calls, time in them, bytes handed over).
         left: requests that nobody completed.
+        received: messages that came, in the replay of a probabilistic trace.
         unequal: rows of `replay.compare`; None when nothing was compared.
     """
 
@@ -35,6 +36,7 @@ class RankResult:
     late_ns: int
     rows: list[tuple[str, int, int, int, int]] = field(default_factory=list)
     left: int = 0
+    received: int = 0
     unequal: list[dict[str, Any]] | None = None
 
     @classmethod
@@ -89,6 +91,7 @@ class Summary:
         computed_s, engine_s, late_s: means over the ranks.
         calls, mpi_s, sent: calls, seconds in them, bytes handed over, by operation, over all ranks.
         left: requests that nobody completed, over all ranks.
+        received: messages that came, in the replay of a probabilistic trace.
         unequal: what differs from the trace, ranks with the same difference together; None: not compared.
     """
 
@@ -101,6 +104,7 @@ class Summary:
     mpi_s: dict[str, float]
     sent: dict[str, int]
     left: int
+    received: int
     unequal: list[dict[str, Any]] | None
 
     @classmethod
@@ -118,6 +122,7 @@ class Summary:
             {op: ns / 1e9 for op, ns in _by_op(rows, 3).most_common()},
             dict(_by_op(rows, 4)),
             sum(r.left for r in results),
+            sum(r.received for r in results),
             _together(results),
         )
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from replay.datatypes import TypeTree
@@ -75,6 +75,12 @@ class Transport(Protocol):
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
+
+    def take_message(self, comm: Handle) -> int | None:
+        """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
+
+    def exchange_counts(self, comm: Handle, counts: list[int], poll: Callable[[], object]) -> int:
+        """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
 
     def is_null(self, handle: Handle) -> bool:
         """Say whether a handle is its kind's null handle."""

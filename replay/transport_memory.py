@@ -5,7 +5,7 @@ Completion is immediate: every flag comes back true, every index 0, every reques
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,7 @@ class MemoryTransport:
     quiet_calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     groups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     made: int = 0
+    incoming: list[int] = field(default_factory=list)
 
     def handle(self, kind: str) -> Named:
         """Return a null handle of a kind."""
@@ -116,6 +117,14 @@ class MemoryTransport:
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect from the only rank there is."""
         return [data]
+
+    def take_message(self, comm: Named) -> int | None:
+        """Return the next of `incoming`."""
+        return self.incoming.pop(0) if self.incoming else None
+
+    def exchange_counts(self, comm: Named, counts: list[int], poll: Callable[[], object]) -> int:
+        """Say that as many messages were sent here as lie here."""
+        return len(self.incoming)
 
     def is_null(self, handle: Named) -> bool:
         """Say whether nothing has been made of a handle."""

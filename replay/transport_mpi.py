@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpi4py import MPI
 
 from replay import clibrary, mpi_types
-from replay.args import Count, Counts, Ints, Out, Ref
+from replay.args import Constant, Count, Counts, Ints, Out, Ref
 from replay.datatypes import TypeTree
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED
 
@@ -53,6 +53,7 @@ class MPITransport:
     def __init__(self, seed: int = 0) -> None:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
         self._seed = seed * 1_000_003 + self.rank
+        self._probes: dict[int, Probe] = {}
 
     def handle(self, kind: str) -> Any:
         """Return a null handle of a kind."""
@@ -171,9 +172,59 @@ class MPITransport:
         print(message, file=sys.stderr, flush=True)
         MPI.COMM_WORLD.Abort(1)
 
+    def take_message(self, comm: Any) -> int | None:
+        """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
+        key = MPI._handleof(comm)
+        if key not in self._probes:
+            self._probes[key] = Probe(comm)
+        return self._probes[key].take()
+
+    def exchange_counts(self, comm: Any, counts: list[int], poll: Callable[[], object]) -> int:
+        """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
+        request, told, done = MPI.Request(), Out(len(counts)), Out(values=[0])
+        call = clibrary.ready(
+            "PMPI_", "Ialltoall", (Ints(counts), 1, MPI.INT, told, 1, MPI.INT, comm, Ref(request))
+        )
+        call()
+        while not done.value:
+            poll()
+            self.quiet("Test", Ref(request), done, Constant.STATUS)
+        for step in call.after:
+            step()  # what has come since the call returned
+        return sum(told.values)
+
     def is_null(self, handle: Any) -> bool:
         """Say whether a handle is null."""
         return not handle
+
+
+class Probe:
+    """Receives what comes on a communicator, past any tracer."""
+
+    def __init__(self, comm: Any) -> None:
+        self._found, self._nbytes, self._message = Out(), Out(), MPI.Message()
+        status = (ctypes.c_char * clibrary.STATUS_BYTES)()
+        self._status = clibrary.address(status, 0)
+        self._kept = status
+        envelope = (MPI.ANY_SOURCE, MPI.ANY_TAG, comm)
+        self._improbe = clibrary.ready(
+            "PMPI_", "Improbe", (*envelope, self._found, Ref(self._message), self._status)
+        )
+        self._count = clibrary.ready("PMPI_", "Get_count", (self._status, MPI.BYTE, self._nbytes))
+        self._room = (ctypes.c_char * 64)()
+
+    def take(self) -> int | None:
+        """Return the bytes of the message that was received; None when there was none."""
+        self._improbe()
+        if not self._found.value:
+            return None
+        self._count()
+        nbytes = self._nbytes.value
+        if nbytes > len(self._room):
+            self._room = (ctypes.c_char * (2 * nbytes))()
+        room = clibrary.address(self._room, 0)
+        clibrary.ready("PMPI_", "Mrecv", (room, Count(nbytes), MPI.BYTE, Ref(self._message), self._status))()
+        return nbytes
 
 
 def _leave_alone(inbuf: Any, inoutbuf: Any, datatype: Any) -> None:

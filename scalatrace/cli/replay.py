@@ -161,20 +161,27 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
 def _replay(trace: Trace, transport: MPITransport, options: Options, verify: bool) -> RankResult:
     from replay import run as replay_rank
     from replay.compare import compare
+    from replay.drawn import is_probabilistic
 
     result = replay_rank(trace, transport, options)
-    return replace(result, unequal=compare(trace, result, options)) if verify else result
+    if not verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
+        return result
+    return replace(result, unequal=compare(trace, result, options))
 
 
 def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
     if packed is None:
         return 0
-    from replay import RankResult, Summary
+    from replay import RankResult, Summary, volumes
     from replay.compare import recorded
+    from replay.drawn import is_probabilistic
+    from replay.whatif import WhatIf
     from scalatrace.report.replay import ReplayReporter
     from scalatrace.report.style import console
 
     summary = Summary.over([RankResult.unpack(data) for data in packed])
+    if args.verify and is_probabilistic(trace):
+        summary = replace(summary, unequal=volumes.compare(trace, summary, WhatIf(_rules(args))))
     facts: dict[str, Any] = {**asdict(summary), **recorded(trace)}
     if args.json:
         print_json(facts)

@@ -34,6 +34,9 @@ class ReplayReporter:
         hidden = f"own time {own}, of which {late} could not be hidden in it"
         line = f"per rank: computation waited out {waited}; {hidden}"
         console.print(Text(line, style=DIM))
+        if f.get("received"):
+            text = f"{number(f['received'])} messages came to receivers drawn from histograms"
+            console.print(Text(text, style=DIM))
         if f["left"]:
             console.print(Text(f"{number(f['left'])} requests were never completed, as recorded", style=DIM))
         self._calls(console)

@@ -382,6 +382,17 @@ class Writer {
         return static_cast<int64_t>(core_.tables.arrays.size()) + at;
     }
 
+    /* The mean without special values (MPI_PROC_NULL among destinations); of nothing else, theirs. */
+    static double ordinary_mean(const Histogram &h) {
+        double sum = 0, n = 0;
+        for (int i = 0; i < h.nbins; ++i)
+            if (h.bins[i].max >= ST_SPECIAL_MAX) {
+                sum += h.bins[i].sum;
+                n += static_cast<double>(h.bins[i].count);
+            }
+        return n > 0 ? sum / n : h.mean;
+    }
+
     /* The histogram, and the value that stands for all: the average. */
     std::string summary(const Elastic &e, bool displacements = false) {
         Packer p;
@@ -391,7 +402,7 @@ class Writer {
         p.integer(2);
         p.array(2);
         put_histogram(p, &h, 1);
-        const int64_t mean = std::llround(h.mean);
+        const int64_t mean = std::llround(ordinary_mean(h));
         const uint64_t length = static_cast<uint64_t>(std::llround(e.summary->lengths / n));
         p.integer(e.averaged ? typical_array({mean, length}, displacements) : mean);
         return std::move(p.out);

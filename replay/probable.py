@@ -1,0 +1,262 @@
+"""The replay of one rank of a probabilistic trace (§5.2.6).
+
+Sends and collectives are made with drawn parameters; receives are not made, since what they would take is not
+known: the inbox receives whatever comes. The time that the program spent in them passes all the same. Nothing
+blocks in MPI without receiving meanwhile: what blocks becomes its nonblocking form, and calls without one are
+entered when all ranks are there. So no rank waits for one that waits for it, whatever was drawn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from replay.args import Constant, Out, Ref
+from replay.calls.completion import of_ages
+from replay.delays import COMM, Delays
+from replay.drawn import Drawn, Lottery
+from replay.inbox import Inbox
+from replay.options import Options
+from replay.rank import SELF, WORLD, Rank
+from replay.registry import HANDLERS
+from replay.requests import Live
+from replay.whatif import WhatIf
+from scalatrace.ops import Category, operation
+from scalatrace.trace.values import PROC_NULL, UNDEFINED
+
+if TYPE_CHECKING:
+    from replay.transport import Handle, Transport
+    from scalatrace import Trace
+    from scalatrace.trace.walk import Call
+
+P2P = {Category.SEND, Category.SENDRECV, Category.PERSISTENT}
+ENDS = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"}
+TOGETHER = {
+    "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Intercomm_create",
+    "Intercomm_merge", "Comm_free", "Comm_disconnect", "Cart_create", "Cart_sub", "Graph_create",
+    "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create", "Win_allocate", "Win_allocate_shared",
+    "Win_free", "Win_fence", "File_open", "File_close", "File_set_view", "File_set_size", "File_preallocate",
+}  # fmt: skip
+"""Calls that wait for all ranks of their communicator and have no nonblocking form."""
+
+
+class ProbableRank:
+    """Plays the calls of one rank."""
+
+    def __init__(self, trace: Trace, rank: Rank, transport: Transport, options: Options) -> None:
+        self._trace, self.rank, self._mpi = trace, rank, transport
+        self.inbox = Inbox(transport)
+        self._lottery = Lottery(trace, transport.rank, options.seed)
+        self._whatif = WhatIf(options.rules)
+        self._in_mpi = Delays(trace, transport.rank, options, WhatIf(), COMM)
+        self._watched = _families_of_messages(trace)
+        self._starts: dict[Live, Any] = {}
+        self._received: set[Live] = set()
+        self._late_ns = 0
+        rank.pace.poll = self.inbox.poll
+        rank.on_communicator = self._watch
+        for family in (WORLD, SELF):
+            self._watch(family, rank.comm(family))
+
+    def play(self, call: Call, delay_ns: int) -> None:
+        """Make a call, or let the time of a receive pass."""
+        rank = self.rank
+        rank.family = call.family
+        self._late_ns += delay_ns
+        if self._is_receive(call):
+            self._skip(call)
+            return
+        rank.pace.due_in(self._late_ns)
+        self._late_ns = 0
+        if call.op in ENDS:
+            self._complete(call)
+        elif call.op in ("Start", "Startall"):
+            self._start(call)
+        elif call.op.startswith("Pready"):
+            self._count(call)
+        elif call.op == "Request_free" and self._lives(call)[0] in self._starts:
+            self._count(call)
+            self._starts.pop(self._lives(call)[0])
+            rank.requests.remove(self._lives(call))
+        else:
+            self._make(call)
+
+    def finish(self) -> int:
+        """Receive all that is under way; return how many messages came."""
+        self.inbox.close_all()
+        return self.inbox.messages
+
+    def _watch(self, family: int, comm: Handle | None) -> None:
+        if comm is not None and family in self._watched:
+            peers = self._trace.communicator(family, self._mpi.rank).peers
+            self.inbox.open(family, comm, len(peers))
+
+    def _is_receive(self, call: Call) -> bool:
+        category = operation(call.op).category
+        if call.op in ENDS | {"Request_free", "Cancel", "Request_get_status"}:
+            lives = self._lives(call)
+            return bool(lives) and all(live in self._received for live in lives)
+        makes_receive = category is Category.PERSISTENT and "source" in call
+        return category in (Category.RECV, Category.PROBE) or makes_receive or call.op == "Parrived"
+
+    def _skip(self, call: Call) -> None:
+        """Let what a receive leaves behind be there: a request, a matched message, its time."""
+        rank, row = self.rank, operation(call.op)
+        self._late_ns += self._in_mpi.before(call)
+        self.rank.ledger.of(call.op, call.family).calls += 1
+        if row.makes_request:
+            live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
+            self._received.add(live)
+        if call.op in ("Mprobe", "Improbe") and call["source"] != PROC_NULL:
+            rank.messages.add(Live(None))
+        elif call.op in ("Mrecv", "Imrecv") and call["message"] != PROC_NULL:
+            rank.messages.remove([rank.messages.at(call["message"])])
+        if call.op in ENDS:
+            self._let_go(self._lives(call))
+        elif call.op == "Request_free":
+            live = rank.requests.at(call["request"])
+            rank.requests.remove([live])
+            self._received.discard(live)
+
+    def _make(self, call: Call) -> None:
+        rank, row = self.rank, operation(call.op)
+        drawn = self._whatif.view(self._lottery.call(call))
+        rank.counted_as = call.op
+        if row.category is Category.PERSISTENT:
+            self._count(call)
+            live = rank.requests.add(Live(self._mpi.handle("request"), True))
+            self._starts[live] = drawn
+        elif row.category is Category.SENDRECV:
+            count, datatype = ("count", "datatype") if "count" in call else ("sendcount", "sendtype")
+            message = {"dest": drawn["dest"], "tag": call["sendtag"]}
+            message |= {"count": drawn[count], "datatype": call[datatype]}
+            self._send(call, Drawn(call, message, "Isend"), row.makes_request)
+        elif row.category is Category.SEND:
+            name = call.op if row.makes_request else "I" + call.op.lower()
+            self._send(call, Drawn(drawn, {}, name.replace("Irsend", "Isend")), row.makes_request)
+        elif row.category in (Category.COLLECTIVE, Category.NEIGHBOUR) and not row.makes_request:
+            self._hand(Drawn(drawn, {}, "I" + call.op.lower()))
+            self._await_newest(call)
+        else:
+            if call.op in TOGETHER or call.op.endswith(("_all", "_ordered")):
+                self._meet(call)
+            if call.op in ("Comm_free", "Comm_disconnect"):
+                self.inbox.close(call.family)
+            self._hand(drawn)
+        rank.counted_as = ""
+
+    def _hand(self, drawn: Any) -> None:
+        made = self.rank.made.find((drawn.place, drawn.values))
+        if made is not None:
+            self.rank.make_again(made)
+        else:
+            HANDLERS[drawn.op](self.rank, drawn)
+
+    def _send(self, call: Call, drawn: Any, nonblocking: bool) -> None:
+        if drawn["dest"] >= 0:
+            self.inbox.sent(call.family, drawn["dest"])
+        self._hand(drawn)
+        if not nonblocking:
+            self._await_newest(call)
+
+    def _await_newest(self, call: Call) -> None:
+        """Wait for the request that stands for a blocking call."""
+        live, pace = self.rank.requests.at(0), self.rank.pace
+        start = pace.last_ns
+        self._await([live])
+        self.rank.complete([live])
+        self.rank.ledger.of(call.op, call.family).ns += pace.called() - start
+
+    def _await(self, lives: Sequence[Live]) -> None:
+        flag = Out()
+        for live in lives:
+            if self._mpi.is_null(live.handle):
+                continue
+            flag.values = [0]
+            while not flag.value:
+                self._mpi.quiet("Test", Ref(live.handle), flag, Constant.STATUS)
+                if not flag.value:
+                    self.inbox.poll()
+                    time.sleep(0)
+
+    def _complete(self, call: Call) -> None:
+        """Wait for the sends and collectives among the requests; receives take the time they took."""
+        pace, lives = self.rank.pace, self._lives(call)
+        start = pace.wait()
+        self._await([live for live in lives if live not in self._received])
+        tally = self.rank.ledger.of(call.op, call.family)
+        spent = pace.called() - start
+        tally.calls += 1
+        tally.ns += spent
+        if any(live in self._received for live in lives):
+            self._late_ns += max(0, self._in_mpi.before(call) - spent)
+        self._let_go(lives)
+
+    def _let_go(self, lives: Sequence[Live]) -> None:
+        self.rank.complete(lives)
+        self._received.difference_update(live for live in lives if not live.persistent)
+
+    def _lives(self, call: Call) -> list[Live]:
+        if "request" in call:
+            return of_ages(self.rank, [call["request"]])
+        lives = of_ages(self.rank, call["requests"])
+        if "index" in call:
+            index = call["index"]
+            return [] if index == UNDEFINED else lives[index : index + 1]
+        return lives
+
+    def _start(self, call: Call) -> None:
+        """Start persistent requests: a send anew, a receive not at all, a collective as it is."""
+        rank = self.rank
+        rank.counted_as = call.op
+        for live in self._lives(call):
+            if live in self._received:
+                continue
+            drawn = self._starts.get(live)
+            if drawn is None:
+                rank.mpi.quiet("Start", Ref(live.handle))
+                continue
+            if drawn["dest"] >= 0:
+                self.inbox.sent(drawn.family, drawn["dest"])
+            built = rank.type(drawn["datatype"])
+            n = drawn["count"] * drawn.get("partitions", 1)
+            message = [rank.out(n, built), drawn["dest"], drawn["tag"], rank.comm(drawn.family)]
+            rank.mpi.quiet("Isend", message[0], n, built.handle, *message[1:], Ref(live.handle))
+        rank.take_sent(call.op)  # the trace does not count bytes of a Start either
+        self._count(call)
+        rank.counted_as = ""
+
+    def _count(self, call: Call) -> None:
+        """Count a call that is not made as such."""
+        self.rank.pace.wait()
+        self.rank.pace.called()
+        tally = self.rank.ledger.of(call.op, call.family)
+        tally.calls += 1
+        tally.sent += self.rank.take_sent(call.op)
+
+    def _meet(self, call: Call) -> None:
+        """Wait, receiving, until all ranks of the communicator have come."""
+        if call.comm.remote is not None:
+            return
+        live = Live(self._mpi.handle("request"))
+        self._mpi.quiet("Ibarrier", self.rank.comm(call.family), Ref(live.handle))
+        self._await([live])
+
+
+def _families_of_messages(trace: Trace) -> set[int]:
+    """Return the families that messages are sent on; all when that changes from call to call."""
+    from scalatrace.trace.tables import Kind
+    from scalatrace.trace.values import Vec
+
+    found: set[int] = set()
+    for leaf in trace.leaves():
+        op = trace.ops[leaf.op]
+        at = op.position(Kind.COMM)
+        if operation(op.name).category not in P2P or at is None:
+            continue
+        value = leaf.params[at]
+        if not isinstance(value, Vec) or value.constant is None:
+            return set(range(len(trace.comms)))
+        found.add(value.constant)
+    return found

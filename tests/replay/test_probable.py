@@ -1,0 +1,204 @@
+"""Replay from histograms: what is drawn, that it adds up, that nothing hangs and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replay import Compute, Options, UnsupportedError, check, run
+from replay.drawn import Lottery, is_probabilistic
+from replay.draws import COUNT, PEER, Draws, Weighted
+from replay.inbox import Inbox
+from replay.transport_memory import MemoryTransport
+from scalatrace.trace.elastic import Summary
+from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import PROC_NULL
+from support.builder import DOUBLE, Builder, Comm, To
+from support.mpis import Mpi
+from support.running import mpirun, record
+from support.workloads import WORKLOADS
+
+#: Everybody sends large messages to a changing neighbour before receiving one: blocking sends in a circle.
+CIRCLE = """\
+import sys
+from mpi4py import MPI
+import numpy as np
+world = MPI.COMM_WORLD
+halves = world.Split(world.rank % 2, world.rank)
+for comm in (world, halves, world.Dup()):
+    there, back = np.zeros(1 << 17), np.zeros(1 << 17)
+    requests = [comm.Send_init([there, 1000, MPI.DOUBLE], (comm.rank + 1) % comm.size, 4),
+                comm.Recv_init([back, 1000, MPI.DOUBLE], (comm.rank - 1) % comm.size, 4)]
+    for step in range(6):
+        to, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
+        n = 1000 * (1 + step) + 17 * comm.rank
+        request = comm.Irecv(back, source, 3)
+        comm.Send([there, n, MPI.DOUBLE], to, 3)
+        request.Wait()
+        comm.Sendrecv([there, n, MPI.DOUBLE], to, 5, back, source, 5)
+        MPI.Prequest.Startall(requests)
+        MPI.Request.Waitall(requests)
+        comm.Bcast([there, 100 + step, MPI.DOUBLE], step % comm.size)
+        comm.Allreduce(there[:step + 1], back[:step + 1])
+        message = comm.Isend([there, n, MPI.DOUBLE], to, 7)
+        comm.Mprobe(source, 7).Recv(back)
+        message.Wait()
+    for request in requests:
+        request.Free()
+    if comm is not world:
+        comm.Free()
+"""
+
+
+def summary(*bins: Bin) -> Summary:
+    n = sum(b.count for b in bins)
+    mean = sum(b.count * b.mean for b in bins) / n
+    kept = bins if len(bins) > 1 else ()
+    histogram = Histogram(n, min(b.min for b in bins), max(b.max for b in bins), mean, 0, kept)
+    return Summary(histogram, round(mean))
+
+
+def one(value: int, n: int) -> Bin:
+    return Bin(n, value, value, value)
+
+
+def sends(nprocs: int = 4, times: int = 25) -> Trace:
+    """Each rank sends 25 times: half to the next, a quarter two further, a quarter to nobody."""
+    b = Builder(nprocs)
+    total = nprocs * times
+    dest = summary(one(PROC_NULL - 340_000, total // 4), one(1, total // 2), one(2, total // 4))
+    count = summary(one(10, total // 2), Bin(total // 2, 100, 200, 150))
+    send = b.event("Send", count=count, datatype=DOUBLE, dest=To(Encoding.MODULO, dest), tag=0, comm=Comm())
+    return b.of(b.loop(times, send))
+
+
+@given(st.integers(1, 5000), st.integers(0, 99), st.sampled_from([PEER, COUNT]))
+def test_each_stratum_comes_up_once(n: int, seed: int, kind: int) -> None:
+    draws = Draws(seed)
+    assert sorted(round(draws.at(kind, "x", i, n) * n - 0.5) for i in range(n)) == list(range(n))
+
+
+PARTS = st.tuples(st.integers(1, 50), st.integers(0, 1000), st.integers(0, 9))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=5))
+def test_what_is_drawn_adds_up(parts: list[tuple[int, int, int]]) -> None:
+    bins = [Bin(n, low, low + width, low + width / 2) for n, low, width in parts]
+    weighted, draws = Weighted.of(bins), Draws(1)
+    n = sum(b.count for b in bins)
+    total = sum(weighted.draw(draws.at(COUNT, 0, i, n)) for i in range(n))
+    assert total == pytest.approx(sum(b.count * b.mean for b in bins), abs=len(bins))
+
+
+def test_peers_and_counts_of_all_ranks_are_those_of_the_histograms() -> None:
+    trace = sends()
+    peers: Counter[int] = Counter()
+    elements = 0
+    for rank in range(4):
+        lottery = Lottery(trace, rank, seed=3)
+        for call in map(lottery.call, trace.walk(rank)):
+            dest = call["dest"]
+            peers[dest if dest < 0 else (dest - rank) % 4] += 1
+            elements += call["count"]
+    assert peers == {PROC_NULL: 25, 1: 50, 2: 25}
+    assert elements == pytest.approx(50 * 10 + 50 * 150, abs=4)
+
+
+def test_the_seed_decides() -> None:
+    trace = sends()
+
+    def drawn(seed: int) -> list[Any]:
+        lottery = Lottery(trace, 1, seed)
+        return [(call["dest"], call["count"]) for call in map(lottery.call, trace.walk(1))]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def test_blocking_sends_do_not_block() -> None:
+    transport = MemoryTransport(1, 4, incoming=[80] * 3)
+    result = run(sends(), transport, Options(Compute.NONE))
+    assert {op for op, _ in transport.calls} == {"Isend"}
+    assert result.calls == {"Send": 25}
+    assert result.received == 3
+    assert result.left == 0
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"root": summary(one(0, 1), one(1, 1))}, "from a histogram of its root"),
+        ({"count": Summary(None, -1)}, "the count of MPI_Bcast was dropped"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_before_the_first_call(event: dict[str, Any], said: str) -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Bcast", **{"count": 1, "datatype": DOUBLE, "root": 0, "comm": Comm()} | event))
+    assert is_probabilistic(trace)
+    with pytest.raises(UnsupportedError, match=said):
+        check(trace, 2)
+
+
+def test_an_inbox_takes_all_that_was_sent_before_it_closes() -> None:
+    class Post:
+        def __init__(self) -> None:
+            self.waiting, self.later = [8, 8], [16]
+
+        def take_message(self, comm: Any) -> int | None:
+            if not self.waiting and self.later:
+                self.waiting, self.later = self.later, []
+                return None
+            return self.waiting.pop() if self.waiting else None
+
+        def exchange_counts(self, comm: Any, counts: list[int], poll: Any) -> int:
+            assert counts == [0, 2]
+            poll()
+            return 3
+
+    inbox = Inbox(Post())
+    inbox.open(0, "comm", 2)
+    inbox.sent(0, 1)
+    inbox.sent(0, 1)
+    inbox.close_all()
+    assert (inbox.messages, inbox.nbytes) == (3, 32)
+    inbox.close(0)  # a second time there is nothing to do
+
+
+def replayed(mpi: Mpi, nprocs: int, trace: Path, seed: int, tmp_path: Path) -> dict[str, Any]:
+    options = ["--compute", "none", "--verify", "--json", "--seed", seed]
+    command = [*mpi.scalatrace(), "replay", trace, *options]
+    done = mpirun(mpi, nprocs, command, cwd=tmp_path, timeout=60)
+    facts: dict[str, Any] = json.loads(done.check().stdout)
+    return facts
+
+
+@pytest.mark.mpi
+def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
+    trace, program = tmp_path / "a.st", tmp_path / "circle.py"
+    program.write_text(CIRCLE)
+    record(mpi, 4, [str(mpi.python), program], trace, options=["--histograms", "1"]).check()
+    for seed in range(4):
+        facts = replayed(mpi, 4, trace, seed, tmp_path)
+        assert facts["unequal"] == []
+        assert facts["received"] == 4 * 3 * 6 * 4
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize(
+    "workload",
+    [w if w.title in ("cg", "hpl") else pytest.param(w, marks=pytest.mark.slow) for w in WORKLOADS],
+    ids=lambda w: w.title,
+)
+def test_workloads(openmpi: Mpi, workload: Any, workshop: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "a.st"
+    argv = workshop.command(openmpi, workload.of_steps(10))
+    record(openmpi, 4, argv, trace, options=["--histograms", "1"]).check()
+    for seed in (1, 2):
+        assert replayed(openmpi, 4, trace, seed, tmp_path)["unequal"] == []
