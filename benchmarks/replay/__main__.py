@@ -1,0 +1,66 @@
+"""How good replays are.
+
+python -m benchmarks.replay accuracy [--only lu mg] [--ranks 4 9 16] [--repeat 3] [--keep]
+python -m benchmarks.replay speed    events per second of one pair of ranks, without computation
+python -m benchmarks.replay seeds    100 replays of each trace with histograms
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+from benchmarks import table
+from benchmarks.replay import accuracy, seeds, speed
+from support.mpis import Mpi, installed
+from support.workloads import WORKLOADS, Workload
+
+SLEEP_US = 5000
+
+
+def main() -> int:
+    """Measure, print, say whether what must hold does."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("accuracy", "speed", "seeds"))
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the workloads")
+    parser.add_argument("--ranks", nargs="+", type=int, default=[4, 9, 16])
+    parser.add_argument("--repeat", type=int, help="default: 3; seeds: 100")
+    parser.add_argument("--mpi", default="openmpi")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/replay_<what>.md")
+    args = parser.parse_args()
+    mpi = installed()[args.mpi]
+    chosen = [w for w in WORKLOADS if not args.only or w.title in args.only]
+    columns, title, lines, judge = {
+        "accuracy": (accuracy.COLUMNS, "Replay time against the program's", _accuracy, accuracy.verdicts),
+        "speed": (speed.COLUMNS, "Replays without computation, two ranks", _speed, speed.verdicts),
+        "seeds": (seeds.COLUMNS, "Replays of traces with histograms", _seeds, seeds.verdicts),
+    }[args.what]
+    rows = []
+    for row in lines(mpi, args, chosen):
+        print(*row, sep="  ", flush=True)
+        rows.append(row)
+    found = judge(rows)
+    table.show(title, columns, rows)
+    print(*found, sep="\n")
+    if args.keep:
+        table.keep(f"replay_{args.what}", title, columns, rows, below=[f"- {line}" for line in found])
+    return int(any(line.startswith("NO") for line in found))
+
+
+def _accuracy(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
+    yield from accuracy.lines(mpi, chosen, args.ranks, SLEEP_US, args.repeat or 3)
+    yield from accuracy.lines(mpi, chosen, [2], 0, args.repeat or 3)
+
+
+def _speed(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
+    return speed.lines(mpi, args.repeat or 3)
+
+
+def _seeds(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
+    return seeds.lines(mpi, chosen, args.repeat or 100)
+
+
+sys.exit(main())

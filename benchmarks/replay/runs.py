@@ -1,0 +1,51 @@
+"""Running a workload, its recording and its replays, each in its processes."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from support.mpis import Mpi
+from support.programs import SAMPLES
+from support.running import Argument, mpirun, record
+from support.workloads import Workload
+
+TIMED = Path(__file__).with_name("timed.py")
+
+
+def arguments(workload: Workload, steps: int, sleep_us: int) -> list[str]:
+    """The workload's program and its arguments."""
+    sample = workload.of_steps(steps)
+    return [str(SAMPLES / sample.source), *sample.arguments, "--sleep-us", str(sleep_us)]
+
+
+def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) -> float:
+    """Median seconds of the untraced program."""
+    result = folder / "seconds"
+    found = []
+    for _ in range(times):
+        mpirun(mpi, nprocs, [str(mpi.python), TIMED, result, *argv], cwd=folder, timeout=300).check()
+        found.append(float(result.read_text()))
+    return statistics.median(found)
+
+
+def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
+    """Record the program."""
+    record(mpi, nprocs, [str(mpi.python), *argv], trace, options=options, timeout=300).check()
+    return trace
+
+
+def replayed(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument]) -> dict[str, Any]:
+    """What a replay reports."""
+    command = [*mpi.scalatrace(), "replay", trace, "--json", *options]
+    done = mpirun(mpi, nprocs, command, cwd=trace.parent, timeout=300)
+    facts: dict[str, Any] = json.loads(done.check().stdout)
+    return facts
+
+
+def replay_s(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument], times: int) -> float:
+    """Median seconds of its replays."""
+    return statistics.median(replayed(mpi, nprocs, trace, options)["wall_s"] for _ in range(times))
