@@ -8,8 +8,9 @@ check(trace, transport.size)
 result = run(trace, transport, Options())
 """
 
-from replay.engine import check, run
-from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
+from replay.check import check
+from replay.engine import run
+from replay.errors import AloneError, MissingError, RanksError, ReplayError, UnsupportedError
 from replay.options import Collectives, Compute, Options, Times
 from replay.result import RankResult, Summary
 from replay.whatif import Rule
@@ -18,6 +19,7 @@ __all__ = [
     "AloneError",
     "Collectives",
     "Compute",
+    "MissingError",
     "Options",
     "RankResult",
     "RanksError",

@@ -7,63 +7,36 @@ trace.walk(rank) -> handler of the event's operation -> transport
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.calls.by_messages import becomes_messages, by_messages
 from replay.delays import Delays
-from replay.drawn import check_drawable, is_probabilistic
-from replay.errors import AloneError, RanksError, ReplayError, UnsupportedError
+from replay.drawn import is_probabilistic
+from replay.errors import ReplayError
 from replay.options import Collectives, Options
 from replay.pace import Pace
 from replay.probable import ProbableRank
 from replay.rank import Rank
-from replay.registry import HANDLERS, missing
+from replay.registry import HANDLERS
 from replay.result import RankResult
 from replay.transport import Transport
 from replay.whatif import WhatIf
-from scalatrace.errors import UsageError
-from scalatrace.trace.partners import first_alone
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.walk import Call
 
 
-def check(trace: Trace, size: int, options: Options | None = None, force: bool = False) -> None:
-    """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
+def run(
+    trace: Trace, transport: Transport, options: Options, report: Callable[[int], None] | None = None
+) -> RankResult:
+    """Issue all calls of the transport's rank, in order and at their time.
 
     Args:
-        force: do not ask whether the calls of a selected part have their partners in it.
-
-    Raises:
-        UsageError: a rule of the options is for calls that the trace does not have.
-        RanksError: the program ran on another number of ranks, or some are not in the trace.
-        UnsupportedError: some operations have no handler.
-        AloneError: not all calls were recorded, and one would wait for what is not there.
-    """
-    if size != trace.nprocs:
-        raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
-    if len(trace.ranks) != trace.nprocs:
-        raise RanksError(f"the trace has only the ranks {trace.ranks} of {trace.nprocs}")
-    lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
-    if lacking:
-        raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
-    if is_probabilistic(trace):
-        check_drawable(trace)
-    if options and (unused := WhatIf(options.rules).unused(trace)):
-        raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
-    if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
-        raise AloneError(
-            f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
-            f"(--force replays it all the same)"
-        )
-
-
-def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
-    """Issue all calls of the transport's rank, in order and at their time.
+        report: told now and then how many events are done.
 
     Raises:
         ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
@@ -80,6 +53,8 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     pace.start()
     start = pace.clock()
     for number, (event, delay_ns) in enumerate(ahead):
+        if report is not None and not number & REPORT_MASK:
+            report(number)
         try:
             play(event, delay_ns)
         except ReplayError as error:
@@ -88,6 +63,9 @@ def run(trace: Trace, transport: Transport, options: Options) -> RankResult:
     result = RankResult.of(rank, pace.clock() - start)
     rank.detach()
     return replace(result, received=received)
+
+
+REPORT_MASK = 255
 
 
 class Player(Protocol):

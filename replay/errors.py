@@ -11,6 +11,10 @@ class UnsupportedError(ScalatraceError):
     """The trace holds operations that have no handler; none of its calls was issued."""
 
 
+class MissingError(ScalatraceError):
+    """A call uses a communicator that no call of the trace makes; none was issued."""
+
+
 class AloneError(ScalatraceError):
     """Some calls of a selected part of a program have no partner in it; none was issued."""
 

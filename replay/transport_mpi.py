@@ -167,10 +167,11 @@ class MPITransport:
         """End MPI while the memory that it may still use is there: interpreter exit frees that first."""
         MPI.Finalize()
 
-    def abort(self, message: str) -> None:
-        """Say why, and end all ranks; does not return."""
-        print(message, file=sys.stderr, flush=True)
-        MPI.COMM_WORLD.Abort(1)
+    def abort(self, message: str, status: int = 1) -> None:
+        """Say why, if there is something to say, and end all ranks; does not return."""
+        if message:
+            print(message, file=sys.stderr, flush=True)
+        MPI.COMM_WORLD.Abort(status)
 
     def take_message(self, comm: Any) -> int | None:
         """Receive a message that has come, from whomever, and return its bytes; None when there is none."""

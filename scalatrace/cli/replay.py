@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 import traceback
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ THREADS = (
     "several threads of a rank called MPI; one replays their calls in the order in which they ended, "
     "so ranks may wait for each other for ever"
 )
+PROGRESS_S = 10
+INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
 """Set for a process of `--record` that runs under the tracer already."""
 COMPUTE = ("spin", "sleep", "none")
@@ -137,6 +140,8 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
         return _report(trace, transport.gather(result.pack()), args)
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
+    except KeyboardInterrupt:
+        transport.abort("scalatrace: interrupted" if transport.rank == 0 else "", INTERRUPTED)
     except Exception:
         # A fault of ours on one rank: the others would wait for it for ever.
         transport.abort(traceback.format_exc())
@@ -163,7 +168,8 @@ def _replay(trace: Trace, transport: MPITransport, options: Options, verify: boo
     from replay.compare import compare
     from replay.drawn import is_probabilistic
 
-    result = replay_rank(trace, transport, options)
+    report = _Progress(trace) if transport.rank == 0 else None
+    result = replay_rank(trace, transport, options, report)
     if not verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
         return result
     return replace(result, unequal=compare(trace, result, options))
@@ -188,6 +194,24 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) 
     else:
         ReplayReporter(facts).render(console())
     return 1 if summary.unequal else 0
+
+
+class _Progress:
+    """Says on stderr how far rank 0 is, every few seconds of a long replay."""
+
+    def __init__(self, trace: Trace) -> None:
+        from scalatrace.trace.counting import executions_of
+
+        first = trace.ranks.first
+        self._total = max(1, sum(times for _, times in executions_of(trace, first)))
+        self._last_s = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._last_s > PROGRESS_S:
+            self._last_s = now
+            share = f"{done / self._total:.0%} of {self._total:,} events"
+            print(f"scalatrace: rank 0 has replayed {share}", file=sys.stderr, flush=True)
 
 
 def _factor(text: str) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from replay import Options, RanksError, ReplayError, UnsupportedError, check, run
+from replay import MissingError, Options, RanksError, ReplayError, UnsupportedError, check, run
 from replay.args import Constant, Count, Counts, Ints, Out, Ref
 from replay.options import Compute
 from replay.registry import HANDLERS
@@ -217,7 +217,7 @@ def test_a_communicator_with_other_members_is_an_error() -> None:
 def test_a_communicator_that_nothing_made_is_an_error() -> None:
     b = Builder()
     lost = b.family("unknown", [1], [0])
-    with pytest.raises(ReplayError, match="communicator 3 is used"):
+    with pytest.raises(MissingError, match="communicator 3"):
         issued(b.of(b.event("Barrier", comm=lost)))
 
 

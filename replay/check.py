@@ -1,0 +1,92 @@
+"""What is asked of a trace before any of its calls is issued."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from replay import calls as _registered  # noqa: F401  (the handlers)
+from replay.drawn import check_drawable, is_probabilistic
+from replay.errors import AloneError, MissingError, RanksError, UnsupportedError
+from replay.options import Options
+from replay.rank import PREDEFINED
+from replay.registry import missing
+from replay.whatif import WhatIf
+from scalatrace.errors import UsageError
+from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
+from scalatrace.trace.nodes import Peer
+from scalatrace.trace.partners import first_alone
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+MADE = "newcomm"
+"""The parameter of calls that make a communicator."""
+
+MANY = 1 << 16
+"""So many values of a vector are looked at."""
+
+
+def check(trace: Trace, size: int, options: Options | None = None, force: bool = False) -> None:
+    """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
+
+    Args:
+        force: do not ask whether the calls of a selected part have their partners in it.
+
+    Raises:
+        UsageError: a rule of the options is for calls that the trace does not have.
+        RanksError: the program ran on another number of ranks, or some are not in the trace.
+        UnsupportedError: some operations have no handler, or what was summarised cannot be drawn.
+        MissingError: a communicator is used that no call of the trace makes.
+        AloneError: not all calls were recorded, and one would wait for what is not there.
+    """
+    if size != trace.nprocs:
+        raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
+    if len(trace.ranks) != trace.nprocs:
+        raise RanksError(f"the trace has only the ranks {trace.ranks} of {trace.nprocs}")
+    lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
+    if lacking:
+        raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
+    if is_probabilistic(trace):
+        check_drawable(trace)
+    _check_communicators(trace)
+    if options and (unused := WhatIf(options.rules).unused(trace)):
+        raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
+    if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
+        raise AloneError(
+            f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
+            f"(--force replays it all the same)"
+        )
+
+
+def _check_communicators(trace: Trace) -> None:
+    used: dict[int, str] = {}
+    made = set(PREDEFINED)
+    for leaf in trace.leaves():
+        op = trace.ops[leaf.op]
+        for (name, kind), param in zip(op.params, leaf.params, strict=True):
+            if kind is not Kind.COMM or isinstance(param, Peer | Summary):
+                continue
+            families = _values(param)
+            if name == MADE:
+                made |= families
+            else:
+                used |= dict.fromkeys(families, op.name)
+    for family in sorted(used.keys() - made):
+        if family >= 0:
+            which = f"MPI_{used[family]} uses communicator {family} ({_kind(trace, family)})"
+            raise MissingError(f"{which}, but no call in the trace makes it")
+
+
+def _kind(trace: Trace, family: int) -> str:
+    return trace.comms[family].kind if family < len(trace.comms) else "unknown"
+
+
+def _values(value: Elastic) -> set[int]:
+    if isinstance(value, Groups):
+        return set().union(*(_values(vec) for _, vec in value.groups))
+    vec = value.vec if isinstance(value, Columns) else value
+    assert isinstance(vec, Vec)
+    return {vec.constant} if vec.constant is not None else set(islice(vec, MANY))
