@@ -12,11 +12,13 @@ from replay.options import Compute
 from replay.registry import HANDLERS
 from replay.transport_memory import MemoryTransport, Named
 from scalatrace.ops import Category, operation
+from scalatrace.trace.elastic import Groups
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Event, Sequence
+from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Datatype
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 
 QUICK = Options(Compute.NONE)
@@ -257,6 +259,26 @@ def test_computation_is_the_mean_after_the_predecessor_times_the_scale() -> None
     result = run(b.of(event), MemoryTransport(), Options(Compute.SPIN, compute_scale=3.0))
     assert result.computed_ns == 6000
     assert result.wall_ns >= 6000
+
+
+def test_branches_of_other_ranks_take_no_time() -> None:
+    """Figure 5.6: two ranks compute in branches that stand one behind the other in the trace, at the same time."""
+    b = Builder(2)
+    branches = [
+        b.event(
+            "Barrier",
+            repeat=Groups([(RankList([rank]), Vec(1))]),
+            at=[f"a.py:{rank}:f"],
+            comm=Comm(),
+            compute=Histogram(1, 3_000_000, 3_000_000, 3_000_000, 0),
+        )
+        for rank in (0, 1)
+    ]
+    trace = b.of(*branches)
+    for rank in (0, 1):
+        result = run(trace, MemoryTransport(rank, 2), Options(Compute.SPIN))
+        assert result.computed_ns == 3_000_000
+        assert result.calls == {"Barrier": 1}
 
 
 def test_results_count_calls_and_bytes() -> None:
