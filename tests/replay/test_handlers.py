@@ -262,7 +262,7 @@ def test_computation_is_the_mean_after_the_predecessor_times_the_scale() -> None
 
 
 def test_branches_of_other_ranks_take_no_time() -> None:
-    """Figure 5.6: two ranks compute in branches that stand one behind the other in the trace, at the same time."""
+    """Figure 5.6: the computations of two branches stand one behind the other in the trace."""
     b = Builder(2)
     branches = [
         b.event(
