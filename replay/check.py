@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.drawn import check_drawable, is_probabilistic
 from replay.errors import AloneError, MissingError, RanksError, UnsupportedError
-from replay.options import Options
+from replay.options import Collectives, Options
 from replay.rank import PREDEFINED
 from replay.registry import missing
 from replay.whatif import WhatIf
@@ -51,6 +51,8 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
     if is_probabilistic(trace):
         check_drawable(trace)
+        if options and options.collectives is Collectives.P2P:
+            raise UsageError("collectives of a trace with histograms for counts cannot become messages")
     _check_communicators(trace)
     if options and (unused := WhatIf(options.rules).unused(trace)):
         raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")

@@ -33,7 +33,7 @@ class Delays:
         self._factor = scale * trace.load_factor(stat, rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
-        self._random = random.Random(f"{options.seed} {rank}").random
+        self._random = random.Random(f"{options.seed} {rank} {stat}").random
         self._means: dict[tuple[Place, int], int] = {}
         self._histograms: dict[tuple[Place, int], tuple[Histogram | None, float]] = {}
 

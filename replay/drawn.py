@@ -24,7 +24,7 @@ from scalatrace.trace.nodes import Event, Param, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Op
 from scalatrace.trace.values import PROC_NULL, SPECIAL_MAX, Vec
-from scalatrace.trace.walk import distinct_calls
+from scalatrace.trace.walk import calls, distinct_calls
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -46,6 +46,9 @@ ONE_COUNT = {
 
 Group = tuple[str, int, int]
 """Collectives that draw from one distribution: operation, family, size of the datatype."""
+
+WAITING = {"Win_start", "Win_wait", "Win_complete", "Comm_create_group"}
+"""Calls that block until certain other ranks come, which may wait for this one to receive meanwhile."""
 
 DISPLACEMENTS = {"displs", "sdispls", "rdispls"}
 SENDING = {Category.SEND, Category.SENDRECV, Category.PERSISTENT}
@@ -70,6 +73,10 @@ def check_drawable(trace: Trace) -> None:
     """
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
+        if op.name in WAITING:
+            raise UnsupportedError(
+                f"MPI_{op.name} waits for some ranks only: it has no place among drawn messages"
+            )
         for (name, _), param in zip(op.params, leaf.params, strict=True):
             summary = summary_of(param)
             if summary is None:
@@ -198,8 +205,9 @@ class Lottery:
         names = ONE_COUNT[plain_name(call.op)]
         npeers = len(call.comm.peers)
         for name in names:
-            if name in call:
-                own = n * size // max(1, type_size(call, name)) if name != names[0] else n
+            own_size = type_size(call, name)
+            if name in call and own_size:
+                own = n * size // own_size
                 yield name, (own,) * npeers if name.endswith("s") else own
         for name in DISPLACEMENTS:
             if name in call:
@@ -219,15 +227,9 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
     bins: dict[Group, list[Bin]] = {}
     drawn: set[Group] = set()
     for leaf, classes in executions(trace):
-        names = ONE_COUNT.get(plain_name(trace.ops[leaf.op].name))
-        if not names:
-            continue
-        at = trace.ops[leaf.op].index(names[0])
-        first = None if at is None else leaf.params[at]
-        if names[0].endswith("s") and not isinstance(first, Summary):
-            first = None  # arrays, whose elements are no one count
         summaries = [summary_of(p) for p in leaf.params]
-        for ranks, times in classes:
+        for ranks, times in classes if plain_name(trace.ops[leaf.op].name) in ONE_COUNT else ():
+            first = _count_of(trace, leaf, ranks.first)
             for group, n in _groups_of(trace, leaf, ranks.first, times).items():
                 if any(summaries):
                     drawn.add(group)
@@ -237,8 +239,27 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
 
 def group_of_call(call: Any) -> Group | None:
     """Return the group of a collective; None when its counts are its own."""
-    names = ONE_COUNT.get(plain_name(call.op))
-    return (plain_name(call.op), call.family, type_size(call, names[0])) if names else None
+    side = significant(call)
+    return (plain_name(call.op), call.family, side[1]) if side else None
+
+
+def significant(call: Any) -> tuple[str, int] | None:
+    """Return the count that says how much, and the size of its elements; in place there is one side."""
+    for name in ONE_COUNT.get(plain_name(call.op), ()):
+        size = type_size(call, name)
+        if name in call and size > 0:
+            return name, size
+    return None
+
+
+def _count_of(trace: Trace, leaf: Event, rank: int) -> Param | None:
+    """Return the parameter that says how much a leaf's calls are about; None when no one number does."""
+    call = next(calls(trace, leaf, rank))
+    side = significant(call)
+    param = leaf.params[call.place.names[side[0]]] if side else None
+    if side and side[0].endswith("s") and not isinstance(param, Summary):
+        return None
+    return param
 
 
 def _groups_of(trace: Trace, leaf: Event, rank: int, times: int) -> Counter[Group]:
@@ -306,4 +327,4 @@ def type_size(call: Any, count: str) -> int:
     """Return the size in bytes of the elements that a count is of."""
     side = count[:4]
     name = f"{side}type" if f"{side}type" in call else "datatype"
-    return max(1, getattr(call.get(name), "size", 1))
+    return int(getattr(call.get(name), "size", 0))

@@ -24,6 +24,8 @@ from replay.registry import HANDLERS
 from replay.result import RankResult
 from replay.transport import Transport
 from replay.whatif import WhatIf
+from scalatrace.trace.counting import executions_of
+from scalatrace.trace.walk import distinct_calls
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -46,6 +48,7 @@ def run(
     whatif = WhatIf(options.rules)
     ahead = Ahead(trace.walk(transport.rank), Delays(trace, transport.rank, options, whatif))
     pace.idle = ahead.more
+    rank.most_buffered = most_buffered(trace, transport.rank, whatif)
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbableRank(trace, rank, transport, options)
@@ -66,6 +69,17 @@ def run(
 
 
 REPORT_MASK = 255
+
+
+def most_buffered(trace: Trace, rank: int, whatif: WhatIf) -> int:
+    """Return the bytes of the largest buffered send of a rank."""
+    most = 0
+    for leaf, times in executions_of(trace, rank):
+        if "bsend" in trace.ops[leaf.op].name.lower():
+            for call, _ in distinct_calls(trace, leaf, rank, times):
+                event = whatif.view(call)
+                most = max(most, event["count"] * event["datatype"].size)
+    return most
 
 
 class Player(Protocol):

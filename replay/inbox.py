@@ -9,6 +9,7 @@ Nobody waits for ever, since whoever waits receives.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from typing import Protocol
 
@@ -20,6 +21,9 @@ class Post(Protocol):
 
     def take_message(self, comm: Handle) -> int | None:
         """Receive a message that has come, if there is one, and return its bytes; past any tracer."""
+
+    def forget_messages(self, comm: Handle) -> None:
+        """Let go of what is kept for a communicator, which goes away."""
 
     def exchange_counts(self, comm: Handle, counts: list[int], poll: Polling) -> int:
         """Tell each peer its count; return the sum of what the peers tell."""
@@ -72,8 +76,10 @@ class Inbox:
         counts = [self._sent[family][peer] for peer in range(npeers)]
         expected = self._post.exchange_counts(comm, counts, self.poll)
         while self._received[family] < expected:
-            self.poll()
+            if not self.poll():
+                time.sleep(0)  # there may be more ranks than cores
         del self._comms[family]
+        self._post.forget_messages(comm)
 
     def close_all(self) -> None:
         """Receive all that was sent anywhere."""

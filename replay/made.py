@@ -79,10 +79,11 @@ class MadeCalls:
 
     def forget(self) -> None:
         """Let all go: what they refer to has changed. Those under way end as if they had not been kept."""
+        spare = {id(made) for spares in self._spares.values() for made in spares}
         for made in self._kept:
             self._buffers.give_back(made.buffers)
             if made.live is not None:
-                if made in (made.spares or ()):
+                if id(made) in spare:
                     self._buffers.give_back(made.live.buffers)
                 made.live.made = None
         self._spares, self._kept, self._nbytes = {}, [], 0

@@ -96,5 +96,7 @@ class Pace:
 
     def called(self) -> int:
         """Note that the call has returned; return the time."""
-        self.last_ns = now = self.clock()
+        self.last_ns = self.deadline_ns = now = (
+            self.clock()
+        )  # a further call of the same event is due at once
         return now

@@ -37,6 +37,7 @@ TOGETHER = {
     "Intercomm_merge", "Comm_free", "Comm_disconnect", "Cart_create", "Cart_sub", "Graph_create",
     "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create", "Win_allocate", "Win_allocate_shared",
     "Win_free", "Win_fence", "File_open", "File_close", "File_set_view", "File_set_size", "File_preallocate",
+    "File_sync", "File_seek_shared",
 }  # fmt: skip
 """Calls that wait for all ranks of their communicator and have no nonblocking form."""
 
@@ -54,8 +55,9 @@ class ProbableRank:
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
         self._late_ns = 0
+        self._idup = False
         rank.pace.poll = self.inbox.poll
-        rank.on_communicator = self._watch
+        rank.on_communicator = self._made
         for family in (WORLD, SELF):
             self._watch(family, rank.comm(family))
 
@@ -86,6 +88,10 @@ class ProbableRank:
         """Receive all that is under way; return how many messages came."""
         self.inbox.close_all()
         return self.inbox.messages
+
+    def _made(self, family: int, comm: Handle | None) -> None:
+        if not self._idup:
+            self._watch(family, comm)
 
     def _watch(self, family: int, comm: Handle | None) -> None:
         if comm is not None and family in self._watched:
@@ -123,6 +129,7 @@ class ProbableRank:
         rank, row = self.rank, operation(call.op)
         drawn = self._whatif.view(self._lottery.call(call))
         rank.counted_as = call.op
+        self._idup = call.op.startswith("Comm_idup")  # not to be used before it is complete
         if row.category is Category.PERSISTENT:
             self._count(call)
             live = rank.requests.add(Live(self._mpi.handle("request"), True))
@@ -139,11 +146,14 @@ class ProbableRank:
             self._hand(Drawn(drawn, {}, "I" + call.op.lower()))
             self._await_newest(call)
         else:
-            if call.op in TOGETHER or call.op.endswith(("_all", "_ordered")):
+            if call.op in TOGETHER or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
                 self._meet(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
                 self.inbox.close(call.family)
             self._hand(drawn)
+            if call.op.startswith("Comm_idup"):
+                self._await([rank.requests.at(0)])
+                self._watch(call["newcomm"].family, rank.comm(call["newcomm"].family))
         rank.counted_as = ""
 
     def _hand(self, drawn: Any) -> None:
@@ -237,8 +247,6 @@ class ProbableRank:
 
     def _meet(self, call: Call) -> None:
         """Wait, receiving, until all ranks of the communicator have come."""
-        if call.comm.remote is not None:
-            return
         live = Live(self._mpi.handle("request"))
         self._mpi.quiet("Ibarrier", self.rank.comm(call.family), Ref(live.handle))
         self._await([live])

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from replay.args import Constant, Count, Out, Ref
 from replay.buffers import Buffers
@@ -28,11 +28,8 @@ from scalatrace.ops import Category, operation
 WORLD, SELF, NULL = 0, 1, 2
 """The families every trace has."""
 
-MANY = 1 << 16
-"""So many results of one-sided calls are kept from being freed; no epoch has more under way in practice."""
-
-ATTACHED = 1 << 24
-"""Bytes of memory for buffered sends, if that is enough for 64 of the largest."""
+ATTACHED, BUFFERED = 1 << 24, 64
+"""Bytes of memory for buffered sends, if that is enough for so many of the largest."""
 
 PREDEFINED = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF", NULL: "MPI_COMM_NULL"}
 
@@ -69,7 +66,7 @@ class Window:
 
     handle: Handle
     memory: Any = None
-    results: deque[Any] = field(default_factory=lambda: deque(maxlen=MANY))
+    results: list[Any] = field(default_factory=list)
 
 
 class Rank:
@@ -81,6 +78,7 @@ class Rank:
         self.made = MadeCalls(self.buffers)
         self.family = WORLD
         self.counted_as = ""
+        self.most_buffered = 0
         self.on_communicator: Callable[[int, Handle | None], None] = lambda family, handle: None
         self.requests, self.messages = LiveList(), LiveList("matched message")
         self.comms: dict[int, Handle] = {}
@@ -89,6 +87,7 @@ class Rank:
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}
+        self.no_request = Live(transport.handle("request"), persistent=True)
         self._attached: Any = None
         self.last_some: Any = None
         self._types: dict[str, Built] = {}
@@ -137,16 +136,21 @@ class Rank:
 
     def poll(self, op: str, flag: Out, *args: Any) -> None:
         """Make a call until its flag says yes."""
-        call = self.issue(op, *args)
+        call, start = self.issue(op, *args), self.pace.last_ns
         while not flag.value:
+            if self.pace.poll is not None:
+                self.pace.poll()
             time.sleep(0)  # there may be more ranks than cores
             self.again(call)
+        self.ledger.of(op, self.family).ns += self.pace.last_ns - start
 
     def attach(self, nbytes: int) -> None:
-        """Make sure that MPI has memory for buffered sends; the trace does not say how much it had."""
-        wanted = max(ATTACHED, 64 * nbytes)
-        if self._attached is None or self._attached.nbytes < wanted:
-            self.detach()
+        """Make sure that MPI has memory for buffered sends; the trace does not say how much it had.
+
+        Once, for the largest there are: to detach it would wait for messages that others receive later.
+        """
+        if self._attached is None:
+            wanted = max(ATTACHED, BUFFERED * max(nbytes, self.most_buffered))
             self._attached = self.mpi.buffer(wanted)
             self.mpi.quiet("Buffer_attach", self.mpi.at(self._attached, 0), Count(wanted))
 
@@ -226,7 +230,10 @@ class Rank:
 
     def built(self, tree: TypeTree) -> Built:
         """Return a datatype by its tree."""
-        return self._types.setdefault(str(tree), Built(*self.mpi.datatype(tree)))
+        key = str(tree)
+        if key not in self._types:
+            self._types[key] = Built(*self.mpi.datatype(tree))
+        return self._types[key]
 
     def types(self, datatype: Any) -> list[Built]:
         """Return an array of datatypes, which the trace holds as the struct of them."""
@@ -243,7 +250,9 @@ class Rank:
 
     def file_path(self, recorded: str) -> str:
         """Return where the replay has the file of a recorded name: never where the program had it."""
-        return os.path.join(self._io_folder, os.path.basename(recorded) or "unnamed")
+        folder, name = os.path.split(recorded)
+        prefix = f"{crc32(folder.encode()):08x}-" if folder else ""  # files of one name in several folders
+        return os.path.join(self._io_folder, prefix + (name or "unnamed"))
 
     def named_constant(self, text: str) -> int:
         """Return the integer of a constant by its name, of several joined by |, or of a number."""
@@ -296,7 +305,8 @@ class Rank:
             args = (*args, Constant.INFO_NULL)
         if returns_request(op):
             live = self.new_request(persistent)
-            made = Made(mpi.prepare(op, (*args, Ref(live.handle))), tally, sent, live)
+            live.call = mpi.prepare(op, (*args, Ref(live.handle)))
+            made = Made(live.call, tally, sent, live)
         else:
             made = Made(mpi.prepare(op, args), tally, sent, buffers=self.hand_over())
         self._issue(made.call, tally, sent)

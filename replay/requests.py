@@ -21,12 +21,14 @@ class Live:
         persistent: completion leaves it alive, only freeing ends it.
         buffers: memory in use until then.
         made: the call that made it, if that is kept to be used again.
+        call: what made it, whose arrays MPI may use until it ends.
     """
 
     handle: Any
     persistent: bool = False
     buffers: list[Any] = field(default_factory=list)
     made: Made | None = None
+    call: Any = None
 
 
 class LiveList:

@@ -69,7 +69,10 @@ def replayed(command: Sequence[str | Path], setting: Setting) -> float:
     if done.returncode:
         said = "\n".join(done.stderr.strip().splitlines()[:20])
         raise ReplayError(f"the replay with {' '.join(setting.options())} failed:\n{said}")
-    return float(json.loads(done.stdout)["wall_s"])
+    try:
+        return float(json.loads(done.stdout)["wall_s"])
+    except (ValueError, KeyError, TypeError):
+        raise ReplayError(f"the replay did not end with a report, but with {done.stdout[:200]!r}") from None
 
 
 def to_csv(results: Sequence[Result]) -> str:

@@ -79,6 +79,9 @@ class Transport(Protocol):
     def take_message(self, comm: Handle) -> int | None:
         """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
 
+    def forget_messages(self, comm: Handle) -> None:
+        """Let go of what `take_message` keeps for a communicator, which goes away."""
+
     def exchange_counts(self, comm: Handle, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
 

@@ -122,6 +122,9 @@ class MemoryTransport:
         """Return the next of `incoming`."""
         return self.incoming.pop(0) if self.incoming else None
 
+    def forget_messages(self, comm: Named) -> None:
+        """Nothing is kept."""
+
     def exchange_counts(self, comm: Named, counts: list[int], poll: Callable[[], object]) -> int:
         """Say that as many messages were sent here as lie here."""
         return len(self.incoming)

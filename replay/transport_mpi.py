@@ -33,6 +33,9 @@ _SPECIAL = {
 }
 
 
+BLOCK = 1 << 20
+"""Bytes of random payload, repeated in larger messages."""
+
 _ALIVE: list[Memory] = []
 """All memory that MPI was given: attached buffers and active requests use it until MPI_Finalize."""
 
@@ -44,7 +47,9 @@ class Memory:
         self.nbytes = nbytes
         self.room = (ctypes.c_char * nbytes)()
         if seed is not None:
-            self.room.raw = random.Random(seed).randbytes(nbytes)
+            block = random.Random(seed).randbytes(min(nbytes, BLOCK))
+            for start in range(0, nbytes, BLOCK):
+                ctypes.memmove(ctypes.addressof(self.room) + start, block, min(BLOCK, nbytes - start))
 
 
 class MPITransport:
@@ -175,10 +180,14 @@ class MPITransport:
 
     def take_message(self, comm: Any) -> int | None:
         """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
-        key = MPI._handleof(comm)
-        if key not in self._probes:
-            self._probes[key] = Probe(comm)
-        return self._probes[key].take()
+        probe = self._probes.get(id(comm))
+        if probe is None:
+            probe = self._probes[id(comm)] = Probe(comm)
+        return probe.take()
+
+    def forget_messages(self, comm: Any) -> None:
+        """Let go of what `take_message` keeps for a communicator."""
+        self._probes.pop(id(comm), None)
 
     def exchange_counts(self, comm: Any, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
@@ -203,6 +212,7 @@ class Probe:
     """Receives what comes on a communicator, past any tracer."""
 
     def __init__(self, comm: Any) -> None:
+        self._comm = comm  # whose handle the calls read
         self._found, self._nbytes, self._message = Out(), Out(), MPI.Message()
         status = (ctypes.c_char * clibrary.STATUS_BYTES)()
         self._status = clibrary.address(status, 0)

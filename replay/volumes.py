@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
-from replay.drawn import Group, group_of_call, shared_counts, summary_of
+from replay.drawn import Drawn, Group, group_of_call, shared_counts, summary_of
 from replay.draws import Weighted, bins_of
 from replay.whatif import WhatIf
 from scalatrace.ops import operation, sent_bytes
@@ -54,11 +54,9 @@ def _sent(
             total += n * sent_bytes(op, whatif.view(call))
             continue
         typical = call.get(flow.count, 0)
-        pieces = len(typical) if isinstance(typical, tuple) else 1
-        elements = sum(typical) if isinstance(typical, tuple) else typical
+        one = (1,) * len(typical) if isinstance(typical, tuple) else 1
         # What a call hands over is in proportion to its elements, of which the trace has a rounded mean.
-        each = sent_bytes(op, call) / elements if elements > 0 else call[flow.datatype].size
-        total += n * each * mean * pieces * whatif.nbytes(call.place)
+        total += n * sent_bytes(op, Drawn(call, {flow.count: one})) * mean * whatif.nbytes(call.place)
     return total
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scalatrace.trace.nodes import Event
     from scalatrace.trace.walk import Call, Place
 
-COUNTS = frozenset({"count", "sendcount", "recvcount", "origin_count", "result_count", "target_count"})
+COUNTS = frozenset({"count", "sendcount", "recvcount"})
 VECTORS = frozenset({"sendcounts", "recvcounts"})
 PLACES = frozenset({"displs", "sdispls", "rdispls"})
 SCALED = frozenset({
@@ -92,13 +92,16 @@ class WhatIf:
         self._nbytes: dict[Place, float] = {}
 
     @cached_property
-    def most_nbytes(self) -> float:
-        """What receives are scaled by: the largest factor that any sender may have."""
+    def most_nbytes(self) -> int:
+        """What receives are scaled by: the largest factor that any sender may have, as a whole number.
+
+        Then there is room whatever datatypes the two sides count in: ceil(m f) <= m ceil(f).
+        """
         most = 1.0
         for rule in self.rules:
             everywhere = not rule.op and rule.site is None
             most *= rule.nbytes if everywhere else max(1.0, rule.nbytes)
-        return most
+        return ceil(most)
 
     @property
     def scales_nbytes(self) -> bool:
@@ -178,7 +181,8 @@ class Scaled:
         return value
 
     def _factor(self, name: str) -> float:
-        receives = name.startswith("recv") or ("source" in self._event and "sendcount" not in self._event)
+        receives = name.startswith("recv") or operation(self._event.op).category is Category.RECV
+        receives = receives or (name == "count" and "source" in self._event)  # Recv_init, Sendrecv_replace
         return self._received if receives else self._sent
 
 

@@ -8,6 +8,7 @@ from replay.args import Constant, Count, Counts
 from replay.calls.sides import each_its_type, in_place, plain, vector
 from replay.rank import Rank
 from replay.registry import handles
+from scalatrace.trace.values import ROOT
 
 
 def variants(*names: str) -> tuple[str, ...]:
@@ -143,7 +144,8 @@ def _root(rank: Rank, event: Any) -> int:
 
 
 def _is_root(event: Any) -> bool:
-    return bool(event["root"] == event.comm.rank and event.comm.remote is None)
+    """Say whether this rank is the root; of an intercommunicator, it says so itself."""
+    return bool(event["root"] == (event.comm.rank if event.comm.remote is None else ROOT))
 
 
 def _placed(event: Any, side: list[Any]) -> None:

@@ -19,10 +19,7 @@ from scalatrace.trace.values import UNDEFINED
 
 def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:
     """Return the requests of these ages; a null request is one of its own."""
-    return [
-        Live(rank.mpi.handle("request"), persistent=True) if age == UNDEFINED else rank.requests.at(age)
-        for age in ages
-    ]
+    return [rank.no_request if age == UNDEFINED else rank.requests.at(age) for age in ages]
 
 
 @handles("Wait")
@@ -72,7 +69,7 @@ def any_of(rank: Rank, event: Any) -> None:
     """
     lives, wanted = of_ages(rank, event["requests"]), event["index"]
     if wanted != UNDEFINED:
-        await_quietly(rank, lives[wanted])
+        await_quietly(rank, event.op, [lives[wanted]])
         if any(live.persistent and not rank.mpi.is_null(live.handle) for live in lives):
             lives = [
                 live if i == wanted else Live(rank.mpi.handle("request")) for i, live in enumerate(lives)
@@ -98,8 +95,7 @@ def some_of(rank: Rank, event: Any) -> None:
     one call takes it; the loop is for an MPI that takes less.
     """
     lives = of_ages(rank, event["requests"])
-    for live in lives:
-        await_quietly(rank, live)
+    await_quietly(rank, event.op, lives)
     n = len(lives)
     count, indices = Out(), Out(n)
     args = [n, Handles([live.handle for live in lives]), count, indices, Statuses(n)]
@@ -120,10 +116,13 @@ def get_status(rank: Rank, event: Any) -> None:
     rank.poll("Request_get_status", flag, live.handle, flag, Constant.STATUS)
 
 
-def await_quietly(rank: Rank, live: Live) -> None:
-    """Wait until a request could complete, without completing it and past any tracer."""
-    flag = Out()
-    rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
-    while not flag.value:
-        time.sleep(0)
-        rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
+def await_quietly(rank: Rank, op: str, lives: Sequence[Live]) -> None:
+    """Wait, in the time of a call, until requests could complete: past any tracer, not completing them."""
+    start, flag = rank.pace.wait(), Out()
+    for live in lives:
+        flag.values = [0]
+        while not flag.value:
+            rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
+            if not flag.value:
+                time.sleep(0)
+    rank.ledger.of(op, rank.family).ns += rank.pace.called() - start

@@ -53,6 +53,7 @@ def _make(rank: Rank, event: Any, memory: Any, *args: Any) -> None:
 def free(rank: Rank, event: Any) -> None:
     """MPI_Win_free(win)."""
     rank.issue("Win_free", Ref(window_of(rank, event).handle))
+    _settle(rank, event)
     del rank.windows[event.comm.family, event["win"]]
 
 
@@ -60,6 +61,8 @@ def free(rank: Rank, event: Any) -> None:
 def fence(rank: Rank, event: Any) -> None:
     """MPI_Win_fence(assert, win)."""
     rank.issue(event.op, rank.named_constant(event["assert"]), window_of(rank, event).handle)
+    if event.op == "Win_fence":
+        _settle(rank, event)
 
 
 @handles("Win_lock")
@@ -75,12 +78,18 @@ def unlock(rank: Rank, event: Any) -> None:
     rank.issue(event.op, rank.mpi.constant(event["rank"]), window_of(rank, event).handle)
 
 
+ENDING = {"Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_complete"}
+"""What all calls of this rank on a window are complete after."""
+
+
 @handles(
     "Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_sync", "Win_complete", "Win_wait",
 )  # fmt: skip
 def whole(rank: Rank, event: Any) -> None:
     """MPI_Win_complete(win), and what else takes the window only."""
     rank.issue(event.op, window_of(rank, event).handle)
+    if event.op in ENDING:
+        _settle(rank, event)
 
 
 @handles("Win_test")
@@ -155,6 +164,13 @@ def _target(rank: Rank, event: Any) -> list[Any]:
     built = rank.type(event["target_datatype"])
     place = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
     return [*place, Count(event["target_count"]), built.handle]
+
+
+def _settle(rank: Rank, event: Any) -> None:
+    """Take back the room of all calls on a window: they are complete."""
+    window = window_of(rank, event)
+    rank.buffers.give_back(window.results)
+    window.results = []
 
 
 def _keep_room(rank: Rank, event: Any) -> None:

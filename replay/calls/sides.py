@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from replay.args import Constant, Count, Counts, Handles, Wides
@@ -67,7 +68,7 @@ def displacements(event: Any, side: str, counts: Sequence[int]) -> Sequence[int]
         displs = event.get(name)
         if isinstance(displs, tuple) and len(displs) == len(counts):
             return displs
-    return [sum(counts[:i]) for i in range(len(counts))]
+    return [0, *accumulate(counts[:-1])]
 
 
 def reach(counts: Sequence[int], displs: Sequence[int]) -> tuple[int, int]:

@@ -27,12 +27,20 @@ def launch_words(command: str | None, nprocs: int) -> list[str]:
         UsageError: there is none.
     """
     if command:
-        return shlex.split(command)
+        return split_words(command)
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
     if found is None:
         raise UsageError("no mpiexec found; say what starts the ranks: --launcher 'srun -n 16'")
     return [found, "-n", str(nprocs)]
+
+
+def split_words(command: str) -> list[str]:
+    """Return the words of a command line. Raises UsageError when a quote has no end."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"{command!r}: {error}") from None
 
 
 def scalatrace_words(*words: str | Path) -> list[str]:

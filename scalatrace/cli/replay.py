@@ -140,6 +140,8 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
         return _report(trace, transport.gather(result.pack()), args)
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
+    except OSError as error:
+        transport.abort(f"scalatrace: {error.filename or 'the replay'}: {error.strerror}")
     except KeyboardInterrupt:
         transport.abort("scalatrace: interrupted" if transport.rank == 0 else "", INTERRUPTED)
     except Exception:

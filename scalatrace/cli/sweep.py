@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
+from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
 from scalatrace.cli.output import add_json, add_trace, print_json
 from scalatrace.errors import UsageError
 
@@ -39,8 +39,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay every setting, then report."""
-    import shlex
-
     import scalatrace
     from replay.sweep import grid, to_csv
     from scalatrace.report.curves import SweepReporter, check_plot
@@ -49,13 +47,16 @@ def run(args: argparse.Namespace) -> int:
 
     if args.repeat < 1:
         raise UsageError("--repeat is 1 or more")
+    for path in filter(None, (args.output, args.plot)):
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"{path}: there is no such folder")
     if args.plot:
         check_plot(args.plot)
     trace = scalatrace.load(args.trace)
     settings = grid(args.compute_scale, args.bytes_scale, args.collectives)
     launch = launch_words(args.launcher, trace.nprocs)
     results = _replayed(
-        [*launch, *scalatrace_words("replay", args.trace), *shlex.split(args.replay)], settings, args.repeat
+        [*launch, *scalatrace_words("replay", args.trace), *split_words(args.replay)], settings, args.repeat
     )
     rows = [result.row() for result in results]
     reporter = SweepReporter(rows, f"{Path(args.trace).name} on {trace.nprocs} ranks")

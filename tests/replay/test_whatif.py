@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from replay import Collectives, Compute, Options, RankResult, Rule, Times, check, run
 from replay.compare import compare
 from replay.transport_memory import MemoryTransport
-from replay.whatif import parse_rule, scaled
+from replay.whatif import WhatIf, parse_rule, scaled
 from scalatrace.errors import UsageError
 from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.tables import Datatype
 from scalatrace.trace.trace import Trace
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 from support.mpis import Mpi
@@ -67,6 +68,21 @@ def test_receives_have_room_for_the_largest_message_there_may_be() -> None:
     (sent,) = {args[1].n for op, args in transport.calls if op == "Isend"}
     assert received >= sent == 150
     assert result.left == 0
+
+
+def test_messages_that_the_sides_count_in_other_types_fit() -> None:
+    b = Builder()
+    column = Datatype("vector(100,1,10,MPI_DOUBLE)", 800, 7928)
+    common = {"tag": 0, "comm": Comm()}
+    trace = b.of(
+        b.event("Irecv", count=100, datatype=DOUBLE, source=0, **common),
+        b.event("Isend", count=1, datatype=column, dest=0, **common),
+        b.event("Waitall", requests=(1, 0)),
+    )
+    for factor in (0.5, 1.5):
+        whatif = WhatIf((Rule(nbytes=factor),))
+        receive, send, _ = map(whatif.view, trace.walk(0))
+        assert receive["count"] * 8 >= send["count"] * 800
 
 
 def test_computation_of_some_calls() -> None:

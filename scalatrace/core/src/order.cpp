@@ -23,15 +23,17 @@ const CodeOrder::Path &CodeOrder::path(uint64_t signature) {
         for (const std::string &frame : *frames) {
             const Site site(frame);
             const uint64_t function = hash_bytes(site.before.data(), site.before.size(), 31);
-            it->second.push_back({hash_bytes(site.after.data(), site.after.size(), function), site.number});
+            it->second.push_back(
+                {hash_bytes(site.after.data(), site.after.size(), function), site.number, site.native});
         }
         std::reverse(it->second.begin(), it->second.end());
     }
     return it->second;
 }
 
-/* Of a frame without a line there is only the name. */
-static bool is_nowhere(const CodeFrame &frame) { return frame.function && !frame.number; }
+/* Of a frame without a line there is only the name, and compilers move code about: where it stands in a module says nothing about the
+ * order in which it runs. */
+static bool is_nowhere(const CodeFrame &frame) { return frame.native || (frame.function && !frame.number); }
 
 CodeStep CodeOrder::step(uint64_t a, uint64_t b) {
     if (!a || !b) return CodeStep{};

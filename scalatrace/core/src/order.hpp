@@ -1,8 +1,8 @@
 /* order.hpp - where call sites stand in the program's text, relative to each other.
  *
  * Two call paths are compared from the outermost frame on; the first frame that differs decides, when it is in the same function: the
- * lower line (native: offset) comes first; functions called from one line have an order too, that of a hash. In straight-line code events run in this order, so the step from the last event of a loop's
- * iteration to the first of the next goes back (or stays), in the frame of the loop, and no step within the iteration is in a frame
+ * lower line comes first; functions called from one line have an order too, that of a hash. Native frames have none. In straight-line code
+ * events run in this order, so the step from the last event of a loop's iteration to the first of the next goes back (or stays), in the frame of the loop, and no step within the iteration is in a frame
  * further out. Loops are only made with such a seam: every rank then cuts the same program loop at the same place,
  * whatever part of an iteration it takes part in. Each cycle has a step that may be the seam, so no loop is lost. */
 #ifndef ST_ORDER_HPP
@@ -17,7 +17,8 @@ namespace st {
 
 struct CodeFrame {
     uint64_t function = 0; // hash of file and function (native: module); 0: the path has ended
-    uint64_t number = 0;   // line or offset
+    uint64_t number = 0;   // line or offset; 0 when that is not known
+    bool native = false;   // an offset
     auto operator<=>(const CodeFrame &) const = default;
 };
 

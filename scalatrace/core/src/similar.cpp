@@ -15,6 +15,7 @@ Site::Site(const std::string &frame) {
         from = offset + 3;
         to = frame.size();
         base = 16;
+        native = true;
     } else if (second != std::string::npos && first != std::string::npos) {
         from = first + 1;
         to = second;

@@ -18,6 +18,7 @@ using Frames = std::vector<std::string>;
 struct Site {
     std::string before, after;
     uint64_t number = 0;
+    bool native = false; // the number is an offset
     explicit Site(const std::string &frame);
 };
 
