@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from replay.draws import COUNT, PEER, Draws, Weighted, bins_of
+from replay.draws import COUNT, PEER, Draws, Weighted, bins_of, counts_of, is_special
 from replay.errors import UnsupportedError
 from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import executions, executions_of
@@ -23,7 +23,7 @@ from scalatrace.trace.histogram import Bin
 from scalatrace.trace.nodes import Event, Param, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Op
-from scalatrace.trace.values import PROC_NULL, SPECIAL_MAX, Vec
+from scalatrace.trace.values import PROC_NULL, Vec
 from scalatrace.trace.walk import calls, distinct_calls
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Lottery:
         own, size = comm.rank, len(comm.peers)
         for attempt in range(TRIES):
             encoded = values.draw(self._draws.at(PEER, (turns.number, attempt), turn, turns.total))
-            if encoded < SPECIAL_MAX * 0.99:  # rounded in the histogram, and no other is a destination
+            if is_special(encoded):  # no other is a destination
                 return PROC_NULL
             peer = param.encoding.decode(encoded, own, size)
             if 0 <= peer < size:
@@ -186,8 +186,9 @@ class Lottery:
             for name in ("count", "sendcount"):
                 at = place.names.get(name)
                 summary = None if at is None else summary_of(place.node.params[at])
-                if summary and summary.histogram:
-                    found.append((name, Weighted.of(bins_of(summary.histogram))))
+                bins = counts_of(summary.histogram) if summary and summary.histogram else ()
+                if bins:
+                    found.append((name, Weighted.of(bins)))
             self._counts[place] = tuple(found)
         return self._counts[place]
 
@@ -277,11 +278,11 @@ def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Ite
         return
     if isinstance(param, Summary):
         if param.histogram:
-            yield from bins_of(param.histogram, times * len(ranks) * share)
+            yield from counts_of(param.histogram, times * len(ranks) * share)
         return
     for some, n in ((ranks.first, len(ranks)),) if isinstance(param, Vec) else ((rank, 1) for rank in ranks):
         vec = elastic_at(param, some)
-        if vec is not None:
+        if vec is not None and not (vec.constant is not None and is_special(vec.constant)):
             yield _bin(vec, times, n * share)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import floor, gcd
 
 from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.values import SPECIAL_MAX
 
 STEPS = (0.7548776662466927, 0.4142135623730951)
 """For each kind of number, the part of all strata that one draw is away from the draw before."""
@@ -26,7 +27,7 @@ class Draws:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._known: dict[Hashable, tuple[int, int, int]] = {}
+        self._known: dict[Hashable, tuple[int, int, int, float]] = {}
 
     def at(self, kind: int, what: Hashable, i: int, n: int) -> float:
         """Return the number for draw i, from 0, of n for `what`: each n-th part of 0..1 comes up once."""
@@ -34,9 +35,13 @@ class Draws:
         found = self._known.get(key)
         if found is None or found[0] != n:
             digest = hashlib.blake2b(repr((self._seed, key)).encode(), digest_size=8).digest()
-            found = self._known[key] = (n, _stride(STEPS[kind], n), int.from_bytes(digest) % n)
-        _, stride, first = found
-        return ((first + i * stride) % n + 0.5) / n
+            number = int.from_bytes(digest)
+            within = (
+                (number >> 32) % 1000 / 1000
+            )  # where in the stratum, or single draws would all be medians
+            found = self._known[key] = (n, _stride(STEPS[kind], n), number % n, within)
+        _, stride, first, within = found
+        return ((first + i * stride) % n + within) / n
 
 
 def _stride(part: float, n: int) -> int:
@@ -83,10 +88,24 @@ class Weighted:
         raise ValueError("a distribution of nothing")
 
 
-def bins_of(histogram: Histogram, samples: float = 0) -> tuple[Bin, ...]:
-    """Return a histogram's bins, with weights that add up to `samples` if that is given."""
-    bins = histogram.bins or (Bin(histogram.count, histogram.min, histogram.max, histogram.mean),)
-    if not samples:
+def bins_of(histogram: Histogram) -> tuple[Bin, ...]:
+    """Return a histogram's bins."""
+    return histogram.bins or (Bin(histogram.count, histogram.min, histogram.max, histogram.mean),)
+
+
+def counts_of(histogram: Histogram, samples: float = 0) -> tuple[Bin, ...]:
+    """Return the bins of numbers of elements, without special values: in place, a side has none.
+
+    Args:
+        samples: what the weights are to add up to; 0 for those of the histogram.
+    """
+    bins = tuple(b for b in bins_of(histogram) if not is_special(b.mean))
+    if not samples or not bins:
         return bins
     factor = samples / sum(b.count for b in bins)
     return tuple(Bin(b.count * factor, b.min, b.max, b.mean) for b in bins)  # type: ignore[arg-type]
+
+
+def is_special(value: float) -> bool:
+    """Say whether a value from a histogram stands for an MPI constant, which is rounded there."""
+    return value < SPECIAL_MAX * 0.99

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
 from replay.drawn import Drawn, Group, group_of_call, shared_counts, summary_of
-from replay.draws import Weighted, bins_of
+from replay.draws import Weighted, counts_of
 from replay.whatif import WhatIf
 from scalatrace.ops import operation, sent_bytes
 from scalatrace.trace.counting import executions
@@ -63,7 +63,8 @@ def _sent(
 def _own_mean(trace: Trace, leaf: Event, name: str) -> float | None:
     at = trace.ops[leaf.op].index(name) if name else None
     summary = None if at is None else summary_of(leaf.params[at])
-    return Weighted.of(bins_of(summary.histogram)).mean if summary and summary.histogram else None
+    bins = counts_of(summary.histogram) if summary and summary.histogram else ()
+    return Weighted.of(bins).mean if bins else None
 
 
 def compare(trace: Trace, totals: Totals, whatif: WhatIf) -> list[dict[str, Any]]:
