@@ -44,7 +44,10 @@ def openmpi_first(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
     return _wanted(mpis, request.param)
 
 
-@pytest.fixture(params=["openmpi", "mpich", "debian-openmpi", "debian-mpich"], scope="session")
+@pytest.fixture(
+    params=["openmpi", "mpich", "debian-openmpi", pytest.param("debian-mpich", marks=pytest.mark.slow)],
+    scope="session",
+)
 def any_mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
     """Every MPI, those without mpi4py too."""
     return _wanted(mpis, request.param)

@@ -37,8 +37,8 @@ def assert_equal(mpi: Mpi, left: Path, right: Path, ignore: str = "callsites,tim
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapters(mpi: Mpi, chapter: str, tmp_path: Path) -> None:
-    trace = tmp_path / "a.st"
+def test_chapters(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
+    mpi, trace = openmpi_first, tmp_path / "a.st"
     record(mpi, 2, [str(mpi.python), PROGRAM, chapter], trace).check()
     again = replay_and_record(mpi, 2, trace, "--verify")
     assert_equal(mpi, trace, again, IGNORED.get(chapter, "callsites,times"))

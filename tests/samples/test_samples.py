@@ -18,6 +18,13 @@ pytestmark = pytest.mark.mpi
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 python_sample = pytest.mark.parametrize("sample", PYTHON_SAMPLES, ids=lambda s: s.name)
+#: Under MPICH the other variants of a program are among the slow tests.
+FIRST_VARIANTS = [
+    pytest.param(
+        sample, marks=pytest.mark.slow if sample.source in {s.source for s in PYTHON_SAMPLES[:i]} else ()
+    )
+    for i, sample in enumerate(PYTHON_SAMPLES)
+]
 compiled_sample = pytest.mark.parametrize("sample", COMPILED_SAMPLES, ids=lambda s: s.name)
 repeatable = pytest.mark.parametrize(
     "sample",
@@ -32,7 +39,7 @@ def test_openmpi(openmpi: Mpi, nprocs: int, sample: Sample, workshop: Workshop, 
     same_and_lossless(openmpi, nprocs, workshop.command(openmpi, sample), tmp_path)
 
 
-@python_sample
+@pytest.mark.parametrize("sample", FIRST_VARIANTS, ids=lambda s: s.name)
 @pytest.mark.parametrize("nprocs", [3, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4, 9))])
 def test_mpich(mpich: Mpi, nprocs: int, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
     same_and_lossless(mpich, nprocs, workshop.command(mpich, sample), tmp_path)
