@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from zlib import crc32
 
 from replay.args import Constant, Count, Out, Ref
 from replay.buffers import Buffers
@@ -250,9 +249,7 @@ class Rank:
 
     def file_path(self, recorded: str) -> str:
         """Return where the replay has the file of a recorded name: never where the program had it."""
-        folder, name = os.path.split(recorded)
-        prefix = f"{crc32(folder.encode()):08x}-" if folder else ""  # files of one name in several folders
-        return os.path.join(self._io_folder, prefix + (name or "unnamed"))
+        return os.path.join(self._io_folder, os.path.basename(recorded) or "unnamed")
 
     def named_constant(self, text: str) -> int:
         """Return the integer of a constant by its name, of several joined by |, or of a number."""

@@ -249,8 +249,7 @@ def test_files_are_never_where_the_program_had_them(tmp_path: Any, monkeypatch: 
         "File_open", comm=Comm(), filename=str(precious), amode="MPI_MODE_CREATE|MPI_MODE_RDWR", fh=0
     )
     _, args = issued(b.of(opened))[0]
-    assert args[1].text.startswith("replay-io/")
-    assert args[1].text.endswith("-precious.bin")
+    assert args[1].text == "replay-io/precious.bin"
     assert precious.read_bytes() == b"keep"
 
 
