@@ -87,6 +87,7 @@ class Interrupts(scalatrace.Stat):
 INTERRUPTED = """\
 import signal, sys
 from mpi4py import MPI
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the test's own starter ignores it
 if sys.argv[1] == "exit":
     signal.signal(signal.SIGINT, lambda *_: sys.exit(5))
 try:

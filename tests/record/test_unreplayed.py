@@ -18,6 +18,7 @@ from support.running import mpirun, scalatrace
 pytestmark = pytest.mark.mpi
 
 HEAD = """\
+import sys
 from mpi4py import MPI
 WORLD = MPI.COMM_WORLD
 RIGHT, LEFT = (WORLD.rank + 1) % WORLD.size, (WORLD.rank - 1) % WORLD.size
@@ -38,7 +39,7 @@ window.Unlock(RIGHT)
 WORLD.Barrier()
 window.Detach(memory)
 window.Free()
-print(memory)
+sys.stdout.write(f"{memory}\n")
 """
 FROM_GROUP = """\
 comm = MPI.Intracomm.Create_from_group(WORLD.group, "a tag")

@@ -27,7 +27,14 @@ def test_an_interrupted_replay_ends_at_once(mpi: Mpi, tmp_path: Path) -> None:
     save(b.of(b.event("Barrier", comm=Comm(), compute=compute)), tmp_path / "a.st")
     command = [mpi.mpiexec, "-n", "2", *mpi.scalatrace(), "replay", tmp_path / "a.st", "--compute", "sleep"]
     environment = {**os.environ, **mpi.environment()}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the test's starter may ignore it
+    )
     try:
         time.sleep(3)
         assert process.poll() is None

@@ -477,6 +477,7 @@ class Writer {
             best = std::move(text);
             chosen = encoding;
         }
+        if (chosen < 0) return put_dropped(ST_PEER); // histograms of different encodings met
         p_.array(2);
         p_.integer(chosen);
         p_.out += best;

@@ -91,11 +91,19 @@ class Uniter {
         size_t fewest = SIZE_MAX;
         for (size_t i = slot; i < slot + kEncodings; ++i)
             if (!x->slots[i].dead) fewest = std::min(fewest, x->slots[i].ngroups());
-        for (size_t i = slot; i < slot + kEncodings; ++i)
+        const bool limited = std::any_of(x->slots.begin() + static_cast<ptrdiff_t>(slot),
+                                         x->slots.begin() + static_cast<ptrdiff_t>(slot + kEncodings),
+                                         [](const Elastic &e) { return e.limit; });
+        if (limited && fewest != Elastic::kNoGroups)
+            return; // it has few groups anyway, and a histogram cannot be recoded
+        for (size_t i = slot; i < slot + kEncodings && !limited; ++i)
             if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8 && peers_.recoverable(x)) kill(x->slots[i]);
-        if (fewest == Elastic::kNoGroups) // no rule in any encoding: the distances on the ring are what is kept
+        if (fewest == Elastic::kNoGroups) { // no rule in any encoding: the distances on the ring are what is kept
+            size_t kept = slot + kModulo;
+            for (size_t i = slot; x->slots[kept].dead && i < slot + kEncodings; ++i) kept = i;
             for (size_t i = slot; i < slot + kEncodings; ++i)
-                if (i != slot + kModulo) kill(x->slots[i]);
+                if (i != kept) kill(x->slots[i]);
+        }
     }
 
     /* A pseudo-loop around neighbours: it runs once each time the body does. */
