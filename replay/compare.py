@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
+from replay.delays import COMM, COMPUTE
 from replay.options import Options
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation, sent_bytes
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
     from replay.result import RankResult
     from scalatrace import Trace
 
-TIMES = ("compute_ns", "comm_ns")
-
 
 def recorded(trace: Trace) -> dict[str, float | None]:
     """Return the recorded time of the mean rank, computation and MPI, in seconds; None without times."""
-    indices = [trace.stat_index[name] for name in TIMES if name in trace.stat_index]
+    indices = [trace.stat_index[name] for name in (COMPUTE, COMM) if name in trace.stat_index]
     total = 0.0
     for leaf in trace.leaves():
         for stats in leaf.stats:

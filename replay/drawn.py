@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from replay.draws import COUNT, PEER, Draws, Weighted, bins_of, counts_of, is_special
+from replay.draws import COUNT, PEER, Draws, Weighted, counts_of, is_special
 from replay.errors import UnsupportedError
+from replay.view import View
 from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import executions, executions_of
 from scalatrace.trace.elastic import Summary
 from scalatrace.trace.elastic import at as elastic_at
-from scalatrace.trace.histogram import Bin
+from scalatrace.trace.histogram import Bin, Histogram
 from scalatrace.trace.nodes import Event, Param, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Op
@@ -58,6 +59,13 @@ def summary_of(param: Param) -> Summary | None:
     """Return a parameter's summary, if that is what it has."""
     value = param.value if isinstance(param, Peer) else param
     return value if isinstance(value, Summary) else None
+
+
+def histogram_of(op: Op, node: Event, name: str) -> Histogram | None:
+    """Return the histogram that an event node has in place of a parameter's values."""
+    at = op.index(name)
+    summary = None if at is None else summary_of(node.params[at])
+    return summary.histogram if summary else None
 
 
 def is_probabilistic(trace: Trace) -> bool:
@@ -101,28 +109,19 @@ def plain_name(op: str) -> str:
     return name[1:].capitalize() if name.startswith("I") and name[1:2].islower() else name
 
 
-class Drawn:
+class Drawn(View):
     """A call with drawn parameters in place of the trace's."""
 
-    __slots__ = ("_call", "_drawn", "op", "values")
+    __slots__ = ("_drawn", "op", "values")
 
     def __init__(self, call: Any, drawn: dict[str, Any], op: str = "") -> None:
-        self._call, self._drawn = call, drawn
+        super().__init__(call)
+        self._drawn = drawn
         self.op = op or call.op
         self.values = (self.op, call.values, *drawn.items())
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._call, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._call
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A parameter, or the default when the operation has none of that name."""
-        return self[name] if name in self._call else default
-
     def __getitem__(self, name: str) -> Any:
-        return self._drawn[name] if name in self._drawn else self._call[name]
+        return self._drawn[name] if name in self._drawn else self._event[name]
 
 
 class Lottery:
@@ -174,19 +173,16 @@ class Lottery:
 
     def _peer_values(self, place: Place) -> Weighted | None:
         if place not in self._peers:
-            at = place.names.get("dest")
-            summary = None if at is None else summary_of(place.node.params[at])
-            histogram = summary.histogram if summary else None
-            self._peers[place] = Weighted.of(bins_of(histogram)) if histogram else None
+            histogram = histogram_of(place.op, place.node, "dest")
+            self._peers[place] = Weighted.of(histogram.all_bins) if histogram else None
         return self._peers[place]
 
     def _count_values(self, place: Place) -> tuple[tuple[str, Weighted], ...]:
         if place not in self._counts:
             found = []
             for name in ("count", "sendcount"):
-                at = place.names.get(name)
-                summary = None if at is None else summary_of(place.node.params[at])
-                bins = counts_of(summary.histogram) if summary and summary.histogram else ()
+                histogram = histogram_of(place.op, place.node, name)
+                bins = counts_of(histogram) if histogram else ()
                 if bins:
                     found.append((name, Weighted.of(bins)))
             self._counts[place] = tuple(found)

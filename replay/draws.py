@@ -88,18 +88,13 @@ class Weighted:
         raise ValueError("a distribution of nothing")
 
 
-def bins_of(histogram: Histogram) -> tuple[Bin, ...]:
-    """Return a histogram's bins."""
-    return histogram.bins or (Bin(histogram.count, histogram.min, histogram.max, histogram.mean),)
-
-
 def counts_of(histogram: Histogram, samples: float = 0) -> tuple[Bin, ...]:
     """Return the bins of numbers of elements, without special values: in place, a side has none.
 
     Args:
         samples: what the weights are to add up to; 0 for those of the histogram.
     """
-    bins = tuple(b for b in bins_of(histogram) if not is_special(b.mean))
+    bins = tuple(b for b in histogram.all_bins if not is_special(b.mean))
     if not samples or not bins:
         return bins
     factor = samples / sum(b.count for b in bins)

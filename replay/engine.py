@@ -51,7 +51,7 @@ def run(
     rank.most_buffered = most_buffered(trace, transport.rank, whatif)
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
-        player = ProbableRank(trace, rank, transport, options)
+        player = ProbableRank(trace, rank, transport, options, whatif)
     play = player.play
     pace.start()
     start = pace.clock()

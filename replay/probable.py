@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from replay.args import Constant, Out, Ref
 from replay.calls.completion import of_ages
 from replay.delays import COMM, Delays
-from replay.drawn import Drawn, Lottery
+from replay.drawn import SENDING, Drawn, Lottery
 from replay.inbox import Inbox
 from replay.options import Options
 from replay.rank import SELF, WORLD, Rank
@@ -23,15 +23,15 @@ from replay.registry import HANDLERS
 from replay.requests import Live
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation
-from scalatrace.trace.values import PROC_NULL, UNDEFINED
+from scalatrace.trace.requests import ENDING, STARTING, ages
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import PROC_NULL, Vec
 
 if TYPE_CHECKING:
     from replay.transport import Handle, Transport
     from scalatrace import Trace
     from scalatrace.trace.walk import Call
 
-P2P = {Category.SEND, Category.SENDRECV, Category.PERSISTENT}
-ENDS = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"}
 TOGETHER = {
     "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Intercomm_create",
     "Intercomm_merge", "Comm_free", "Comm_disconnect", "Cart_create", "Cart_sub", "Graph_create",
@@ -45,11 +45,13 @@ TOGETHER = {
 class ProbableRank:
     """Plays the calls of one rank."""
 
-    def __init__(self, trace: Trace, rank: Rank, transport: Transport, options: Options) -> None:
+    def __init__(
+        self, trace: Trace, rank: Rank, transport: Transport, options: Options, whatif: WhatIf
+    ) -> None:
         self._trace, self.rank, self._mpi = trace, rank, transport
         self.inbox = Inbox(transport)
         self._lottery = Lottery(trace, transport.rank, options.seed)
-        self._whatif = WhatIf(options.rules)
+        self._whatif = whatif
         self._in_mpi = Delays(trace, transport.rank, options, WhatIf(), COMM)
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
@@ -71,9 +73,9 @@ class ProbableRank:
             return
         rank.pace.due_in(self._late_ns)
         self._late_ns = 0
-        if call.op in ENDS:
+        if call.op in ENDING:
             self._complete(call)
-        elif call.op in ("Start", "Startall"):
+        elif call.op in STARTING:
             self._start(call)
         elif call.op.startswith("Pready"):
             self._count(call)
@@ -100,7 +102,7 @@ class ProbableRank:
 
     def _is_receive(self, call: Call) -> bool:
         category = operation(call.op).category
-        if call.op in ENDS | {"Request_free", "Cancel", "Request_get_status"}:
+        if call.op in ENDING | {"Request_free", "Cancel", "Request_get_status"}:
             lives = self._lives(call)
             return bool(lives) and all(live in self._received for live in lives)
         makes_receive = category is Category.PERSISTENT and "source" in call
@@ -118,7 +120,7 @@ class ProbableRank:
             rank.messages.add(Live(None))
         elif call.op in ("Mrecv", "Imrecv") and call["message"] != PROC_NULL:
             rank.messages.remove([rank.messages.at(call["message"])])
-        if call.op in ENDS:
+        if call.op in ENDING:
             self._let_go(self._lives(call))
         elif call.op == "Request_free":
             live = rank.requests.at(call["request"])
@@ -208,13 +210,7 @@ class ProbableRank:
         self._received.difference_update(live for live in lives if not live.persistent)
 
     def _lives(self, call: Call) -> list[Live]:
-        if "request" in call:
-            return of_ages(self.rank, [call["request"]])
-        lives = of_ages(self.rank, call["requests"])
-        if "index" in call:
-            index = call["index"]
-            return [] if index == UNDEFINED else lives[index : index + 1]
-        return lives
+        return of_ages(self.rank, ages(call))
 
     def _start(self, call: Call) -> None:
         """Start persistent requests: a send anew, a receive not at all, a collective as it is."""
@@ -254,14 +250,11 @@ class ProbableRank:
 
 def _families_of_messages(trace: Trace) -> set[int]:
     """Return the families that messages are sent on; all when that changes from call to call."""
-    from scalatrace.trace.tables import Kind
-    from scalatrace.trace.values import Vec
-
     found: set[int] = set()
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
         at = op.position(Kind.COMM)
-        if operation(op.name).category not in P2P or at is None:
+        if operation(op.name).category not in SENDING or at is None:
             continue
         value = leaf.params[at]
         if not isinstance(value, Vec) or value.constant is None:

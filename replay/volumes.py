@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
-from replay.drawn import Drawn, Group, group_of_call, shared_counts, summary_of
+from replay.drawn import Drawn, Group, group_of_call, histogram_of, shared_counts
 from replay.draws import Weighted, counts_of
 from replay.whatif import WhatIf
 from scalatrace.ops import operation, sent_bytes
@@ -61,9 +61,8 @@ def _sent(
 
 
 def _own_mean(trace: Trace, leaf: Event, name: str) -> float | None:
-    at = trace.ops[leaf.op].index(name) if name else None
-    summary = None if at is None else summary_of(leaf.params[at])
-    bins = counts_of(summary.histogram) if summary and summary.histogram else ()
+    histogram = histogram_of(trace.ops[leaf.op], leaf, name)
+    bins = counts_of(histogram) if histogram else ()
     return Weighted.of(bins).mean if bins else None
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
+from replay.view import View
 from scalatrace.errors import UsageError
 from scalatrace.ops import Category, operation
 from scalatrace.trace.sites import Range, parse_site, passes, spelled
@@ -151,23 +152,14 @@ def _product(factors: Iterator[float]) -> float:
     return product
 
 
-class Scaled:
+class Scaled(View):
     """An event with other counts; displacements grow so far that pieces which did not overlap do not."""
 
-    __slots__ = ("_event", "_received", "_sent")
+    __slots__ = ("_received", "_sent")
 
     def __init__(self, event: Call, sent: float, received: float) -> None:
-        self._event, self._sent, self._received = event, sent, received
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._event, name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._event
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A parameter, or the default when the operation has none of that name."""
-        return self[name] if name in self._event else default
+        super().__init__(event)
+        self._sent, self._received = sent, received
 
     def __getitem__(self, name: str) -> Any:
         value = self._event[name]

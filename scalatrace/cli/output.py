@@ -1,4 +1,4 @@
-"""What commands share: the trace argument, and plain data as JSON."""
+"""What commands share: arguments and their types, and plain data as JSON."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def natural(text: str) -> int:
     if n < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return n
+
+
+def factor(text: str) -> float:
+    """Return a what-if factor; for argparse."""
+    from replay.whatif import parse_factor
+
+    try:
+        return parse_factor(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def need_file(path: str) -> None:

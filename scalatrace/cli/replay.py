@@ -11,7 +11,7 @@ import traceback
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.cli.output import add_json, add_trace, factor, print_json
 from scalatrace.errors import ScalatraceError, UsageError
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="mean",
         help="of the computation: each context's mean, or drawn (default: mean)",
     )
-    parser.add_argument("--compute-scale", type=_factor, default=1.0, metavar="F", help="computation times F")
+    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
     parser.add_argument(
-        "--bytes-scale", type=_factor, default=1.0, metavar="F", help="elements of messages times F"
+        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
     )
     parser.add_argument(
         "--at", nargs=2, action="append", default=[], metavar=("WHERE", "FACTORS"),
@@ -214,15 +214,6 @@ class _Progress:
             self._last_s = now
             share = f"{done / self._total:.0%} of {self._total:,} events"
             print(f"scalatrace: rank 0 has replayed {share}", file=sys.stderr, flush=True)
-
-
-def _factor(text: str) -> float:
-    from replay.whatif import parse_factor
-
-    try:
-        return parse_factor(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.cli.output import add_json, add_trace, factor, print_json
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
-    scales: dict[str, Any] = {"type": _factor, "nargs": "+", "metavar": "F"}
+    scales: dict[str, Any] = {"type": factor, "nargs": "+", "metavar": "F"}
     parser.add_argument(
         "--compute-scale", default=[0, 0.25, 0.5, 0.75, 1], help="default: 0 0.25 0.5 0.75 1", **scales
     )
@@ -83,12 +83,3 @@ def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[
     for setting in track(turns, "replaying", console=Console(stderr=True), transient=True):
         seconds[setting].append(replayed(command, setting))
     return [Result(setting, tuple(times)) for setting, times in seconds.items()]
-
-
-def _factor(text: str) -> float:
-    from replay.whatif import parse_factor
-
-    try:
-        return parse_factor(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

@@ -46,6 +46,11 @@ class Histogram:
     bins: tuple[Bin, ...] = ()
 
     @property
+    def all_bins(self) -> tuple[Bin, ...]:
+        """The bins, also when it is one that holds all samples."""
+        return self.bins or (Bin(self.count, self.min, self.max, self.mean),)
+
+    @property
     def total(self) -> float:
         """Sum of the samples, as far as the rounded mean knows it."""
         return self.mean * self.count
@@ -70,14 +75,13 @@ class Histogram:
 
     def _bin_at(self, quantile: float) -> Bin:
         """The bin in which the sample of a quantile from 0 to below 1 lies."""
-        if not self.bins:
-            return Bin(self.count, self.min, self.max, self.mean)
-        left = quantile * sum(b.count for b in self.bins)
-        for b in self.bins:
+        bins = self.all_bins
+        left = quantile * sum(b.count for b in bins)
+        for b in bins:
             left -= b.count
             if left < 0:
                 return b
-        return self.bins[-1]
+        return bins[-1]
 
     @classmethod
     def of(cls, sample: int) -> Histogram:
@@ -117,7 +121,7 @@ class Histogram:
         if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
             return round(self.min)
         head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
-        bins = self.bins or (Bin(self.count, self.min, self.max, self.mean),)
+        bins = self.all_bins
         return _count(self.count) + head + b"".join(_bin(b, self.count <= FEW) for b in bins)
 
     def rounded(self) -> Histogram:

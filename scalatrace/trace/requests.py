@@ -19,7 +19,7 @@ from scalatrace.trace.walk import Call, walk
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["started", "starts"]
+__all__ = ["ENDING", "STARTING", "ages", "started", "starts"]
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -46,9 +46,9 @@ def starts(trace: Trace, rank: int) -> Iterator[tuple[Call, tuple[Call, ...]]]:
         if role is Role.MAKES:
             live.add(call)
         elif role is Role.STARTS:
-            yield call, live.persistent(_ages(call))
+            yield call, live.persistent(ages(call))
         elif role is not Role.NONE:
-            live.end(_ages(call), freed=role is Role.FREES)
+            live.end(ages(call), freed=role is Role.FREES)
 
 
 def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
@@ -110,12 +110,12 @@ def _is_persistent(made: Call) -> bool:
     return operation(made.op).flow_later
 
 
-def _ages(call: Call) -> Sequence[int]:
+def ages(call: Call) -> Sequence[int]:
     """The ages that a call starts or ends; of those that Waitany or Testany ask for, the one at the index."""
     if "request" in call:
         return (call["request"],)
-    ages: tuple[int, ...] = call["requests"]
+    every: tuple[int, ...] = call["requests"]
     if "index" not in call:
-        return ages
+        return every
     index = call["index"]
-    return ages[index : index + 1] if index >= 0 else ()
+    return every[index : index + 1] if index >= 0 else ()
