@@ -32,6 +32,8 @@ COMMANDS = (
     Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
     Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
+    Command("extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate"),
+    Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
     Command("doctor", "what was found on this machine, and what is missing", "doctor"),
 )
 

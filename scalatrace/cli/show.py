@@ -1,4 +1,4 @@
-"""Show a trace: a tree of loops and events, exact text, the dissertation's notation, or one rank's calls."""
+"""Show a trace as a tree of loops and events, exact text, in the dissertation's notation, or one rank's calls."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and args.rank is None:
         raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
+    from extrap.symbolic import is_symbolic
+
+    if is_symbolic(args.trace):
+        return _show_formulas(args.trace)
     trace = scalatrace.load(args.trace)
     if args.rank is not None:
         _show_rank(trace, args)
@@ -43,6 +47,16 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(text(trace))
     else:
         _show_nodes(trace, args)
+    return 0
+
+
+def _show_formulas(path: str) -> int:
+    from extrap.symbolic import load
+    from extrap.telling import lines
+    from scalatrace.report.style import console
+
+    for line in lines(load(path)):
+        console().print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
 
 

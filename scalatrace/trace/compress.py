@@ -12,7 +12,7 @@ from typing import Any
 
 from scalatrace.trace.values import Vec
 
-__all__ = ["compress", "vec_of"]
+__all__ = ["compress", "fold_terms", "vec_of"]
 
 WINDOW = 12
 """Longest loop body, in terms, that is looked for."""
@@ -28,9 +28,14 @@ def vec_of(values: Iterable[int]) -> Vec:
 
 def compress(values: Iterable[int]) -> tuple[Any, ...]:
     """Terms whose values are exactly these, no more and no fewer."""
+    return fold_terms(values)
+
+
+def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Fewer terms with the same values as these, integers or loops."""
     terms: list[Any] = []
-    for value in values:
-        terms.append(value)
+    for part in parts:
+        terms.append(part)
         while _extend(terms) or _fold(terms):
             pass
     return tuple(terms)

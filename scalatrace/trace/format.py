@@ -15,6 +15,7 @@ MAGIC = b"\x89STRC\r\n\x1a"
 FORMAT_VERSION = 1
 DEFLATED = 1
 PART = 2
+SYMBOLIC = 4
 HEADER = struct.Struct("<8sHHQQI")
 CHECKED = slice(8, 28)
 """Header bytes that the checksum covers; what stands before them is the magic, after them the checksum."""
@@ -31,19 +32,23 @@ class Container(NamedTuple):
     Attributes:
         payload: msgpack bytes, inflated.
         part: the file is one rank's or one subtree's part, for `scalatrace merge` only.
+        symbolic: it holds formulas, for `scalatrace instantiate` only.
         deflated: the payload was stored deflated, so its offsets are not the file's.
     """
 
     payload: bytes
     part: bool
     deflated: bool
+    symbolic: bool = False
 
 
-def pack_container(payload: bytes, compress: bool = True, part: bool = False) -> bytes:
+def pack_container(
+    payload: bytes, compress: bool = True, part: bool = False, symbolic: bool = False
+) -> bytes:
     """The bytes of a file that holds this payload; deflated only where that helps."""
     deflated = zlib.compress(payload, 9) if compress else payload
     stored = deflated if len(deflated) < len(payload) else payload
-    flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0)
+    flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0) | (SYMBOLIC if symbolic else 0)
     header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
     checksum = zlib.crc32(stored, zlib.crc32(header[CHECKED]))
     return header[:-4] + struct.pack("<I", checksum) + stored
@@ -69,13 +74,13 @@ def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:
     payload = _inflate(stored, size, path) if deflated else stored
     if len(payload) != size:
         raise FormatError(f"the payload has {len(payload)} bytes, not {size}", path, HEADER.size)
-    return Container(payload, bool(flags & PART), deflated)
+    return Container(payload, bool(flags & PART), deflated, bool(flags & SYMBOLIC))
 
 
 def _check_header(version: int, flags: int, stored_size: int, found: int, path: str) -> None:
     if version != FORMAT_VERSION:
         raise FormatError(f"format version {version}; this reader knows version {FORMAT_VERSION}", path, 8)
-    if flags & ~(DEFLATED | PART):
+    if flags & ~(DEFLATED | PART | SYMBOLIC):
         raise FormatError(f"unknown flags {flags:#x}", path, 10)
     if stored_size != found:
         reason = "the file is cut short" if found < stored_size else "there are bytes after the payload"

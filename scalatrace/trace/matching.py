@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 __all__ = ["CommMatcher", "Description"]
@@ -13,8 +13,8 @@ class Description(NamedTuple):
 
     kind: str
     parent: int
-    members: tuple[int, ...]
-    remote: tuple[int, ...] | None
+    members: Sequence[int]
+    remote: Sequence[int] | None
 
 
 class CommMatcher:
@@ -35,7 +35,7 @@ class CommMatcher:
         if left in self._pairs or right in self._back:
             return self._pairs.get(left) == right
         a, b = self._left(left), self._right(right)
-        if (a.kind, a.members, a.remote) != (b.kind, b.members, b.remote):
+        if (a.kind, tuple(a.members), a.remote) != (b.kind, tuple(b.members), b.remote):
             return False
         self._pairs[left], self._back[right] = right, left
         if self.match(a.parent, b.parent):

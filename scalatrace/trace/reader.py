@@ -46,6 +46,8 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
     container = read_container(data, path)
     if container.part:
         raise FormatError("a part of a trace: `scalatrace merge` makes a trace of the parts", path)
+    if container.symbolic:
+        raise FormatError("formulas, not a trace: `scalatrace instantiate` makes a trace of them", path)
     return _Payload(container, fspath(path)).trace()
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate, islice
 
 from scalatrace.trace.values import UNDEFINED, Vec
 
-__all__ = ["Communicator", "Datatype", "Family", "IntArray", "Kind", "Layout", "Op", "Stat"]
+__all__ = [
+    "Communicator",
+    "Datatype",
+    "Family",
+    "IntArray",
+    "Kind",
+    "LargeLayout",
+    "Layout",
+    "Op",
+    "Stat",
+    "layout_of",
+]
 
 
 class Kind(IntEnum):
@@ -82,17 +94,17 @@ class Communicator:
     Attributes:
         family: index into Trace.comms.
         kind: "world", "self", "null", "dup", "split", "cart", ...
-        members: world ranks in communicator order, UNDEFINED for a process of another world (MPI_Comm_spawn,
-            MPI_Comm_connect); the local group of an intercommunicator.
+        members: world ranks in communicator order (a range where there are very many), UNDEFINED for a
+            process of another world (MPI_Comm_spawn, MPI_Comm_connect); an intercommunicator's local group.
         rank: the walking rank's own rank in it; -1 in MPI_COMM_NULL.
         remote: world ranks of the remote group; None when this is no intercommunicator.
     """
 
     family: int
     kind: str
-    members: tuple[int, ...]
+    members: Sequence[int]
     rank: int
-    remote: tuple[int, ...] | None = None
+    remote: Sequence[int] | None = None
 
     @property
     def size(self) -> int:
@@ -100,7 +112,7 @@ class Communicator:
         return len(self.members)
 
     @property
-    def peers(self) -> tuple[int, ...]:
+    def peers(self) -> Sequence[int]:
         """World ranks that a peer parameter counts: the remote group of an intercommunicator."""
         return self.members if self.remote is None else self.remote
 
@@ -132,6 +144,44 @@ class Family:
     remote_members: Vec | None = None
 
 
+LARGE = 1 << 14
+"""Members of a family that are not expanded when its instances are all of one size."""
+
+
+class LargeLayout:
+    """The instances of a family of many ranks, found in its vecs when they are asked for."""
+
+    __slots__ = ("_members", "_size", "_total")
+
+    def __init__(self, members: Vec, size: int, total: int) -> None:
+        self._members, self._size, self._total = members, size, total
+
+    @property
+    def groups(self) -> list[tuple[int, ...]]:
+        """The members of each instance."""
+        listed = self._members.first(self._total)
+        return [listed[i : i + self._size] for i in range(0, self._total, self._size)]
+
+    def of(self, rank: int) -> tuple[Sequence[int], int, None] | None:
+        """Members and own position of a rank's communicator; None when it is in none."""
+        at = self._members.find(rank)
+        if at is None or at >= self._total:
+            return None
+        instance, position = divmod(at, self._size)
+        return self._members.part(instance * self._size, (instance + 1) * self._size), position, None
+
+
+def layout_of(family: Family, nprocs: int) -> Layout | LargeLayout:
+    """The instances of a family. Raises ValueError when its description contradicts itself."""
+    total, size = family.members.length, family.sizes.constant
+    if total is None or total < LARGE or size is None or family.remote_members is not None:
+        return Layout(family, nprocs)
+    low, high = family.members.smallest(), family.members.largest()
+    if low is None or high is None or low < 0 or high >= nprocs or size < 1 or total % size or total > nprocs:
+        return Layout(family, nprocs)  # which says what is wrong, if anything
+    return LargeLayout(family.members, size, total)
+
+
 class Layout:
     """The instances of a family, expanded: which one a rank is in, and where."""
 
@@ -154,7 +204,7 @@ class Layout:
         if len(self._where) != sum(rank != UNDEFINED for group in self.groups for rank in group):
             raise ValueError("a rank is in two communicators of one family")
 
-    def of(self, rank: int) -> tuple[tuple[int, ...], int, tuple[int, ...] | None] | None:
+    def of(self, rank: int) -> tuple[Sequence[int], int, Sequence[int] | None] | None:
         """Members, own position and remote members of a rank's communicator; None when it is in none."""
         if (found := self._where.get(rank)) is None:
             return None

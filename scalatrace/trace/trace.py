@@ -12,7 +12,17 @@ from scalatrace.trace import counting, walk
 from scalatrace.trace.callsite import Stack
 from scalatrace.trace.nodes import Event, Node, Sequence, events
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Communicator, Datatype, Family, IntArray, Layout, Op, Stat
+from scalatrace.trace.tables import (
+    Communicator,
+    Datatype,
+    Family,
+    IntArray,
+    LargeLayout,
+    Layout,
+    Op,
+    Stat,
+    layout_of,
+)
 from scalatrace.trace.values import Vec
 
 if TYPE_CHECKING:
@@ -70,7 +80,7 @@ class Trace:
                 Family("self", -1, empty, empty),
                 Family("null", -1, empty, empty),
             ]
-        self._layouts: dict[int, Layout] = {}
+        self._layouts: dict[int, Layout | LargeLayout] = {}
         self._communicators: dict[tuple[int, int], Communicator] = {}
         self._arrays: dict[int, tuple[int, ...]] = {}
 
@@ -140,11 +150,11 @@ class Trace:
         members, position, remote = found
         return Communicator(family, kind, members, position, remote)
 
-    def layout(self, family: int) -> Layout:
+    def layout(self, family: int) -> Layout | LargeLayout:
         """The instances of a family. Raises FormatError when its description contradicts itself."""
         if family not in self._layouts:
             try:
-                self._layouts[family] = Layout(_entry(self.comms, family, "communicator"), self.nprocs)
+                self._layouts[family] = layout_of(_entry(self.comms, family, "communicator"), self.nprocs)
             except ValueError as error:
                 raise FormatError(f"{error} (family {family})") from None
         return self._layouts[family]

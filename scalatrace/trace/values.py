@@ -11,7 +11,7 @@ forms, so no count in a file, however large, costs time or memory before somebod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice, repeat
 from typing import Any
@@ -128,6 +128,26 @@ class Vec:
         lows = [_low(term) for term in self.terms]
         return None if None in lows else min((low for low in lows if low is not None), default=None)
 
+    def largest(self) -> int | None:
+        """The greatest value; None when there is no end to them (or none at all)."""
+        if isinstance(self.terms, int):
+            return self.terms
+        return None if _endless(self.terms) else max(map(_highest, self.terms), default=None)
+
+    def find(self, value: int) -> int | None:
+        """Where a value stands first; quick where loops rise or fall by more than they hold."""
+        if isinstance(self.terms, int):
+            return 0 if self.terms == value else None
+        return _find(self.terms, value)
+
+    def part(self, start: int, stop: int) -> Sequence[int]:
+        """The values from start to before stop: a range where they are one progression."""
+        if not isinstance(self.terms, int):
+            found = _progression(self.terms, start, stop)
+            if found is not None:
+                return found
+        return tuple(self[i] for i in range(start, stop))
+
     def __str__(self) -> str:
         if isinstance(self.terms, int):
             return special_name(self.terms) or str(self.terms)
@@ -237,6 +257,79 @@ def _item(terms: tuple[Term, ...], i: int) -> int:
             return int(_item(tuple(inner), rest) + turn * stride)
         i -= turns * length
     raise IndexError("a vec ends before that")
+
+
+def _find(terms: tuple[Term, ...], value: int) -> int | None:
+    before = 0
+    for term in terms:
+        if type(term) is int:
+            if term == value:
+                return before
+            before += 1
+            continue
+        found = _find_in_loop(term, value)
+        if found is not None:
+            return before + found
+        if term[0] == 0:
+            return None  # nothing comes after what has no end
+        before += _length(term)
+    return None
+
+
+def _find_in_loop(term: Term, value: int) -> int | None:
+    turns, stride, *rest = term
+    inner = tuple(rest)
+    length = sum(_length(t) for t in inner)
+    low, high = min(map(_lowest, inner)), max(map(_highest, inner))
+    if stride == 0:
+        first, last = 0, 0
+    elif stride > 0:
+        first, last = -((high - value) // stride), (value - low) // stride
+    else:
+        first, last = -((value - low) // -stride), (high - value) // -stride
+    last = last if turns == 0 else min(last, turns - 1)
+    for turn in range(max(first, 0), last + 1):
+        found = _find(inner, value - turn * stride)
+        if found is not None:
+            return turn * length + found
+    return None
+
+
+def _lowest(term: Term) -> int:
+    """The least value of a term that has an end."""
+    found = _low(term)
+    assert found is not None
+    return found
+
+
+def _highest(term: Term) -> int:
+    if type(term) is int:
+        return int(term)
+    turns, stride, *inner = term
+    return max(map(_highest, inner)) + int(max(0, stride * max(0, turns - 1)))
+
+
+def _progression(terms: tuple[Term, ...], start: int, stop: int) -> range | None:
+    """The values from start to before stop, where they lie within one loop around an integer."""
+    for term in terms:
+        length = _length(term) if type(term) is int or term[0] else stop
+        if start >= length:
+            start, stop = start - length, stop - length
+            continue
+        if type(term) is int or stop > length:
+            return None
+        _, stride, *inner = term
+        if len(inner) == 1 and type(inner[0]) is int:
+            first = inner[0] + start * stride
+            return range(first, first + (stop - start) * stride, stride) if stride else None
+        body = sum(_length(t) for t in inner)
+        turn, offset = divmod(start, body)
+        if offset + stop - start > body:
+            return None
+        found = _progression(tuple(inner), offset, offset + stop - start)
+        shift = turn * stride
+        return found and range(found.start + shift, found.stop + shift, found.step)
+    return None
 
 
 def _low(term: Term) -> int | None:

@@ -1,0 +1,9 @@
+"""Extrapolation: few small traces become one of any number of ranks (ScalaExtrap, dissertation ch. 3).
+
+big = extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")], 1024)
+"""
+
+from extrap.extrapolate import Extrapolation, extrapolate, model_of
+from extrap.grid import Grid
+
+__all__ = ["Extrapolation", "Grid", "extrapolate", "model_of"]

@@ -1,0 +1,105 @@
+"""What a parameter's integers stand for: tables differ from trace to trace, their contents are compared.
+
+An ARRAY, TYPE or STRING parameter is taken as the entries it names, in the order they are first met, and the
+sequence in which they are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from extrap.errors import ExtrapolationError
+from extrap.shapes import Parts, split, vec_from
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.tables import Datatype, IntArray, Kind
+from scalatrace.trace.values import SPECIAL_MAX, Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["TABLES", "Tables", "content"]
+
+TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
+MOST = 1 << 16
+"""Executions of one node that may name different entries of a table."""
+
+_NUMBER = re.compile(r"-?\d+")
+
+
+def content(trace: Trace, kind: Kind, vec: Vec, times: int) -> Parts:
+    """The parts of what a table's indices stand for over `times` executions.
+
+    Raises:
+        ExtrapolationError: more entries than can be looked at.
+    """
+    if vec.constant is not None:
+        return split((0, (_entry(trace, kind, vec.constant),)))
+    if times > MOST:
+        raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
+    used = list(islice(vec, times))
+    order = {index: n for n, index in enumerate(dict.fromkeys(used))}
+    pattern = vec_of(order[index] for index in used)
+    return split((pattern.terms, tuple(_entry(trace, kind, index) for index in order)))
+
+
+def _entry(trace: Trace, kind: Kind, index: int) -> Any:
+    if index < SPECIAL_MAX:
+        return index
+    if kind is Kind.ARRAY:
+        array = trace.arrays[index]
+        return "summed" if array.summed else "array", array.length, array.vec.terms
+    if kind is Kind.STRING:
+        return _template(trace.string(index))
+    found = trace.datatype(index)
+    return found.size, found.extent, _template(found.description)
+
+
+def _template(text: str) -> tuple[Any, ...]:
+    """A text with its numbers as integers of their own."""
+    numbers = [int(n) for n in _NUMBER.findall(text)]
+    words = _NUMBER.split(text)
+    return tuple(part for pair in zip(words, [*numbers, ""], strict=True) for part in pair)
+
+
+def _text(template: Any) -> str:
+    return "".join(str(part) for part in template)
+
+
+class Tables:
+    """The tables of a trace that is being made; equal entries are one."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[IntArray, int] = {}
+        self.types: dict[Datatype, int] = {}
+        self.strings: dict[str, int] = {}
+
+    def vec(self, kind: Kind, terms: Any) -> Vec:
+        """The indices of a parameter whose content is `terms`."""
+        pattern, entries = terms
+        indices = [self._index(kind, entry) for entry in entries]
+        if type(pattern) is int:
+            return Vec(indices[0])
+        return vec_of(indices[n] for n in Vec(pattern))
+
+    def _index(self, kind: Kind, entry: Any) -> int:
+        if type(entry) is int:
+            return entry
+        if kind is Kind.STRING:
+            return self.strings.setdefault(_text(entry), len(self.strings))
+        if kind is Kind.TYPE:
+            size, extent, description = entry
+            return self.types.setdefault(Datatype(_text(description), size, extent), len(self.types))
+        word, length, inner = entry
+        parts = split(inner)
+        array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")
+        if array.summed:
+            self.arrays.setdefault(IntArray(length, array.vec), len(self.arrays))
+        return self.arrays.setdefault(array, len(self.arrays))
+
+
+def named(table: dict[Any, int]) -> Iterator[Any]:
+    """The entries in order."""
+    return iter(table)

@@ -1,0 +1,140 @@
+"""Integer formulas as text, evaluated for one rank or for all at once.
+
+A formula is a Python expression over names (sizes X Y Z of the grid, coordinates x y z, P, i, and the user's
+parameters), integers, + - * // % ^ & comparisons, and log2(a), which is exact or an error. `(...) // n` of a
+solved formula always divides evenly.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from extrap.errors import ExtrapolationError
+
+Env = Mapping[str, Any]
+"""Name -> int, or -> an array with one number per rank."""
+
+LARGEST_SHIFT = 62
+"""So far integers of 64 bits can be shifted."""
+
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+    ast.BitXor: lambda a, b: a ^ b,
+    ast.BitAnd: lambda a, b: a & b,
+    ast.LShift: lambda a, b: a << np.clip(b, 0, LARGEST_SHIFT),
+    ast.RShift: lambda a, b: a >> np.clip(b, 0, LARGEST_SHIFT),
+}
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: lambda a, b: a < b,
+    ast.LtE: lambda a, b: a <= b,
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Gt: lambda a, b: a > b,
+    ast.GtE: lambda a, b: a >= b,
+}
+
+KNOWN = (
+    ast.BinOp, ast.UnaryOp, ast.USub, ast.Compare, ast.Call, ast.Name, ast.Constant, ast.Load,
+    *BINARY, *COMPARE,
+)  # fmt: skip
+LONGEST = 1 << 16
+
+
+def log2(value: Any) -> Any:
+    """The exponent of a power of two, rounded down; -1 of what is below 1."""
+    if isinstance(value, int):
+        return value.bit_length() - 1 if value > 0 else -1
+    return np.frexp(value)[1].astype(np.int64) - 1
+
+
+def block(n: Any, parts: Any, k: Any) -> Any:
+    """How many of n things part k of `parts` has, the first ones one more where it does not divide."""
+    return n // parts + (k % parts < n % parts)
+
+
+def diagonal(n: Any, parts: Any, shift: Any, sign: int) -> Any:
+    """Sum over c of block(c) * block(shift + sign c): the points of a diagonal of cells (multi-partition)."""
+    total = np.zeros(np.broadcast(n, parts, shift).shape, dtype=np.int64)
+    for c in range(int(np.max(parts))):
+        total += np.where(c < parts, block(n, parts, c) * block(n, parts, shift + sign * c), 0)
+    return total
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log2": log2,
+    "min": np.minimum,
+    "max": np.maximum,
+    "block": block,
+    "diagonal": diagonal,
+}
+
+
+def evaluate(text: str, env: Env) -> Any:
+    """The value of a formula: an int, or an array where a name is one.
+
+    Raises:
+        ExtrapolationError: it is no formula, uses an unknown name, or divides by zero.
+    """
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            return _value(_parse(text), env)
+    except KeyError as error:
+        raise ExtrapolationError(f"the formula {text} needs a value for {error.args[0]}") from None
+    except (ZeroDivisionError, FloatingPointError):
+        raise ExtrapolationError(f"the formula {text} divides by zero for these sizes") from None
+
+
+def as_int(text: str, env: Env) -> int:
+    """The value of a formula that has one number."""
+    return int(evaluate(text, env))
+
+
+def check(text: str) -> None:
+    """Whether a text is a formula. Raises ExtrapolationError."""
+    if type(text) is not str or len(text) > LONGEST:
+        raise ExtrapolationError(f"not a formula: {str(text)[:40]}")
+    for node in ast.walk(_parse(text)):
+        if not isinstance(node, KNOWN):
+            raise ExtrapolationError(f"not a formula: {text}")
+
+
+def names_of(text: str) -> frozenset[str]:
+    """The names a formula uses, functions aside."""
+    return frozenset(
+        node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name) and node.id not in FUNCTIONS
+    )
+
+
+@lru_cache(maxsize=65536)
+def _parse(text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ExtrapolationError(f"not a formula: {text}") from None
+
+
+def _value(node: ast.expr, env: Env) -> Any:
+    match node:
+        case ast.Constant(value=int() as number):
+            return int(number)
+        case ast.Name(id=name):
+            return env[name]
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -_value(inner, env)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
+            return BINARY[type(op)](_value(left, env), _value(right, env))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
+            found = COMPARE[type(op)](_value(left, env), _value(right, env))
+            return found.astype(np.int64) if isinstance(found, np.ndarray) else int(found)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+            return FUNCTIONS[name](*(_value(arg, env) for arg in args))
+    raise ExtrapolationError(f"not a formula: {ast.unparse(node)}")

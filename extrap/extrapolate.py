@@ -1,0 +1,163 @@
+"""The whole way: check the inputs, find the grid, fit, and make the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from extrap import topology
+from extrap.errors import InputError
+from extrap.features import RESERVED
+from extrap.fit import fit
+from extrap.grid import Grid
+from extrap.instantiate import instantiate
+from extrap.model import Model
+from extrap.space import Run
+from extrap.timing_rules import of_the_largest
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model"]
+
+PARAMETER = "param."
+"""Prefix of the header's entries that `scalatrace record --param` makes."""
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """A result: the trace, its grid, and what it was made from."""
+
+    trace: Trace
+    grid: Grid
+    model: Model
+    evidence: str = ""
+
+
+def extrapolate(
+    traces: Sequence[Trace],
+    nprocs: int,
+    dims: Sequence[int] | None = None,
+    params: Mapping[str, int] | None = None,
+    dims_of: Sequence[Sequence[int]] | None = None,
+) -> Extrapolation:
+    """The trace of a program on `nprocs` ranks, from traces on fewer.
+
+    Args:
+        traces: at least two of the same program, complete, each of another size.
+        dims: sizes of the target's grid; worked out from those of the inputs unless given.
+        params: the target's parameters; those of the traces where all have the same.
+        dims_of: the grids of the input traces, found in them unless given.
+
+    Raises:
+        InputError: the inputs do not go together.
+        ExtrapolationError: something in the traces follows no rule.
+    """
+    _, model, evidence = model_of(traces, dims_of)
+    return replace(of_model(model, nprocs, dims, params), evidence=evidence)
+
+
+def of_model(
+    model: Model, nprocs: int, dims: Sequence[int] | None = None, params: Mapping[str, int] | None = None
+) -> Extrapolation:
+    """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
+    grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
+    grid = Grid(tuple(dims), model.column_major) if dims else topology.target_grid(grids, nprocs)
+    if grid.nprocs != nprocs:
+        raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
+    inputs = target_inputs(model, params or {})
+    return Extrapolation(instantiate(model, grid, inputs, of_the_largest), grid, model)
+
+
+def model_of(
+    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
+) -> tuple[list[Trace], Model, str]:
+    """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
+    check(traces)
+    if dims_of is not None and len(dims_of) != len(traces):
+        raise InputError(f"there are {len(traces)} traces, but {len(dims_of)} grids")
+    order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
+    ordered = [traces[k] for k in order]
+    if dims_of is None:
+        found = topology.identify(ordered)
+        grids, evidence = found.grids, found.evidence
+    else:
+        grids, evidence = tuple(Grid(tuple(dims_of[k])) for k in order), "as given"
+        for grid, trace in zip(grids, ordered, strict=True):
+            if grid.nprocs != trace.nprocs:
+                raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
+        if len({len(grid.dims) for grid in grids}) > 1:
+            raise InputError("the given grids have different numbers of dimensions")
+    runs = [Run(grid, inputs_of(trace)) for grid, trace in zip(grids, ordered, strict=True)]
+    _same_inputs(runs)
+    return ordered, fit(ordered, runs), evidence
+
+
+def check(traces: Sequence[Trace]) -> None:
+    """Whether anything can be learned from these traces. Raises InputError."""
+    if len(traces) < 2:
+        raise InputError("one trace shows no trend: give at least two, better four, of different sizes")
+    for trace in traces:
+        missing = trace.nprocs - len(trace.ranks)
+        if missing:
+            raise InputError(
+                f"the trace of {trace.nprocs} ranks lacks {missing} of them (a run that crashed?): "
+                "only complete traces can be extrapolated"
+            )
+        if not trace.nodes:
+            raise InputError(f"the trace of {trace.nprocs} ranks has no events")
+    names = [(trace.nprocs, tuple(sorted(inputs_of(trace).items()))) for trace in traces]
+    if len(set(names)) < len(names):
+        raise InputError("two of the traces have the same number of ranks and the same parameters")
+
+
+def inputs_of(trace: Trace) -> dict[str, int]:
+    """The parameters that the recorder noted.
+
+    Raises:
+        InputError: one is no integer, or has a name that formulas use themselves.
+    """
+    found = {}
+    for key, text in trace.meta.items():
+        if key.startswith(PARAMETER):
+            name = key.removeprefix(PARAMETER)
+            found[name] = parse_input(name, text)
+    return found
+
+
+def parse_input(name: str, text: str) -> int:
+    """A parameter's value. Raises InputError."""
+    if not name.isidentifier() or name in RESERVED:
+        raise InputError(f"a parameter cannot be called {name!r}: {', '.join(sorted(RESERVED))} are taken")
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"the parameter {name} is {text!r}, which is no integer") from None
+
+
+def _same_inputs(runs: Sequence[Run]) -> None:
+    if len({tuple(sorted(run.inputs)) for run in runs}) > 1:
+        told = "; ".join(
+            f"{run.grid.nprocs} ranks: {', '.join(sorted(run.inputs)) or 'none'}" for run in runs
+        )
+        raise InputError(f"the traces were recorded with different parameters: {told}")
+
+
+def target_inputs(model: Model, given: Mapping[str, int]) -> dict[str, int]:
+    """The target's parameters. Raises InputError for an unknown or a missing one."""
+    unknown = [name for name in given if name not in model.inputs]
+    if unknown:
+        raise InputError(
+            f"the traces have no parameter {unknown[0]}: record them with --param {unknown[0]}=..., "
+            "or say what it was with --inputs"
+        )
+    found = {}
+    for name in model.inputs:
+        seen = {inputs[name] for _, inputs in model.seen}
+        if name not in given and len(seen) > 1:
+            raise InputError(
+                f"the parameter {name} differs from trace to trace: say what it is to be (--param)"
+            )
+        found[name] = given[name] if name in given else seen.pop()
+    return found

@@ -1,0 +1,236 @@
+"""From traces to the symbolic trace: a field per repeat and parameter (§3.2.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from extrap import fields
+from extrap.align import Aligned, align
+from extrap.communicators import fit_families
+from extrap.contents import TABLES, content
+from extrap.errors import ExtrapolationError
+from extrap.fields import Field, Samples
+from extrap.local import MOST, Local, locals_of, normal
+from extrap.model import Model, ParamRule, Rule, StatRule
+from extrap.shapes import Parts, vec_parts
+from extrap.space import Run, Space
+from scalatrace.trace import elastic
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.elastic import Value
+from scalatrace.trace.nodes import Encoding, Event, Peer
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["fit"]
+
+
+def fit(traces: Sequence[Trace], runs: Sequence[Run]) -> Model:
+    """The symbolic trace behind traces of one program on several numbers of ranks.
+
+    Raises:
+        ExtrapolationError: they do not align, or something follows no rule; says what and where.
+    """
+    last = traces[-1]
+    fitter = Fitter(traces, Space(runs))
+    trees = fitter.trees()
+    nodes = fitter.nodes(align(trees), list(trees))
+    return Model(
+        sizes=runs[0].grid.sizes,
+        column_major=runs[0].grid.column_major,
+        inputs=tuple(sorted(runs[0].inputs)),
+        seen=tuple((run.grid.dims, dict(run.inputs)) for run in runs),
+        nodes=nodes,
+        families=fit_families(traces, runs),
+        ops={op.name: op.params for op in last.ops},
+        stats=tuple((stat.name, stat.resolution) for stat in last.stats),
+        meta=dict(last.meta),
+        counts=dict(last.counts),
+    )
+
+
+PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
+"""The order in which encodings of a peer are tried, after those that the traces have."""
+
+
+class Fitter:
+    """Fits nodes, one after the other."""
+
+    def __init__(self, traces: Sequence[Trace], space: Space) -> None:
+        self.traces, self.space = traces, space
+        self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
+
+    def trees(self) -> dict[int, tuple[Local, ...]]:
+        """Every rank's tree."""
+        return {p: locals_of(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
+
+    def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
+        """The rules of nodes that these points meet."""
+        return tuple(self.node(node, points) for node in nodes)
+
+    def node(self, node: Aligned, points: Sequence[int]) -> Rule:
+        """The rule of a node that these points meet, or would."""
+        repeat = self._field(node, "repeat", self._repeats(node, points))
+        if node.key is None:
+            return Rule(repeat, children=self.nodes(node.children, list(node.nodes)))
+        op, stack = node.key
+        params = tuple(self._param(node, at) for at in range(len(self._params(node))))
+        return Rule(repeat, op, stack, params, tuple(self._stats(node)))
+
+    def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
+        found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
+        if len(found) != 1:
+            raise ExtrapolationError(f"{where(node)}: the traces have other parameters for it")
+        return found.pop()
+
+    def _events(self, node: Aligned) -> Iterator[tuple[int, Trace, Local, Event]]:
+        for point, local in node.nodes.items():
+            assert local.event is not None
+            yield point, self.traces[self.run_of[point][0]], local, local.event
+
+    def _repeats(self, node: Aligned, points: Sequence[int]) -> Samples:
+        """The repeat of every rank; None where the node does not run."""
+        samples: dict[int, Parts | None] = dict.fromkeys(points)
+        for point, local in node.nodes.items():
+            samples[point] = vec_parts(local.repeat, local.met)
+        return samples
+
+    def _field(self, node: Aligned, what: str, samples: Samples) -> Field:
+        found = fields.fit(self.space, samples)
+        if found is None:
+            raise fields.told(f"{what} of {where(node)}", samples, self.space)
+        return found
+
+    def _param(self, node: Aligned, at: int) -> ParamRule:
+        name, kind = self._params(node)[at]
+        if kind is not Kind.PEER:
+            return ParamRule(name, kind, self._field(node, name, self._samples(node, at, kind)))
+        found: list[tuple[float, Encoding, Field]] = []
+        decoded = self._peers(node, at)
+        stored = Counter(one.encoding for one in decoded.values())
+        for encoding in sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e))):
+            field = fields.fit(self.space, _encoded(decoded, encoding))
+            if field is not None:
+                found.append((field.cost, encoding, field))
+            if field is not None and field.cost < fields.PER_PART:
+                break
+        if not found:
+            raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)
+        _, encoding, field = min(found, key=lambda item: item[0])
+        return ParamRule(name, kind, field, encoding)
+
+    def _samples(self, node: Aligned, at: int, kind: Kind) -> Samples:
+        samples: dict[int, Parts | None] = {}
+        known: dict[tuple[int, Vec, int, int], Parts] = {}
+        for point, trace, local, event in self._events(node):
+            vec, n = _vec(event.params[at], self.run_of[point][1]), local.runs
+            key = id(trace), vec, n, local.width
+            if key not in known:
+                known[key] = (
+                    content(trace, kind, vec, n)
+                    if kind in TABLES
+                    else vec_parts(normal(vec, n), n, local.width)
+                )
+            samples[point] = known[key]
+        return samples
+
+    def _peers(self, node: Aligned, at: int) -> dict[int, _Peers]:
+        """Every rank's peers as ranks of the communicator."""
+        found = {}
+        for point, trace, local, event in self._events(node):
+            rank = self.run_of[point][1]
+            param = event.params[at]
+            assert isinstance(param, Peer)
+            comm_at = trace.ops[event.op].position(Kind.COMM)
+            family = 0 if comm_at is None else _vec(event.params[comm_at], rank).constant
+            if family is None:
+                raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
+            comm = trace.communicator(family, rank)
+            size = max(len(comm.peers), 1)
+            found[point] = _Peers(
+                _vec(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
+            )
+        return found
+
+    def _stats(self, node: Aligned) -> Iterator[StatRule]:
+        """Histograms per predecessor, which is found again by operation and stack."""
+        by_pred: dict[tuple[str, tuple[str, ...]] | None, list[tuple[Any, ...]]] = {}
+        seen: set[int] = set()
+        for point, trace, _, event in self._events(node):
+            if id(event) in seen:
+                continue
+            seen.add(id(event))
+            k = self.run_of[point][0]
+            for stats in event.stats:
+                op, signature = trace.preds[stats.pred]
+                pred = None if op < 0 else (trace.ops[op].name, trace.stack(signature))
+                rows = by_pred.setdefault(pred, [()] * len(self.traces))
+                if _samples_in(stats.histograms) > _samples_in(rows[k]):
+                    rows[k] = stats.histograms
+        for pred, rows in by_pred.items():
+            yield StatRule(pred, tuple(rows))
+
+
+def _samples_in(row: Sequence[Any]) -> int:
+    return max((h.count for h in row if h is not None), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Peers:
+    """One rank's peers: as stored, for how many calls, and what decodes them."""
+
+    vec: Vec
+    times: int
+    width: int
+    encoding: Encoding
+    own: int
+    size: int
+
+    def parts(self, encoding: Encoding) -> Parts:
+        """The peers in an encoding."""
+        if self.vec.constant is not None:
+            return vec_parts(Vec(self._turned(self.vec.constant, encoding)), self.times, self.width)
+        if encoding is self.encoding:
+            return vec_parts(normal(self.vec, self.times), self.times, self.width)
+        if self.times > MOST:
+            return vec_parts(self.vec, self.times, self.width)
+        turned = _compressed(tuple(self._turned(v, encoding) for v in self.vec.first(self.times)))
+        return vec_parts(turned, self.times, self.width)
+
+    def _turned(self, value: int, encoding: Encoding) -> int:
+        peer = self.encoding.decode(value, self.own, self.size)
+        return encoding.encode(peer, self.own, self.size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _compressed(values: tuple[int, ...]) -> Vec:
+    return vec_of(values)
+
+
+def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:
+    known: dict[_Peers, Parts] = {}
+    return {
+        point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
+        for point, one in peers.items()
+    }
+
+
+def _vec(value: Value | Peer, rank: int) -> Vec:
+    found = elastic.at(value.value if isinstance(value, Peer) else value, rank)
+    if found is None:
+        raise ExtrapolationError(f"a parameter has no value for rank {rank}")
+    return found
+
+
+def where(node: Aligned) -> str:
+    """A node's name for messages."""
+    if node.key is None:
+        return "a loop around " + ", ".join(sorted({where(child) for child in node.children})[:3])
+    op, stack = node.key
+    return f"{op} at {stack[0] if stack else '(no call site)'}"

@@ -1,0 +1,210 @@
+"""The simplest exact formula through given points (§3.2.3, with a richer basis).
+
+Linear systems over one, two or three features and a constant; what floating point finds is verified with
+integers on all points. With more points than unknowns the spare ones check the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from extrap.errors import ExtrapolationError
+from extrap.expression import evaluate
+from extrap.features import Feature, Names, features
+from scalatrace.trace.values import SPECIAL_MAX
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+SAMPLED = 1500
+"""Points that a system is solved with, about; all are checked."""
+
+NEAR = 1e-9
+"""Share of the values' variance that a formula may seem to miss before it is checked exactly."""
+
+MOST_CANDIDATES = 400
+LIGHTEST = 14
+"""Features that are tried three at a time."""
+
+LARGEST_DENOMINATOR = 96
+CONSTANT = 0.3
+"""What a constant beside the features costs."""
+
+SPARELESS = 4.0
+"""What a formula costs more when no point is left to check it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A formula and its weight."""
+
+    text: str
+    weight: float
+
+
+class Basis:
+    """The columns of all features over all ranks of all traces, evaluated once."""
+
+    def __init__(self, names: Names, columns: Mapping[str, Ints]) -> None:
+        self.features: list[Feature] = []
+        rows = []
+        count = len(next(iter(columns.values())))
+        for feature in features(names):
+            try:
+                column = evaluate(feature.text, columns)
+            except ExtrapolationError:
+                continue  # it divides by zero somewhere
+            self.features.append(feature)
+            rows.append(np.broadcast_to(np.asarray(column, dtype=np.int64), (count,)))
+        self.table: Ints = np.array(rows, dtype=np.int64).reshape(len(rows), count)
+
+
+class Points:
+    """Where values were seen: some of a basis' columns."""
+
+    def __init__(self, basis: Basis, chosen: Ints | None = None) -> None:
+        self._basis, self._chosen = basis, chosen
+        self._known: dict[bytes, Solution | None] = {}
+
+    def solve(self, values: Ints) -> Solution | None:
+        """The simplest formula with exactly these values; None when there is none."""
+        key = values.tobytes()
+        if key not in self._known:
+            self._known[key] = self._solve(values)
+        return self._known[key]
+
+    def _solve(self, values: Ints) -> Solution | None:
+        first = int(values[0])
+        if (values == first).all():
+            return Solution(str(first), 0)
+        if (values < SPECIAL_MAX).any():
+            return None  # MPI's constants follow no formula
+        return self._system.solve(values)
+
+    @cached_property
+    def _system(self) -> _System:
+        """The features that tell points apart, no two alike."""
+        table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
+        seen: set[bytes] = set()
+        kept = []
+        for i in np.flatnonzero((table != table[:, :1]).any(axis=1)).tolist():
+            key = table[i].tobytes()
+            if key not in seen:
+                seen.add(key)
+                kept.append(i)
+        return _System([self._basis.features[i] for i in kept], table[kept])
+
+
+class _System:
+    """Least squares over one, two or three features at once, by their products with each other."""
+
+    def __init__(self, chosen: Sequence[Feature], table: Ints) -> None:
+        self.features, self.table = chosen, table
+        step = max(1, table.shape[1] // SAMPLED) if table.size else 1
+        self.sample = slice(None, None, step)
+        some = table[:, self.sample].astype(np.float64)
+        centred = some - some.mean(axis=1, keepdims=True)
+        length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
+        self.unit = centred / np.where(length > 0, length, 1)
+        self.gram = self.unit @ self.unit.T
+
+    def solve(self, values: Ints) -> Solution | None:
+        """The lightest formula of as few features as will do."""
+        wanted = values[self.sample].astype(np.float64)
+        wanted = wanted - wanted.mean()
+        norm = np.sqrt((wanted**2).sum())
+        if norm == 0 or not len(self.features):
+            return self._best([(i,) for i in range(len(self.features))], values) if norm == 0 else None
+        along = self.unit @ (wanted / norm)
+        for subsets in (self._ones(along), self._pairs(along), self._triples(along)):
+            best = self._best(subsets, values)
+            if best is not None:
+                return best
+        return None
+
+    def _ones(self, along: Floats) -> list[tuple[int, ...]]:
+        return [(int(i),) for i in np.flatnonzero(1 - along**2 < NEAR)]
+
+    def _pairs(self, along: Floats) -> list[tuple[int, ...]]:
+        upper, lower = np.triu_indices(len(along), 1)
+        g, a, b = self.gram[upper, lower], along[upper], along[lower]
+        det = 1 - g * g
+        regular = det > NEAR
+        det = np.where(regular, det, 1)
+        left = 1 - (a * a + b * b - 2 * a * b * g) / det
+        found = np.flatnonzero(regular & (left < NEAR))
+        return [(int(upper[k]), int(lower[k])) for k in found[:MOST_CANDIDATES]]
+
+    def _triples(self, along: Floats) -> list[tuple[int, ...]]:
+        light = min(len(along), LIGHTEST)
+        subsets = np.array(list(combinations(range(light), 3)), dtype=np.int64).reshape(-1, 3)
+        grams = self.gram[subsets[:, :, None], subsets[:, None, :]]
+        regular = np.abs(np.linalg.det(grams)) > NEAR
+        subsets, grams = subsets[regular], grams[regular]
+        if not len(subsets):
+            return []
+        right = along[subsets]
+        found = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
+        left = 1 - (found * right).sum(axis=1)
+        return [tuple(map(int, subset)) for subset in subsets[left < NEAR][:MOST_CANDIDATES]]
+
+    def _best(self, subsets: Sequence[tuple[int, ...]], values: Ints) -> Solution | None:
+        """The lightest formula of these candidates that holds for all points."""
+        best: Solution | None = None
+        for subset in sorted(subsets, key=lambda s: sum(self.features[i].weight for i in s)):
+            least = sum(self.features[i].weight for i in subset)
+            if best is not None and least >= best.weight:
+                break
+            found = _exact([self.features[i] for i in subset], self.table[list(subset)], values)
+            if found is not None and (best is None or found.weight < best.weight):
+                best = found
+        return best
+
+
+def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | None:
+    """The formula with rational coefficients over these features, if it holds for all points."""
+    scale = np.maximum(np.abs(table).max(axis=1), 1).astype(np.float64)
+    step = max(1, len(values) // SAMPLED)
+    system = np.column_stack([np.ones(len(values[::step])), (table[:, ::step] / scale[:, None]).T])
+    coefficients = np.linalg.lstsq(system, values[::step].astype(np.float64), rcond=None)[0]
+    fractions = [
+        Fraction(float(c)).limit_denominator(LARGEST_DENOMINATOR)
+        for c in (coefficients[0], *(coefficients[1:] / scale))
+    ]
+    denominator = int(np.lcm.reduce([f.denominator for f in fractions]))
+    if denominator > LARGEST_DENOMINATOR:
+        return None
+    numbers = [int(f * denominator) for f in fractions]
+    if 0 in numbers[1:]:
+        return None  # a shorter formula does
+    total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
+    if not np.array_equal(total, denominator * values):
+        return None
+    unknowns = len(chosen) + (numbers[0] != 0)
+    weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
+    weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
+    if len(np.unique(table, axis=1).T) <= unknowns:
+        weight += SPARELESS
+    return Solution(_text(numbers, denominator, chosen), weight)
+
+
+def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:
+    terms = [_term(n, feature.text) for n, feature in zip(numbers[1:], chosen, strict=True)]
+    if numbers[0]:
+        terms.append(f"{numbers[0]:+}")
+    text = "".join(terms).removeprefix("+")
+    return text if denominator == 1 else f"({text})//{denominator}"
+
+
+def _term(number: int, text: str) -> str:
+    inner = text if text.isidentifier() else f"({text})" if any(c in text for c in "+-%/<=>") else text
+    if abs(number) == 1:
+        return ("+" if number > 0 else "-") + inner
+    return f"{number:+}*{inner}"

@@ -1,0 +1,141 @@
+"""All ranks of all traces side by side: where each stands in its grid, and classes of alike positions.
+
+The dissertation's critical nodes (§3.2.1) are the corners of a grid; here every rank is a point, and ranks at
+the same borders form a class. A class is a condition on coordinates, so it has a meaning in any grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from extrap.expression import evaluate
+from extrap.features import Names
+from extrap.grid import Grid
+from extrap.solve import Basis, Points, Solution
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+EVERYWHERE = "1"
+
+INDEXED_SAMPLE = 1200
+"""Executions that a formula over their numbers is sought with; all of them check it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The grid and the parameters of one trace."""
+
+    grid: Grid
+    inputs: Mapping[str, int]
+
+
+class Space:
+    """The ranks of all runs: rank r of run k is point `starts[k] + r`."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        grid = runs[0].grid
+        self.inputs = tuple(sorted(runs[0].inputs))
+        self.names = Names(grid.sizes, grid.coords, self.inputs)
+        self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
+        self.columns = {
+            name: np.concatenate([self._column(run, name) for run in runs])
+            for name in (*grid.sizes, *grid.coords, *self.inputs, "P", "r")
+        }
+        self._basis = Basis(self.names, self.columns)
+        self._points: dict[bytes, Points] = {}
+        self._indexed: dict[bytes, Points] = {}
+        self._classes: dict[int, list[tuple[str, Ints]]] = {}
+
+    @staticmethod
+    def _column(run: Run, name: str) -> Ints:
+        value = run.inputs[name] if name in run.inputs else run.grid.columns[name]
+        return np.broadcast_to(np.asarray(value, dtype=np.int64), (run.grid.nprocs,))
+
+    def points(self, chosen: Ints) -> Points:
+        """Some of the points, to solve values over."""
+        key = chosen.tobytes()
+        if key not in self._points:
+            self._points[key] = Points(self._basis, chosen)
+        return self._points[key]
+
+    def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
+        """The simplest formula over points and numbers of executions, from some of them and true for all."""
+        names = Names(self.names.sizes, self.names.coords, self.inputs, "i")
+        columns = {n: c[chosen] for n, c in self.columns.items()} | {"i": index}
+        some = np.unique(np.linspace(0, len(chosen) - 1, INDEXED_SAMPLE).astype(np.int64))
+        key = chosen.tobytes() + index.tobytes()
+        if key not in self._indexed:
+            self._indexed[key] = Points(Basis(names, {n: c[some] for n, c in columns.items()}))
+        found = self._indexed[key].solve(np.ascontiguousarray(values[some]))
+        if found is None or not np.array_equal(
+            np.broadcast_to(evaluate(found.text, columns), values.shape), values
+        ):
+            return None
+        return found
+
+    def partitions(self) -> Iterator[list[tuple[str, Ints]]]:
+        """Ways to divide all points into classes (a condition and its points), the coarsest first."""
+        for number, conditions in enumerate(_partitions(self.names)):
+            if number not in self._classes:
+                masks = ((text, np.asarray(evaluate(text, self.columns), dtype=bool)) for text in conditions)
+                self._classes[number] = [
+                    (text, np.flatnonzero(np.broadcast_to(mask, self.starts[-1:]))) for text, mask in masks
+                ]
+            yield [(text, points) for text, points in self._classes[number] if len(points)]
+
+    def all_runs(self) -> Ints:
+        """Which run each point belongs to."""
+        return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
+
+
+EXTRA_PARTITIONS: list[list[str]] = []
+"""What plug-ins add."""
+
+
+def _partitions(names: Names) -> Iterator[list[str]]:
+    yield [EVERYWHERE]
+    yield from EXTRA_PARTITIONS
+    pairs = list(zip(names.coords, names.sizes, strict=True))
+    yield ["r==0", "r>0"]
+    yield ["r==P-1", "r<P-1"]
+    for c, s in pairs:
+        yield _borders(c, s)
+    yield _product([_borders(c, s) for c, s in pairs])
+    for c, _ in pairs:
+        yield [f"{c}%2==0", f"{c}%2==1"]
+    yield ["r%2==0", "r%2==1"]
+    if len(pairs) == 2:
+        (a, b) = (pair[0] for pair in pairs)
+        yield [f"{a}=={b}", f"{a}<{b}", f"{a}>{b}"]
+        yield [f"{a}=={b}", f"{a}!={b}"]
+    for n in names.inputs:
+        rests = [[f"{c}<{n}%{s}", f"{c}>={n}%{s}"] for c, s in pairs]
+        yield _product(rests)
+        yield [f"r<{n}%P", f"r>={n}%P"]
+    yield _product([_deep_borders(c, s) for c, s in pairs])
+    for c, s in pairs:
+        yield [f"2*{c}<{s}", f"2*{c}>={s}"]
+
+
+def _borders(coord: str, size: str) -> list[str]:
+    return [f"{coord}==0", f"(0<{coord})*({coord}<{size}-1)", f"(0<{coord})*({coord}=={size}-1)"]
+
+
+def _deep_borders(coord: str, size: str) -> list[str]:
+    return [
+        f"{coord}==0",
+        f"{coord}==1",
+        f"(1<{coord})*({coord}<{size}-2)",
+        f"(1<{coord})*({coord}=={size}-2)",
+        f"(1<{coord})*({coord}=={size}-1)",
+    ]
+
+
+def _product(parts: Sequence[Sequence[str]]) -> list[str]:
+    return ["*".join(f"({text})" for text in chosen) for chosen in product(*parts)]

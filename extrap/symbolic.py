@@ -1,0 +1,185 @@
+"""The file of a symbolic trace (.stx): the container of a trace, its payload the model.
+
+[sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, counts, nodes]
+node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
+params  := [[name, kind, encoding or nil, field], ...]
+field   := [[condition, shape, [formula, ...] or nil], ...]
+shape   := nil for an integer | string | [shape, ...]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from extrap.expression import check
+from extrap.fields import Field, Part
+from extrap.model import FamilyRule, Model, ParamRule, Rule, StatRule
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.trace.format import pack_container, read_container
+from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.writer import write_aside
+
+__all__ = ["is_symbolic", "load", "save"]
+
+
+def save(model: Model, path: str | PathLike[str]) -> None:
+    """Write a symbolic trace. Raises ScalatraceError when it cannot be written."""
+    payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
+    write_aside(path, pack_container(payload, symbolic=True))
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """Read a symbolic trace.
+
+    Raises:
+        FormatError: it is none, or is damaged.
+    """
+    path = fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ScalatraceError(f"{path}: {error.strerror}") from None
+    container = read_container(data, path)
+    if not container.symbolic:
+        raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
+    try:
+        raw = msgpack.unpackb(
+            container.payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape"
+        )
+        return _read_model(raw)
+    except ScalatraceError as error:
+        raise FormatError(str(error), path) from None
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        msgpack.UnpackException,
+    ):
+        raise FormatError("not the formulas of a symbolic trace", path) from None
+
+
+def is_symbolic(path: str | PathLike[str]) -> bool:
+    """Whether a file says that it holds formulas; the rest of it is not looked at."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(12)
+    return len(head) == 12 and head[:5] == b"\x89STRC" and bool(head[10] & 4)
+
+
+def _model(model: Model) -> list[Any]:
+    return [
+        model.sizes,
+        model.column_major,
+        model.inputs,
+        model.seen,
+        {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
+        [(f.kind, f.parent, f.slices, f.vecs) for f in model.families],
+        model.stats,
+        model.meta,
+        model.counts,
+        [_rule(rule) for rule in model.nodes],
+    ]
+
+
+def _rule(rule: Rule) -> list[Any]:
+    if rule.op is None:
+        return [_field(rule.repeat), [_rule(child) for child in rule.children]]
+    params = [
+        (p.name, int(p.kind), None if p.encoding is None else int(p.encoding), _field(p.field))
+        for p in rule.params
+    ]
+    stats = [(s.pred, [[h and h.encode() for h in row] for row in s.histograms]) for s in rule.stats]
+    return [_field(rule.repeat), rule.op, rule.stack, params, stats]
+
+
+def _field(field: Field) -> list[Any]:
+    return [(part.condition, part.shape, part.formulas) for part in field.parts]
+
+
+def _read_model(raw: Any) -> Model:
+    sizes, column_major, inputs, seen, ops, families, stats, meta, counts, nodes = raw
+    return Model(
+        sizes=_texts(sizes),
+        column_major=bool(column_major),
+        inputs=_texts(inputs),
+        seen=tuple(
+            (tuple(map(int, dims)), {str(k): int(v) for k, v in given.items()}) for dims, given in seen
+        ),
+        nodes=tuple(_read_rule(node) for node in nodes),
+        families=tuple(_read_family(family) for family in families),
+        ops={str(name): tuple((str(n), Kind(k)) for n, k in params) for name, params in ops.items()},
+        stats=tuple((str(name), float(resolution)) for name, resolution in stats),
+        meta={str(k): str(v) for k, v in meta.items()},
+        counts={str(k): int(v) for k, v in counts.items()},
+    )
+
+
+def _texts(raw: Any) -> tuple[str, ...]:
+    return tuple(str(text) for text in raw)
+
+
+def _formulas(raw: Any) -> tuple[str, ...]:
+    for text in raw:
+        check(text)
+    return tuple(raw)
+
+
+def _read_family(raw: Any) -> FamilyRule:
+    kind, parent, slices, vecs = raw
+    read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
+    return FamilyRule(str(kind), int(parent), None if slices is None else tuple(map(int, slices)), read)
+
+
+def _read_shape(raw: Any) -> Any:
+    if raw is None or type(raw) in (str, int):
+        return raw
+    return tuple(map(_read_shape, raw))
+
+
+def _read_rule(raw: Any) -> Rule:
+    if len(raw) == 2:
+        return Rule(_read_field(raw[0]), children=tuple(map(_read_rule, raw[1])))
+    repeat, op, stack, params, stats = raw
+    return Rule(
+        _read_field(repeat),
+        str(op),
+        _texts(stack),
+        tuple(
+            ParamRule(str(name), Kind(kind), _read_field(field), None if enc is None else Encoding(enc))
+            for name, kind, enc, field in params
+        ),
+        tuple(
+            StatRule(None if pred is None else (str(pred[0]), _texts(pred[1])), _each(rows, _read_row))
+            for pred, rows in stats
+        ),
+    )
+
+
+def _each(raw: Sequence[Any], read: Callable[[Any], Any]) -> tuple[Any, ...]:
+    return tuple(read(item) for item in raw)
+
+
+def _read_row(raw: Any) -> tuple[Any, ...]:
+    return tuple(None if h is None else Histogram.decode(h) for h in raw)
+
+
+def _read_field(raw: Any) -> Field:
+    parts = []
+    for condition, shape, formulas in raw:
+        check(condition)
+        parts.append(Part(condition, _read_shape(shape), None if formulas is None else _formulas(formulas)))
+    return Field(tuple(parts))

@@ -1,0 +1,124 @@
+"""What the commands of extrapolation share: sizes and parameters as words, and what they tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from extrap.model import Model
+    from scalatrace import Trace
+
+
+def parse_dims(text: str) -> tuple[int, ...]:
+    """Return `(8, 4)` for `8x4`. Raises UsageError."""
+    try:
+        dims = tuple(int(word) for word in text.lower().split("x"))
+    except ValueError:
+        dims = ()
+    if not dims or min(dims) < 1:
+        raise UsageError(f"{text!r} is no grid: 8x4, 4x4x2")
+    return dims
+
+
+def parse_params(pairs: Sequence[str]) -> dict[str, int]:
+    """Return `{"n": 4096}` for `["n=4096"]`. Raises UsageError."""
+    from extrap.extrapolate import parse_input
+    from scalatrace.record.launch import parse_meta
+
+    return {name: parse_input(name, text) for name, text in parse_meta(pairs).items()}
+
+
+def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
+    """Give the traces parameters that were not noted when they were recorded. Raises UsageError."""
+    from extrap.extrapolate import PARAMETER, parse_input
+    from scalatrace.record.launch import parse_meta
+
+    for name, text in parse_meta(pairs).items():
+        values = text.split(",")
+        if len(values) == 1:
+            values *= len(traces)
+        if len(values) != len(traces):
+            raise UsageError(f"--inputs {name}={text} has {len(values)} values for {len(traces)} traces")
+        for trace, value in zip(traces, values, strict=True):
+            trace.meta[PARAMETER + name] = str(parse_input(name, value))
+
+
+def extrapolated(
+    traces: Sequence[Trace],
+    nprocs: int | None,
+    dims: tuple[int, ...] | None,
+    params: Mapping[str, int],
+    dims_of: Sequence[tuple[int, ...]] | None,
+    output: str,
+) -> dict[str, Any]:
+    """Make the result, write it, and return what there is to tell."""
+    from extrap.extrapolate import model_of
+
+    _, model, evidence = model_of(traces, dims_of)
+    return {"evidence": evidence, **instantiated(model, nprocs or prod(dims or ()), dims, params, output)}
+
+
+def instantiated(
+    model: Model, nprocs: int, dims: tuple[int, ...] | None, params: Mapping[str, int], output: str
+) -> dict[str, Any]:
+    """Evaluate formulas, write the trace, and return what there is to tell."""
+    import scalatrace
+    from extrap.extrapolate import of_model
+
+    found = of_model(model, nprocs, dims, params)
+    scalatrace.save(found.trace, output)
+    return {
+        "grid": str(found.grid),
+        "ranks": found.trace.nprocs,
+        "events": found.trace.nevents(),
+        "nodes": found.trace.nnodes,
+        "bytes": Path(output).stat().st_size,
+        "output": output,
+    }
+
+
+def symbolic(
+    traces: Sequence[Trace], dims_of: Sequence[tuple[int, ...]] | None, output: str
+) -> dict[str, Any]:
+    """Write the formulas and return what there is to tell."""
+    from extrap.extrapolate import model_of
+    from extrap.symbolic import save
+
+    _, model, evidence = model_of(traces, dims_of)
+    save(model, output)
+    return {"evidence": evidence, "bytes": Path(output).stat().st_size, "output": output}
+
+
+def tell(facts: Mapping[str, Any]) -> None:
+    """Print how the grid was found, and what was written."""
+    from scalatrace.report.style import console
+
+    screen = console()
+    if "evidence" in facts:
+        screen.print(f"grid: {facts['evidence']}", highlight=False, markup=False)
+    if "ranks" in facts:
+        screen.print(
+            f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {facts['events']:,} events, "
+            f"{facts['nodes']} nodes, {facts['bytes']:,} bytes",
+            highlight=False,
+            markup=False,
+        )
+    else:
+        screen.print(f"{facts['output']}: formulas, {facts['bytes']:,} bytes", highlight=False, markup=False)
+
+
+def tell_check(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line per trace that was left out."""
+    from scalatrace.report.style import console, table
+
+    shown = table("left out", "events", "differing ranks", "first difference", right=("events",))
+    for row in rows:
+        shown.add_row(
+            row["left_out"], f"{row['events']:,}", str(row["ranks_differing"]), row["first"] or "none"
+        )
+    console().print(shown)

@@ -1,0 +1,48 @@
+"""Make a trace of any number of ranks from the formulas that `scalatrace extrapolate --symbolic` wrote."""
+
+from __future__ import annotations
+
+import argparse
+from math import prod
+
+from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.errors import UsageError
+
+EXAMPLE = (
+    "scalatrace instantiate app.stx -P 1024 -o big.st\n"
+    "  scalatrace instantiate app.stx --dims 64x32 -o big.st"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("formulas", help="symbolic trace (.stx)")
+    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="ranks of the result")
+    parser.add_argument("--dims", metavar="XxYxZ", help="its grid (else made as those of the traces)")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help="a parameter of the program in the result"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the result (.st)")
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", help="Python file with formulas of its own"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the formulas, evaluate them, write the trace."""
+    from extrap.plugins import load_plugins
+    from extrap.symbolic import load
+    from scalatrace.cli import extrapolating as steps
+
+    if args.ranks is None and args.dims is None:
+        raise UsageError("say how many ranks the result has: -P N, or --dims XxY")
+    load_plugins(args.plugin)
+    dims = None if args.dims is None else steps.parse_dims(args.dims)
+    nprocs = prod(dims) if args.ranks is None and dims else args.ranks
+    facts = steps.instantiated(load(args.formulas), nprocs, dims, steps.parse_params(args.param), args.output)
+    if args.json:
+        print_json(facts)
+    else:
+        steps.tell(facts)
+    return 0
