@@ -4,8 +4,9 @@ python -m benchmarks.merge_scale [--ranks 1024 65536] [--only stencil2d] [--keep
 
 Each rank's queue is what its program would have left (loops of 20 steps, an Allreduce). Ranks are merged
 along the radix tree. A merge is what a parent and a child do in MPI_Finalize: the child packs its core, the
-parent unpacks and unites it. Only that is timed, in CPU seconds. Queues are made for some hundred ranks at
-once: that Python made one takes the caches, which would be timed with the merge after it.
+parent unpacks and unites it. Only that is timed, in CPU seconds. Every rank has a process of its own, so what
+making a queue in Python does to the caches, and freeing one to the heap, is kept out of it: queues are made and
+freed some at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ P2P = (("count", Kind.INT), ("peer", Kind.PEER), ("tag", Kind.INT), ("comm", Kin
 SUM = (("count", Kind.INT), ("comm", Kind.COMM))
 WAIT = (("requests", Kind.ARRAY),)
 STEPS = 20
-BATCH = 8
+BATCH = 5
 """Rounds of the tree whose leaves are made at once."""
 
 Neighbours = list[tuple[int, int]]
@@ -161,25 +162,25 @@ class Merger:
         return recorder.core
 
     def merge(self, parent: Core, child: Core, k: int) -> None:
-        """Do a merge of round `k`, from 0; the child is closed."""
+        """Do a merge of round `k`, from 0."""
         start = time.thread_time()
-        packed = child.pack()
-        parent.merge(packed)
+        nbytes = parent.merge_core(child)
         self.seconds[k].append(time.thread_time() - start)
-        self.nbytes[k].append(len(packed))
-        child.close()
+        self.nbytes[k].append(nbytes)
 
     def subtree(self, rank: int, rounds: int) -> Core:
         """Return the core of `rank` with all the children of so many rounds."""
         if rounds > BATCH:
-            core = self.subtree(rank, rounds - 1)
-            self.merge(core, self.subtree(rank | 1 << rounds - 1, rounds - 1), rounds - 1)
-            return core
-        cores = [self.leaf(rank + i) for i in range(1 << rounds)]
-        for k in range(rounds):
-            for parent, child in zip(cores[::2], cores[1::2], strict=True):
-                self.merge(parent, child, k)
-            cores = cores[::2]
+            cores = [self.subtree(r, rounds - 1) for r in (rank, rank | 1 << rounds - 1)]
+            self.merge(*cores, rounds - 1)
+        else:
+            cores = [self.leaf(rank + i) for i in range(1 << rounds)]
+            for k in range(rounds):
+                for parent, child in zip(cores[:: 2 << k], cores[1 << k :: 2 << k], strict=True):
+                    self.merge(parent, child, k)
+        for child in cores[1:]:
+            child.close()
+        bytearray(1 << 16)  # the C library joins the pieces now, not at a merge's first large request
         return cores[0]
 
     def run(self) -> int:

@@ -138,6 +138,8 @@ void st_core::append(const st_event &e) {
 
 static void own(Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
+    n->repeat.vec.settle();
+    for (const Elastic &e : n->slots) e.vec.settle();
     sort_samples(n);
     for (const PredStats &s : n->stats)
         if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);

@@ -91,6 +91,10 @@ class Vec {
     bool bounded() const;     // ... but by a stride that makes no sense without end, so the length matters
     uint64_t matched() const; // values of its unfinished iteration
 
+    /* Nothing more is to come: it is only compared and packed from now on, or put together anew. */
+    void settle() const {
+        if (!constant()) flat();
+    }
     void pack(Packer &p) const;
     static Vec unpack(Unpacker &in); // throws FormatError
     static void skip(Unpacker &in);
