@@ -5,8 +5,8 @@ python -m benchmarks.merge_scale [--ranks 1024 65536] [--only stencil2d] [--keep
 Each rank's queue is what its program would have left (loops of 20 steps, an Allreduce). Ranks are merged
 along the radix tree. A merge is what a parent and a child do in MPI_Finalize: the child packs its core, the
 parent unpacks and unites it. Only that is timed, in CPU seconds. Every rank has a process of its own, so what
-making a queue in Python does to the caches, and freeing one to the heap, is kept out of it: queues are made and
-freed some at a time.
+making a queue in Python does to the caches, and freeing one to the heap, is kept out of it: that is done for
+some ranks at a time.
 """
 
 from __future__ import annotations
