@@ -4,7 +4,9 @@ python -m benchmarks.merge_scale [--ranks 1024 65536] [--only stencil2d] [--keep
 
 Each rank's queue is what its program would have left (loops of 20 steps, an Allreduce). Ranks are merged
 along the radix tree. A merge is what a parent and a child do in MPI_Finalize: the child packs its core, the
-parent unpacks and unites it. Only that is timed, in CPU seconds.
+parent unpacks and unites it. Only that is timed, in CPU seconds. Every rank has a process of its own, so what
+making a queue in Python does to the caches, and freeing one to the heap, is kept out of it: that is done for
+some ranks at a time.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ P2P = (("count", Kind.INT), ("peer", Kind.PEER), ("tag", Kind.INT), ("comm", Kin
 SUM = (("count", Kind.INT), ("comm", Kind.COMM))
 WAIT = (("requests", Kind.ARRAY),)
 STEPS = 20
+BATCH = 5
+"""Rounds of the tree whose leaves are made at once."""
 
 Neighbours = list[tuple[int, int]]
 """(peer, tag) of the messages sent; each is answered by one from the same peer."""
@@ -144,26 +148,40 @@ class Recorder:
 
 
 class Merger:
-    """Merges depth first, so that only as many cores live as the tree has rounds."""
+    """Merges depth first, so that only a batch of leaves and as many cores as the tree has rounds live."""
 
     def __init__(self, program: Callable[[Recorder], None], nprocs: int) -> None:
         self.program, self.nprocs = program, nprocs
         self.seconds: dict[int, list[float]] = defaultdict(list)
         self.nbytes: dict[int, list[int]] = defaultdict(list)
 
+    def leaf(self, rank: int) -> Core:
+        """Return the core of a rank whose program has run."""
+        recorder = Recorder(rank, self.nprocs)
+        self.program(recorder)
+        return recorder.core
+
+    def merge(self, parent: Core, child: Core, k: int) -> None:
+        """Do a merge of round `k`, from 0."""
+        start = time.thread_time()
+        nbytes = parent.merge_core(child)
+        self.seconds[k].append(time.thread_time() - start)
+        self.nbytes[k].append(nbytes)
+
     def subtree(self, rank: int, rounds: int) -> Core:
         """Return the core of `rank` with all the children of so many rounds."""
-        leaf = Recorder(rank, self.nprocs)
-        self.program(leaf)
-        for k in range(rounds):
-            child = self.subtree(rank | 1 << k, k)
-            start = time.thread_time()
-            packed = child.pack()
-            leaf.core.merge(packed)
-            self.seconds[k].append(time.thread_time() - start)
-            self.nbytes[k].append(len(packed))
+        if rounds > BATCH:
+            cores = [self.subtree(r, rounds - 1) for r in (rank, rank | 1 << rounds - 1)]
+            self.merge(*cores, rounds - 1)
+        else:
+            cores = [self.leaf(rank + i) for i in range(1 << rounds)]
+            for k in range(rounds):
+                for parent, child in zip(cores[:: 2 << k], cores[1 << k :: 2 << k], strict=True):
+                    self.merge(parent, child, k)
+        for child in cores[1:]:
             child.close()
-        return leaf.core
+        bytearray(1 << 16)  # the C library joins the pieces now, not at a merge's first large request
+        return cores[0]
 
     def run(self) -> int:
         """Merge all; the bytes of the trace."""

@@ -65,7 +65,7 @@ def merge(parts: Sequence[Path], output: str, compress: bool) -> None:
     with Core.read_part(parts[0]) as whole:
         for path in parts[1:]:
             with Core.read_part(path) as core:
-                whole.merge(core.pack())
+                whole.merge_core(core)
         whole.write(output, compress)
 
 

@@ -81,7 +81,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_core_nbytes": (c_uint64, (c_void_p,)),
     "st_core_finish": (c_int, (c_void_p,)),
     "st_core_pack": (c_int, (c_void_p, POINTER(c_void_p), POINTER(c_size_t))),
-    "st_core_merge": (c_int, (c_void_p, c_char_p, c_size_t)),
+    "st_core_merge": (c_int, (c_void_p, c_void_p, c_size_t)),
     "st_free": (None, (c_void_p,)),
     "st_core_write": (c_int, (c_void_p, c_char_p, c_int)),
     "st_core_write_part": (c_int, (c_void_p, c_char_p)),
@@ -271,16 +271,30 @@ class Core:
 
     def pack(self) -> bytes:
         """The finished core as bytes for another core's `merge`."""
-        data, n = c_void_p(), c_size_t()
-        self._checked(self._lib.st_core_pack(self._handle, ctypes.byref(data), ctypes.byref(n)))
+        data, n = self._packed()
         try:
             return ctypes.string_at(data, n.value) if data.value else b""
         finally:
             self._lib.st_free(data)
 
+    def _packed(self) -> tuple[c_void_p, c_size_t]:
+        """The same in memory that is to be freed."""
+        data, n = c_void_p(), c_size_t()
+        self._checked(self._lib.st_core_pack(self._handle, ctypes.byref(data), ctypes.byref(n)))
+        return data, n
+
     def merge(self, packed: bytes) -> None:
         """Take in another rank's (or subtree's) packed core; lowest ranks first."""
         self._checked(self._lib.st_core_merge(self._handle, packed, len(packed)))
+
+    def merge_core(self, other: Core) -> int:
+        """Do the same with a core of this process; the bytes of its message."""
+        data, n = other._packed()
+        try:
+            self._checked(self._lib.st_core_merge(self._handle, data, n))
+        finally:
+            self._lib.st_free(data)
+        return n.value
 
     def write(self, path: str | PathLike[str], compress: bool = True) -> None:
         """Write the trace file."""

@@ -196,7 +196,7 @@ class Trace:
         """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""
         index = self.stat_index.get(stat)
         vec = self.load[index] if index is not None and index < len(self.load) else None
-        return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / 8))
+        return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / 4))
 
     def _known(self, rank: int) -> None:
         if rank not in self.ranks:

@@ -258,7 +258,7 @@ int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
 
 int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
     return guarded_change(core, [&] {
-        std::unique_ptr<st_core> other = unpack_core(bytes, nbytes);
+        std::unique_ptr<Incoming> other = unpack(bytes, nbytes, core->pool, core);
         if (other->nprocs != core->nprocs)
             return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
         if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 using namespace st;
@@ -43,15 +44,8 @@ int32_t st_core::limit_of(const std::string &op, const std::string &param, int k
 int st_core::define_op(const char *name, int nparams, const char *const *names, const int *kinds) {
     const int known = find_op(name);
     if (known >= 0) return known;
-    OpSchema op;
-    op.name = name;
-    op.hash = hash_bytes(name, op.name.size(), 7);
-    for (int i = 0; i < nparams; ++i) {
-        op.params.emplace_back(names[i]);
-        op.kinds.push_back(kinds[i]);
-        op.limits.push_back(limit_of(op.name, names[i], kinds[i]));
-        op.nslots += kinds[i] == ST_PEER ? kEncodings : 1;
-    }
+    OpSchema op(name);
+    for (int i = 0; i < nparams; ++i) op.add(names[i], kinds[i], limit_of(op.name, names[i], kinds[i]));
     ops.push_back(std::move(op));
     return static_cast<int>(ops.size()) - 1;
 }
@@ -144,6 +138,8 @@ void st_core::append(const st_event &e) {
 
 static void own(Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
+    n->repeat.vec.settle();
+    for (const Elastic &e : n->slots) e.vec.settle();
     sort_samples(n);
     for (const PredStats &s : n->stats)
         if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
@@ -160,11 +156,31 @@ void st_core::own_tail(Body tail) {
     const RankSet self(rank);
     double total = 0;
     for (Node *n : tail) own(n, self, total);
-    auto at = std::lower_bound(load.begin(), load.end(), std::make_pair(rank, -INFINITY));
-    if (at == load.end() || at->first != rank) at = load.emplace(at, rank, 0.0f);
-    at->second += static_cast<float>(total);
+    if (ranks.contains(rank)) { // it went on after an end
+        Load &mine = load[ranks.position(rank)];
+        mine = Load(mine.total() + total);
+    } else {
+        const Load mine(total);
+        add_load(self, {reinterpret_cast<const char *>(&mine), sizeof mine});
+    }
     roots.insert(roots.end(), tail.begin(), tail.end());
-    ranks.unite(self);
+}
+
+/* Ranks that are new here, and the bytes of the load of each. */
+void st_core::add_load(const RankSet &of, std::string_view loads) {
+    if (of.empty()) return;
+    const RankSet had = ranks;
+    ranks.unite(of);
+    load.resize(load.size() + of.size());
+    const auto theirs = load.end() - static_cast<std::ptrdiff_t>(of.size());
+    std::memcpy(static_cast<void *>(&*theirs), loads.data(), loads.size());
+    if (had.empty() || had.highest() < of.lowest()) return;
+    std::vector<Load> all;
+    auto a = load.cbegin(), b = std::vector<Load>::const_iterator(theirs);
+    ranks.each([&](Interval i) {
+        for (int32_t r = i.low; r <= i.high; ++r) all.push_back(had.contains(r) ? *a++ : *b++);
+    });
+    load = std::move(all);
 }
 
 std::unique_ptr<st_core> st_core::snapshot() {
@@ -183,8 +199,28 @@ std::unique_ptr<st_core> st_core::snapshot() {
     return copy;
 }
 
+/* The numbers that the other's operations have here. */
+std::vector<uint32_t> st_core::numbers(const std::vector<OpSchema> &others) {
+    std::vector<uint32_t> out;
+    for (const OpSchema &op : others)
+        if (const int known = find_op(op.name); known >= 0 && ops[static_cast<size_t>(known)].kinds != op.kinds)
+            throw FormatError("the operation " + op.name + " has other parameters in another trace");
+    for (const OpSchema &op : others) {
+        int number = find_op(op.name);
+        if (number < 0) {
+            number = static_cast<int>(ops.size());
+            ops.push_back(op);
+        }
+        ops[static_cast<size_t>(number)].limits = op.limits;
+        out.push_back(static_cast<uint32_t>(number));
+    }
+    return out;
+}
+
 /* Give the other core's events this one's numbers of operations and names of signatures. */
-void st_core::renumber(st_core &other, const std::vector<uint32_t> &op_numbers) {
+void st_core::renumber(Incoming &other) {
+    if (other.same_ops && !similar.active()) return;
+    const std::vector<uint32_t> op_numbers = numbers(other.ops);
     std::unordered_map<uint64_t, uint64_t> names, keys; // of signatures; of events
     if (similar.active())
         for (const auto &[name, frames] : other.tables.signatures.items())
@@ -192,7 +228,7 @@ void st_core::renumber(st_core &other, const std::vector<uint32_t> &op_numbers) 
     std::function<void(Node *)> visit = [&](Node *n) {
         for (Node *kid : n->kids) visit(kid);
         if (!n->leaf()) return update_shape(n);
-        n->op = op_numbers[n->op];
+        if (!other.same_ops) n->op = op_numbers[n->op];
         auto found = names.find(n->signature);
         if (found == names.end() || found->second == n->signature) return;
         n->signature = found->second;
@@ -210,26 +246,28 @@ void st_core::renumber(st_core &other, const std::vector<uint32_t> &op_numbers) 
     for (Node *n : other.roots) rekey(n);
 }
 
-void st_core::merge(st_core &&other) {
-    std::vector<uint32_t> renumbered; // the other core may have met operations in another order
-    for (const OpSchema &op : other.ops) {
-        std::vector<const char *> names;
-        for (const std::string &p : op.params) names.push_back(p.c_str());
-        renumbered.push_back(static_cast<uint32_t>(
-            define_op(op.name.c_str(), static_cast<int>(op.kinds.size()), names.data(), op.kinds.data())));
-        ops[renumbered.back()].limits = op.limits;
-    }
-    renumber(other, renumbered);
+void st_core::merge(Incoming &&other) {
+    renumber(other); // the other core may have met operations in another order
     if (other.stats.size() > stats.size()) stats = other.stats;
     for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
     for (auto &[name, n] : other.counts) counts[name] += n;
-    const auto middle = static_cast<std::ptrdiff_t>(load.size());
-    load.insert(load.end(), other.load.begin(), other.load.end());
-    std::inplace_merge(load.begin(), load.begin() + middle, load.end());
     tables.merge(std::move(other.tables));
     Peers peers(tables, ops, nprocs);
-    unite_roots(pool, roots, std::move(other.roots), ops, peers, loop_agnostic);
-    other.roots.clear();
-    ranks.unite(other.ranks);
+    Body theirs = std::exchange(other.roots, {});
+    unite_roots(pool, roots, std::move(theirs), ops, peers, loop_agnostic);
+    add_load(other.ranks, other.load);
     nevents += other.nevents;
+}
+
+void st_core::adopt(Incoming &&other) {
+    rank = other.rank;
+    nprocs = other.nprocs;
+    nevents = other.nevents;
+    meta = std::move(other.meta);
+    counts = std::move(other.counts);
+    ops = std::move(other.ops);
+    stats = std::move(other.stats);
+    tables.merge(std::move(other.tables));
+    add_load(other.ranks, other.load);
+    roots = std::exchange(other.roots, {});
 }

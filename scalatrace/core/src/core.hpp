@@ -7,9 +7,47 @@
 #include "similar.hpp"
 #include "tables.hpp"
 
+#include <bit>
 #include <map>
 #include <memory>
 #include <string>
+
+namespace st {
+
+constexpr int kPackVersion = 4;
+
+/* How much a rank computed, within 0.2 %: the upper half of a float. Every merge carries one of each rank, and a file has steps of 19 %. */
+class Load {
+  public:
+    Load() = default;
+    explicit Load(double total)
+        : bits_(static_cast<uint16_t>((std::bit_cast<uint32_t>(static_cast<float>(total)) + 0x8000) >> 16)) {}
+    double total() const { return std::bit_cast<float>(uint32_t{bits_} << 16); }
+
+  private:
+    uint16_t bits_ = 0;
+};
+
+/* What a message or a part brings to a core; its nodes are of the core's pool. */
+struct Incoming {
+    int rank = 0, nprocs = 1;
+    uint64_t nevents = 0;
+    std::map<std::string, std::string> meta;
+    std::map<std::string, uint64_t> counts;
+    bool same_ops = false; // its operations have the core's numbers; then `ops` is empty
+    std::vector<OpSchema> ops;
+    std::vector<std::pair<std::string, double>> stats;
+    Tables tables; // without what the core has
+    RankSet ranks;
+    std::string_view load; // of each rank, in the message
+    Body roots;
+    NodePool &pool;
+
+    explicit Incoming(NodePool &pool_) : pool(pool_) {}
+    ~Incoming();
+};
+
+} // namespace st
 
 struct st_core {
     int rank;
@@ -35,7 +73,7 @@ struct st_core {
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    std::vector<std::pair<int32_t, float>> load; // rank and its total of the first stat (computation), by rank
+    std::vector<st::Load> load; // of each of the ranks in order: its total of the first stat (computation)
 
     st_core(int rank_, int nprocs_);
     ~st_core();
@@ -47,18 +85,24 @@ struct st_core {
     void finish();
     /* A finished core with the same past; this one goes on as if nothing had been asked. */
     std::unique_ptr<st_core> snapshot();
-    void merge(st_core &&other);
+    void merge(st::Incoming &&other);
+    /* Become what comes in; this core has nothing yet. */
+    void adopt(st::Incoming &&other);
     void abandon();
 
   private:
     void own_tail(st::Body tail);
-    void renumber(st_core &other, const std::vector<uint32_t> &op_numbers);
+    std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
+    void renumber(st::Incoming &other);
+    void add_load(const st::RankSet &of, std::string_view loads);
 };
 
 namespace st {
 
 /* The core as bytes and back, with everything the merge needs (all peer encodings, whole histograms). */
 std::string pack_core(const st_core &core);
+/* For `known`, which is to merge it, or for a core that has nothing yet; throws FormatError. */
+std::unique_ptr<Incoming> unpack(const void *data, size_t nbytes, NodePool &pool, const st_core *known);
 std::unique_ptr<st_core> unpack_core(const void *data, size_t nbytes); // throws FormatError
 
 /* The payload of a trace file (docs/format.md). */

@@ -54,33 +54,43 @@ void Elastic::take(const Elastic &later) {
 void Elastic::spread(const RankSet &ranks) {
     if (groups_) return;
     groups_.reset(new std::vector<Group>);
+    groups_->reserve(2); // it is about to meet another
     groups_->push_back(Group{ranks, std::move(vec)});
     vec = Vec();
 }
 
 namespace {
 
-/* Groups by their first value: where there are many, comparing with all of them takes too long. */
+/* Groups found by their values; where there are many, comparing with all of them takes too long. */
 class Index {
   public:
-    explicit Index(std::vector<Group> &groups) : groups_(groups) {
-        for (size_t i = 0; i < groups.size(); ++i) by_first_.emplace(groups[i].vec.first(), i);
+    Index(std::vector<Group> &groups, size_t nmore) : groups_(groups) {
+        if (groups.size() + nmore > kFew)
+            for (size_t i = 0; i < groups.size(); ++i) by_first_.emplace(groups[i].vec.first(), i);
     }
-    void add(Group &&group) {
-        auto [from, to] = by_first_.equal_range(group.vec.first());
-        for (auto it = from; it != to; ++it) {
-            Group &g = groups_[it->second];
-            if (!g.vec.same_values(group.vec)) continue;
-            g.ranks.unite(group.ranks);
-            return;
-        }
-        by_first_.emplace(group.vec.first(), groups_.size());
-        groups_.push_back(std::move(group));
+    void add(Vec &&vec, RankSet &&ranks) {
+        if (Group *known = find(vec)) return known->ranks.unite(ranks);
+        if (!by_first_.empty()) by_first_.emplace(vec.first(), groups_.size());
+        groups_.push_back(Group{std::move(ranks), std::move(vec)});
     }
 
   private:
+    static constexpr size_t kFew = 32;
+
     std::vector<Group> &groups_;
-    std::unordered_multimap<int64_t, size_t> by_first_;
+    std::unordered_multimap<int64_t, size_t> by_first_; // of many
+
+    Group *find(const Vec &vec) {
+        if (by_first_.empty()) {
+            for (Group &g : groups_)
+                if (g.vec.first() == vec.first() && g.vec.same_values(vec)) return &g;
+            return nullptr;
+        }
+        const auto [from, to] = by_first_.equal_range(vec.first());
+        for (auto it = from; it != to; ++it)
+            if (groups_[it->second].vec.same_values(vec)) return &groups_[it->second];
+        return nullptr;
+    }
 };
 
 } // namespace
@@ -102,9 +112,12 @@ void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs)
     }
     if (single() && other.single() && vec.same_values(other.vec)) return;
     spread(mine);
-    other.spread(theirs);
-    Index index(*groups_);
-    for (Group &g : *other.groups_) index.add(std::move(g));
+    Index index(*groups_, other.ngroups());
+    if (other.single()) index.add(std::move(other.vec), RankSet(theirs));
+    for (size_t i = 0; other.groups_ && i < other.groups_->size(); ++i) {
+        Group &g = (*other.groups_)[i];
+        index.add(std::move(g.vec), std::move(g.ranks));
+    }
     normalise();
     if (limit && ngroups() > limit) summarise(0);
 }
@@ -119,8 +132,7 @@ const Vec *Elastic::of(int32_t rank) const {
 size_t Elastic::nbytes() const {
     size_t n = vec.nbytes() + (summary ? sizeof *summary : 0);
     if (groups_)
-        for (const Group &g : *groups_)
-            n += sizeof(Group) + g.vec.nbytes() + g.ranks.intervals().size() * sizeof(Interval);
+        for (const Group &g : *groups_) n += sizeof(Group) + g.vec.nbytes() + g.ranks.nbytes();
     return n;
 }
 

@@ -1,9 +1,20 @@
 #include "node.hpp"
 
+#include "tables.hpp"
+
 #include <cmath>
 #include <utility>
 
 namespace st {
+
+OpSchema::OpSchema(std::string name_) : name(std::move(name_)), hash(hash_bytes(name.data(), name.size(), 7)) {}
+
+void OpSchema::add(std::string param, int kind, int32_t limit) {
+    params.push_back(std::move(param));
+    kinds.push_back(kind);
+    limits.push_back(limit);
+    nslots += kind == ST_PEER ? kEncodings : 1;
+}
 
 NodePool::~NodePool() {
     while (free_) delete std::exchange(free_, free_->next_free);

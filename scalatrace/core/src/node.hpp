@@ -30,6 +30,9 @@ struct OpSchema {
     std::vector<int32_t> limits; // by parameter: terms kept before values become a histogram; 0: all; -1: not recorded
     uint64_t hash = 0;           // of the name: the same on every rank, whatever the numbers
     size_t nslots = 0;           // value vectors an event has: kEncodings for each peer, one for every other parameter
+
+    explicit OpSchema(std::string name_);
+    void add(std::string param, int kind, int32_t limit);
 };
 
 /* The samples of one event after one predecessor: a histogram per stat, made when the stat's first sample comes. */

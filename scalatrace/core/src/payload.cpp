@@ -302,15 +302,16 @@ class Writer {
                 continue;
             }
             double sum = 0;
-            for (const auto &[rank, total] : core_.load) sum += total;
+            for (const Load &l : core_.load) sum += l.total();
             const double mean = core_.load.empty() ? 0 : sum / static_cast<double>(core_.load.size());
             if (!(mean > 0)) {
                 p_.nil();
                 continue;
             }
             Vec steps;
-            for (const auto &[rank, total] : core_.load)
-                steps.append(total > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(total / mean))) : -127);
+            for (const Load &l : core_.load)
+                steps.append(l.total() > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(l.total() / mean)))
+                                           : -127);
             put_closed(p_, steps);
         }
     }
@@ -449,7 +450,7 @@ class Writer {
         std::vector<std::pair<Interval, int64_t>> by_rank;
         RankSet all;
         for (const Group &g : e.groups()) {
-            for (const Interval &i : g.ranks.intervals()) by_rank.emplace_back(i, g.vec.first());
+            g.ranks.each([&](Interval i) { by_rank.emplace_back(i, g.vec.first()); });
             all.unite(g.ranks);
         }
         std::sort(by_rank.begin(), by_rank.end(), [](auto &a, auto &b) { return a.first.low < b.first.low; });

@@ -126,7 +126,7 @@ bool Peers::recode(Node *n, size_t slot, int to) {
     if (from == kEncodings) return false;
     Elastic made;
     RankSet done;
-    for (const Interval &i : n->ranks.intervals())
+    for (const Interval i : n->ranks.intervals())
         for (int64_t rank = i.low; rank <= i.high; ++rank) {
             Elastic one;
             if (!recode_rank(n, slot, from, to, static_cast<int32_t>(rank), one.vec)) return false;

@@ -1,4 +1,10 @@
-/* ranks.hpp - a set of world ranks as sorted, disjoint, non-adjacent intervals: equal sets are equal objects. */
+/* ranks.hpp - a set of world ranks as boxes: what a grid's rows, columns, planes and edges are, however many ranks there are.
+ *
+ *   ranks    17 18 19   33 34 35   49 50 51        the inside of a grid that is 16 wide
+ *   boxes    17..19, 3 times 16 apart              a box is an interval, repeated along up to kDims dimensions
+ *
+ * Boxes are in order and lie beside each other, never inside: where the ranks of one end, those of the next begin. Ranks of the radix
+ * tree come in order too, so uniting two sets costs as much as there are boxes. Equal sets may have different boxes. */
 #ifndef ST_RANKS_HPP
 #define ST_RANKS_HPP
 
@@ -14,19 +20,55 @@ struct Interval {
     bool operator==(const Interval &o) const { return low == o.low && high == o.high; }
 };
 
+struct Box {
+    static constexpr int kDims = 3;
+
+    int32_t low = 0, high = -1; // the first interval
+    int32_t count[kDims] = {1, 1, 1};
+    int32_t stride[kDims] = {0, 0, 0}; // inner dimensions first; those behind ndims() have count 1, stride 0
+
+    Box() = default;
+    Box(int32_t low_, int32_t high_) : low(low_), high(high_) {}
+
+    bool operator==(const Box &) const = default;
+    int ndims() const { return count[0] == 1 ? 0 : count[1] == 1 ? 1 : count[2] == 1 ? 2 : 3; }
+    int32_t last() const;
+    uint64_t size() const;
+    bool contains(int32_t rank) const;
+    /* Another dimension around it; false when that is none (hostile input). */
+    bool repeat(int64_t times, int64_t distance);
+
+    /* Call `f(interval)` in order. */
+    template <class F> void each(F f) const {
+        for (int32_t k = 0, z = 0; k < count[2]; ++k, z += stride[2])
+            for (int32_t j = 0, y = z; j < count[1]; ++j, y += stride[1])
+                for (int32_t i = 0, x = y; i < count[0]; ++i, x += stride[0]) f(Interval{low + x, high + x});
+    }
+};
+
 class RankSet {
   public:
     RankSet() = default;
-    explicit RankSet(int32_t rank) : intervals_{{rank, rank}} {}
-    explicit RankSet(std::vector<Interval> sorted) : intervals_(std::move(sorted)) {}
+    explicit RankSet(int32_t rank) : first_(rank, rank) {}
 
+    bool empty() const { return first_.high < first_.low; }
     uint64_t size() const;
-    bool empty() const { return intervals_.empty(); }
-    int32_t lowest() const { return intervals_.front().low; }
+    int32_t lowest() const { return first_.low; }
+    int32_t highest() const { return rest_.empty() ? first_.last() : rest_.back().last(); }
     bool contains(int32_t rank) const;
-    bool operator==(const RankSet &o) const { return intervals_ == o.intervals_; }
-    const std::vector<Interval> &intervals() const { return intervals_; }
+    bool operator==(const RankSet &o) const;
 
+    size_t nboxes() const { return empty() ? 0 : 1 + rest_.size(); }
+    const Box &box(size_t i) const { return i ? rest_[i - 1] : first_; }
+    template <class F> void each(F f) const { // interval by interval
+        for (size_t i = 0; i < nboxes(); ++i) box(i).each(f);
+    }
+    std::vector<Interval> intervals() const;
+    size_t position(int32_t rank) const; // how many come before it
+    size_t nbytes() const { return rest_.capacity() * sizeof(Box); }
+
+    /* A box behind all others. */
+    void append(const Box &box);
     void unite(const RankSet &other);
     RankSet intersect(const RankSet &other) const;
     RankSet minus(const RankSet &other) const;
@@ -35,7 +77,11 @@ class RankSet {
     Vec to_vec() const;
 
   private:
-    std::vector<Interval> intervals_;
+    Box first_; // most sets are one box
+    std::vector<Box> rest_;
+
+    Box pop();
+    void push(const Box &box);
 };
 
 } // namespace st

@@ -1,6 +1,8 @@
 #include "vec.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <new>
 
 namespace st {
 
@@ -273,12 +275,104 @@ struct Vec::Detail {
     }
 };
 
-Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), is_few_(o.is_few_) {
-    if (o.is_few_) {
-        few_ = new int64_t[kFew];
+/* Only to be compared and sent: the terms as msgpack behind the struct. Where the last one goes on its count there is 0, so equal values
+ * have equal bytes however often they ran. */
+struct Vec::Flat {
+    uint64_t matched;
+    uint64_t count; // of the last term, when it goes on
+    uint32_t nbytes;
+    bool open, bounded;
+
+    std::string_view terms() const { return {reinterpret_cast<const char *>(this + 1), nbytes}; }
+    bool operator==(const Flat &o) const { return open == o.open && terms() == o.terms(); }
+
+    static Flat *make(const Flat &head, std::string_view terms) {
+        if (terms.size() > UINT32_MAX) throw std::bad_alloc();
+        Flat *made = new (::operator new(sizeof(Flat) + terms.size())) Flat(head);
+        made->nbytes = static_cast<uint32_t>(terms.size());
+        std::memcpy(static_cast<void *>(made + 1), terms.data(), terms.size());
+        return made;
+    }
+    static void free(Flat *flat) { ::operator delete(flat); }
+};
+
+namespace {
+
+constexpr int kMaxPackedDepth = 400; // deeper input is hostile
+
+void pack_terms(Packer &p, const std::vector<Term> &terms, bool open) {
+    p.array(terms.size());
+    for (size_t i = 0; i < terms.size(); ++i) {
+        const Term &t = terms[i];
+        if (!t.rep) {
+            p.integer(t.value);
+            continue;
+        }
+        p.array(3);
+        p.natural(open && i + 1 == terms.size() ? 0 : t.rep->count);
+        p.integer(t.rep->stride);
+        pack_terms(p, t.rep->block, false);
+    }
+}
+
+std::vector<Term> unpack_terms(Unpacker &in) {
+    std::vector<Term> out;
+    size_t n = in.array();
+    out.reserve(n);
+    for (; n; --n) {
+        if (!in.peek_array()) {
+            out.emplace_back(in.integer());
+            continue;
+        }
+        in.array();
+        const uint64_t count = in.natural();
+        const int64_t stride = in.integer();
+        out.emplace_back(count, stride, unpack_terms(in));
+    }
+    return out;
+}
+
+/* What is to be known of packed terms without making them. */
+struct Outline {
+    bool any = false, rep = false; // a value; the last term is a repetition
+    int64_t first = 0, stride = 0; // the first value; the last term's stride
+};
+
+void check_terms(Unpacker &in, bool open, int depth, Outline &seen) {
+    if (depth > kMaxPackedDepth) in.fail("values are nested too deeply");
+    const size_t n = in.array();
+    if (!n) in.fail("an empty repetition");
+    for (size_t i = 0; i < n; ++i) {
+        bool rep = in.peek_array();
+        int64_t stride = 0;
+        if (rep) {
+            if (in.array() != 3) in.fail("a damaged value vector");
+            const bool endless = in.natural() == 0;
+            if (endless != (open && i + 1 == n)) in.fail("an empty repetition");
+            stride = in.integer();
+            check_terms(in, false, depth + 1, seen);
+        } else {
+            const int64_t value = in.integer();
+            if (!seen.any) seen.first = value;
+            seen.any = true;
+        }
+        seen.rep = rep;
+        seen.stride = stride;
+    }
+}
+
+bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
+
+} // namespace
+
+Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), form_(o.form_) {
+    if (o.form_ == kFew) {
+        few_ = new int64_t[kMostFew];
         std::copy(o.few_, o.few_ + n_, few_);
-    } else if (o.detail_) {
+    } else if (o.form_ == kDetail) {
         detail_ = new Detail(*o.detail_);
+    } else if (o.form_ == kFlat) {
+        flat_ = Flat::make(*o.flat_, o.flat_->terms());
     }
 }
 Vec &Vec::operator=(const Vec &o) {
@@ -288,43 +382,131 @@ Vec &Vec::operator=(const Vec &o) {
 
 void Vec::drop_detail() {
     delete detail_;
+    Flat::free(flat_);
     detail_ = nullptr;
+    flat_ = nullptr;
 }
 
 void Vec::drop() {
-    delete detail_;
+    drop_detail();
     delete[] few_;
 }
 
 void Vec::append_slow(int64_t value) {
-    if (constant() && n_ < kFew) { // the first value that differs
-        if (!few_) few_ = new int64_t[kFew];
+    if (constant() && n_ < kMostFew) { // the first value that differs
+        if (!few_) few_ = new int64_t[kMostFew];
         std::fill(few_, few_ + n_, first_);
-        is_few_ = true;
+        form_ = kFew;
     }
-    if (is_few_) {
-        if (n_ < kFew) {
-            few_[n_++] = value;
-            return;
-        }
-        compress();
+    if (form_ == kFew && n_ < kMostFew) {
+        few_[n_++] = value;
+        return;
     }
-    if (!detail_) { // a long constant becomes a term
-        detail_ = new Detail;
+    if (constant()) { // a long one becomes a term
+        std::unique_ptr<Detail> made(new Detail);
         std::vector<Term> block;
         block.emplace_back(first_);
-        detail_->terms.emplace_back(n_, 0, std::move(block));
-        detail_->tags.push_back(0);
-        detail_->start_cursor();
+        made->terms.emplace_back(n_, 0, std::move(block));
+        made->tags.push_back(0);
+        made->start_cursor();
+        detail_ = made.release();
+        form_ = kDetail;
     }
+    detail();
     detail_->append(value);
     ++n_;
 }
 
 void Vec::compress() const {
-    detail_ = new Detail;
-    for (uint64_t i = 0; i < n_; ++i) detail_->append(few_[i]);
-    is_few_ = false;
+    std::unique_ptr<Detail> made(new Detail);
+    for (uint64_t i = 0; i < n_; ++i) made->append(few_[i]);
+    detail_ = made.release();
+    form_ = kDetail;
+}
+
+void Vec::open_up() const {
+    std::unique_ptr<Detail> made(new Detail);
+    Unpacker in(flat_->terms().data(), flat_->nbytes);
+    made->terms = unpack_terms(in);
+    if (flat_->open) made->terms.back().rep->count = flat_->count;
+    for (const Term &t : made->terms) made->tags.push_back(static_cast<uint32_t>(term_tag(t)));
+    if (flat_->open) {
+        made->start_cursor();
+        for (uint64_t i = 0; i < flat_->matched; ++i) made->advance();
+    }
+    Flat::free(flat_);
+    flat_ = nullptr;
+    detail_ = made.release();
+    form_ = kDetail;
+}
+
+const Vec::Detail &Vec::detail() const {
+    if (form_ == kFew) compress();
+    if (form_ == kFlat) open_up();
+    return *detail_;
+}
+
+const Vec::Flat &Vec::flat() const {
+    if (form_ != kFlat) {
+        const Detail &d = detail();
+        Packer p;
+        pack_terms(p, d.terms, d.predicting);
+        const uint64_t count = d.predicting ? d.terms.back().rep->count : 0;
+        flat_ = Flat::make(Flat{d.matched, count, 0, d.predicting, bounded()}, p.out);
+        delete detail_;
+        detail_ = nullptr;
+        form_ = kFlat;
+    }
+    return *flat_;
+}
+
+/* [values, value] when they are all the same; else [values, goes on, matched, count, terms]. */
+void Vec::pack(Packer &p) const {
+    p.array(constant() ? 2 : 5);
+    p.natural(n_);
+    if (constant()) return p.integer(first_);
+    const Flat *f = form_ == kFlat ? flat_ : nullptr;
+    const Detail *d = f ? nullptr : &detail();
+    p.natural(f ? f->open : d->predicting);
+    p.natural(f ? f->matched : d->matched);
+    p.natural(f ? f->count : d->predicting ? d->terms.back().rep->count : 0);
+    if (f) return p.str(f->terms());
+    Packer terms;
+    pack_terms(terms, d->terms, d->predicting);
+    p.str(terms.out);
+}
+
+void Vec::skip(Unpacker &in) {
+    const size_t n = in.array();
+    if (n != 2 && n != 5) in.fail("a damaged value vector");
+    for (size_t i = 0; i < (n == 2 ? 2 : 4); ++i) in.integer();
+    if (n == 5) in.view();
+}
+
+Vec Vec::unpack(Unpacker &in) {
+    Vec v;
+    const size_t n = in.array();
+    v.n_ = in.natural();
+    if (n == 2) {
+        v.first_ = in.integer();
+        return v;
+    }
+    if (n != 5) in.fail("a damaged value vector");
+    Flat head{};
+    head.open = in.natural() != 0;
+    head.matched = in.natural();
+    head.count = in.natural();
+    const std::string_view terms = in.view();
+    Unpacker inside(terms.data(), terms.size());
+    Outline seen;
+    check_terms(inside, head.open, 0, seen);
+    if (!inside.at_end() || !seen.any || head.matched > v.n_ || (head.open && (!seen.rep || !head.count)))
+        in.fail("a damaged value vector");
+    head.bounded = head.open && is_bounded(seen.stride);
+    v.first_ = seen.first;
+    v.flat_ = Flat::make(head, terms);
+    v.form_ = kFlat;
+    return v;
 }
 
 void Vec::append_run(int64_t value, uint64_t times) {
@@ -349,7 +531,7 @@ void Vec::append_run(int64_t value, uint64_t times) {
 void Vec::concat(const Vec &other) {
     if (other.constant())
         append_run(other.first_, other.n_);
-    else if (other.is_few_)
+    else if (other.form_ == kFew)
         for (uint64_t i = 0; i < other.n_; ++i) append(other.few_[i]);
     else
         other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
@@ -360,15 +542,16 @@ void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
         if (n_) f(first_, n_);
         return;
     }
-    if (is_few_) {
+    if (form_ == kFew) {
         for (uint64_t i = 0; i < n_; ++i) f(few_[i], 1);
         return;
     }
-    for (const Term &t : detail_->terms) expand(t, 0, f);
-    if (detail_->matched) {
+    const Detail &d = detail();
+    for (const Term &t : d.terms) expand(t, 0, f);
+    if (d.matched) {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
-        uint64_t left = detail_->matched;
-        const Rep &r = *detail_->terms.back().rep;
+        uint64_t left = d.matched;
+        const Rep &r = *d.terms.back().rep;
         for (size_t i = 0; left && i < r.block.size(); ++i)
             Detail::collect(r.block[i], static_cast<int64_t>(r.count) * r.stride, left, prefix);
         for (auto [v, times] : prefix) f(v, times);
@@ -411,65 +594,34 @@ static size_t term_bytes(const std::vector<Term> &terms) {
 }
 
 size_t Vec::nbytes() const {
-    const size_t few = few_ ? kFew * sizeof *few_ : 0;
-    if (!detail_) return few;
-    return few + sizeof(Detail) + term_bytes(detail_->terms) +
-           (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
+    size_t n = few_ ? kMostFew * sizeof *few_ : 0;
+    if (flat_) n += sizeof(Flat) + flat_->nbytes;
+    if (detail_)
+        n += sizeof(Detail) + term_bytes(detail_->terms) +
+             (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
+    return n;
 }
 
 bool Vec::same_values(const Vec &other) const {
     if (constant() || other.constant()) return constant() && other.constant() && first_ == other.first_;
-    const std::vector<Term> &a = terms(), &b = other.terms();
-    const bool open_a = open(), open_b = other.open();
-    if (a.size() != b.size() || open_a != open_b || (bounded() && n_ != other.n_)) return false;
-    for (size_t i = 0; i < a.size(); ++i) {
-        int64_t diff = 0;
-        bool known = false, last = open_a && i + 1 == a.size();
-        if (!last) {
-            if (!same_term(a[i], b[i], diff, known) || (known && diff)) return false;
-            continue;
-        }
-        const Rep &ra = *a[i].rep, &rb = *b[i].rep; // open: how often it has run so far does not matter
-        if (ra.stride != rb.stride || ra.block.size() != rb.block.size()) return false;
-        for (size_t k = 0; k < ra.block.size(); ++k)
-            if (!same_term(ra.block[k], rb.block[k], diff, known) || (known && diff)) return false;
-    }
-    return true;
+    return first_ == other.first_ && flat() == other.flat() && (!bounded() || n_ == other.n_);
+}
+
+const std::vector<Term> &Vec::terms() const { return detail().terms; }
+
+bool Vec::open() const {
+    if (constant()) return true;
+    return form_ == kFlat ? flat_->open : detail().predicting;
 }
 
 bool Vec::bounded() const {
     if (constant() || !open()) return false;
-    const int64_t stride = terms().back().rep->stride;
-    return stride < 0 || stride > kMaxStride;
+    return form_ == kFlat ? flat_->bounded : is_bounded(detail_->terms.back().rep->stride);
 }
 
-const std::vector<Term> &Vec::terms() const {
-    if (is_few_) compress();
-    return detail_->terms;
-}
-bool Vec::open() const {
-    if (is_few_) compress();
-    return !detail_ || detail_->predicting;
-}
 uint64_t Vec::matched() const {
-    if (is_few_) compress();
-    return detail_ ? detail_->matched : 0;
-}
-
-Vec Vec::restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched) {
-    Vec v;
-    v.n_ = n;
-    v.detail_ = new Detail;
-    v.detail_->terms = std::move(terms);
-    const Term *t0 = &v.detail_->terms.front();
-    while (t0->rep) t0 = &t0->rep->block.front();
-    v.first_ = t0->value;
-    for (const Term &t : v.detail_->terms) v.detail_->tags.push_back(static_cast<uint32_t>(term_tag(t)));
-    if (open) {
-        v.detail_->start_cursor();
-        while (matched--) v.detail_->advance();
-    }
-    return v;
+    if (constant()) return 0;
+    return form_ == kFlat ? flat_->matched : detail().matched;
 }
 
 } // namespace st

@@ -10,6 +10,8 @@
 #ifndef ST_VEC_HPP
 #define ST_VEC_HPP
 
+#include "msgpack.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,7 +53,7 @@ class Vec {
         return *this;
     }
     ~Vec() {
-        if (detail_ || few_) drop();
+        if (detail_ || few_ || flat_) drop();
     }
 
     void append(int64_t value) {
@@ -68,12 +70,12 @@ class Vec {
     void concat(const Vec &other);
     void clear() { // keeps the room for a few values: instances of inner loops are cleared over and over
         n_ = 0;
-        is_few_ = false;
-        if (detail_) drop_detail();
+        form_ = kConstant;
+        if (detail_ || flat_) drop_detail();
     }
 
     uint64_t size() const { return n_; }
-    bool constant() const { return !detail_ && !is_few_; }
+    bool constant() const { return form_ == kConstant; }
     int64_t first() const { return first_; }
     int64_t last() const;
     void bump_last(int64_t by);   // rare: rebuilds the encoding
@@ -83,36 +85,50 @@ class Vec {
     /* Same values as far as both go on: the length is not part of a trace's vectors, executions decide it. */
     bool same_values(const Vec &other) const;
 
-    /* The whole state of a vector that is not constant; restore() makes the same vector of it. */
+    /* What a vector that is not constant is made of. */
     const std::vector<Term> &terms() const;
     bool open() const;        // the last term is a repetition that goes on
     bool bounded() const;     // ... but by a stride that makes no sense without end, so the length matters
     uint64_t matched() const; // values of its unfinished iteration
-    static Vec restore(uint64_t n, std::vector<Term> terms, bool open, uint64_t matched);
+
+    /* Nothing more is to come: it is only compared and packed from now on, or put together anew. */
+    void settle() const {
+        if (!constant()) flat();
+    }
+    void pack(Packer &p) const;
+    static Vec unpack(Unpacker &in); // throws FormatError
+    static void skip(Unpacker &in);
 
     /* Call `f(value, times)` for each run of equal values in order. */
     void runs(const std::function<void(int64_t, uint64_t)> &f) const;
 
   private:
     struct Detail;
-    static constexpr uint64_t kFew = 16;
+    struct Flat;
+    enum Form : uint8_t { kConstant, kFew, kDetail, kFlat };
+    static constexpr uint64_t kMostFew = 16;
 
     uint64_t n_ = 0;
     int64_t first_ = 0;
     mutable Detail *detail_ = nullptr; // owned; the compressed values, once there are more than a few
-    int64_t *few_ = nullptr;           // owned; up to kFew values as they came, while is_few_
-    mutable bool is_few_ = false;
+    mutable Flat *flat_ = nullptr;     // owned; the same in one piece: the merge only compares and packs them
+    int64_t *few_ = nullptr;           // owned; up to kMostFew values as they came
+    mutable Form form_ = kConstant;    // which of these holds the values
 
     void append_slow(int64_t value);
-    void compress() const; // from few values to terms: what the values alone decide can wait until somebody asks
+    const Detail &detail() const; // makes the terms of few values, or of flat ones: that can wait until somebody asks
+    const Flat &flat() const;
+    void compress() const;
+    void open_up() const;
     void drop();
     void drop_detail();
     void swap(Vec &other) noexcept {
         std::swap(n_, other.n_);
         std::swap(first_, other.first_);
         std::swap(detail_, other.detail_);
+        std::swap(flat_, other.flat_);
         std::swap(few_, other.few_);
-        std::swap(is_few_, other.is_few_);
+        std::swap(form_, other.form_);
     }
 };
 
