@@ -228,7 +228,7 @@ void st_core::merge(st_core &&other) {
     std::inplace_merge(load.begin(), load.begin() + middle, load.end());
     tables.merge(std::move(other.tables));
     Peers peers(tables, ops, nprocs);
-    unite_roots(pool, roots, std::move(other.roots), ops, peers, loop_agnostic);
+    unite_roots(pool, order, roots, std::move(other.roots), ops, peers, loop_agnostic);
     other.roots.clear();
     ranks.unite(other.ranks);
     nevents += other.nevents;
