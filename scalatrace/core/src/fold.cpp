@@ -83,33 +83,37 @@ class Folder {
         Node *whole = begin_loop(pool_, take(from, i));
         append_body(pool_, order_, whole, std::move(loop->kids), loop->runs, steps);
         whole->count += loop->count;
+        close_iteration(order_, whole, 1);
         pool_.release_shell(loop);
         body_[from] = whole;
         return true;
     }
 
-    /* Two loops that follow each other become one when they are, by where they go back, iterations of the same loop of the program that
-     * made different calls. */
     bool join_next(size_t i) {
-        Node *loop = body_[i], *next = body_[i + 1];
-        if (loop->leaf() || next->leaf()) return false;
-        const CodeStep seam = order_.seam(loop);
-        const bool same_event = CodeOrder::last_signature(loop) == CodeOrder::first_signature(next);
-        if (!seam.in_loop_of(order_.seam(next)) || !(same_event || seam.in_loop_of(order_.step(loop, next))))
-            return false;
-        const Alignment steps = aligner().align(loop->kids, next->kids);
-        if (!steps.worth()) return false;
-        for (const Step &s : steps.steps)
-            if (s.na > 1 || s.nb > 1) return false;
-        append_body(pool_, order_, loop, std::move(next->kids), next->runs, steps);
-        loop->count += next->count;
-        pool_.release_shell(next);
+        if (!join_loops(pool_, order_, body_[i], body_[i + 1])) return false;
         body_.erase(body_.begin() + static_cast<ptrdiff_t>(i) + 1);
         return true;
     }
 };
 
 } // namespace
+
+bool join_loops(NodePool &pool, CodeOrder &order, Node *loop, Node *next) {
+    if (loop->leaf() || next->leaf()) return false;
+    const CodeStep seam = order.seam(loop);
+    const bool same_event = CodeOrder::last_signature(loop) == CodeOrder::first_signature(next);
+    if (!seam.in_loop_of(order.seam(next)) || !(same_event || seam.in_loop_of(order.step(loop, next)))) return false;
+    const Alignment found = Aligner(AlignRules(order)).align(loop->kids, next->kids);
+    if (!found.worth()) return false;
+    for (const Step &s : found.steps)
+        if (s.na > 1 || s.nb > 1) return false;
+    const uint64_t past = loop->runs;
+    append_body(pool, order, loop, std::move(next->kids), next->runs, found);
+    loop->count += next->count;
+    close_iteration(order, loop, past);
+    pool.release_shell(next);
+    return true;
+}
 
 bool fold_partial_iterations(NodePool &pool, CodeOrder &order, Body &body) {
     bool changed = false;

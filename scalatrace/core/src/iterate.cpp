@@ -1,5 +1,7 @@
 #include "iterate.hpp"
 
+#include <algorithm>
+
 namespace st {
 
 static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y);
@@ -27,6 +29,48 @@ static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y) {
     Alignment steps = aligner.align(x->kids, y->kids);
     append_body(pool, order, x, std::move(y->kids), y->runs, steps);
     pool.release_shell(y);
+}
+
+static int64_t value_at(const Vec &values, uint64_t at) {
+    uint64_t end = 0;
+    int64_t found = 0;
+    values.runs([&](int64_t value, uint64_t times) {
+        if (end <= at && at - end < times) found = value;
+        end += times;
+    });
+    return found;
+}
+
+/* The values `at` - 1 and `at` as one. */
+static Vec joined(const Vec &values, uint64_t at) {
+    Vec out;
+    uint64_t begin = 0;
+    int64_t sum = 0;
+    values.runs([&](int64_t value, uint64_t times) {
+        const uint64_t end = begin + times, before = std::clamp(at - 1, begin, end),
+                       behind = std::clamp(at + 1, begin, end);
+        out.append_run(value, before - begin);
+        sum += value * static_cast<int64_t>(behind - before);
+        if (begin <= at && at < end) out.append(sum);
+        out.append_run(value, end - behind);
+        begin = end;
+    });
+    return out;
+}
+
+void close_iteration(CodeOrder &order, Node *loop, uint64_t at) {
+    const Node *last = nullptr, *next = nullptr; // of the iteration before, and the first of this one
+    for (const Node *kid : loop->kids) {
+        if (value_at(kid->repeat.vec, at - 1)) {
+            if (next) return;
+            last = kid;
+        }
+        if (!next && value_at(kid->repeat.vec, at)) next = kid;
+    }
+    if (!last || !next || last == next || order.step(last, next).way != CodeStep::kAhead) return;
+    for (Node *kid : loop->kids) kid->repeat.vec = joined(kid->repeat.vec, at);
+    --loop->runs;
+    --loop->count;
 }
 
 void as_iteration(Body &nodes) {

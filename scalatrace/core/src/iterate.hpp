@@ -16,6 +16,10 @@ Node *begin_loop(NodePool &pool, Body &&nodes);
  * repeat 0 for the new executions, right-only nodes repeat 0 for the past ones. */
 void append_body(NodePool &pool, CodeOrder &order, Node *loop, Body &&later, uint64_t runs, const Alignment &alignment);
 
+/* Make the loop's iteration `at` (from 0, not the first) part of the one before where it only goes on with it: events further ahead in
+ * the body and in the program's text. */
+void close_iteration(CodeOrder &order, Node *loop, uint64_t at);
+
 /* Queue nodes as one execution of a body: each node's count becomes its repeat. */
 void as_iteration(Body &nodes);
 

@@ -469,6 +469,13 @@ void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
     push(loop);
     for (Node *n : later) push(n);
     extend(head, folded ? nullptr : alignment);
+    if (!align_loops || head == 0) return;
+    Body loops = pop_from(head - 1);
+    if (join_loops(pool_, order_, loops[0], loops[1])) {
+        frames_.back().loop = loops[0];
+        loops.pop_back();
+    }
+    for (Node *n : loops) push(n);
 }
 
 } // namespace st
