@@ -332,10 +332,13 @@ void Queue::extend(size_t index, const Alignment *alignment) {
         pairs = Aligner{AlignRules(order_)}.align(loop->kids, later);
         alignment = &pairs;
     }
+    const uint64_t began = loop->first;
     append_body(pool_, order_, loop, std::move(later), 1, *alignment);
     ++loop->count;
     push(loop);
-    open(loop);
+    // With another beginning, what stands right in front may be one of its iterations.
+    if (align_loops && loop->first != began) fold(index ? index - 1 : 0);
+    open(queue_.back().node);
 }
 
 /* Trailing iterations (Figure 5.2): what follows the loop repeats the end of its body, so that end is a loop of its own which
@@ -469,8 +472,8 @@ void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
     push(loop);
     for (Node *n : later) push(n);
     extend(head, folded ? nullptr : alignment);
-    if (!align_loops || head == 0) return;
-    Body loops = pop_from(head - 1);
+    if (!align_loops || queue_.size() < 2) return;
+    Body loops = pop_from(queue_.size() - 2);
     if (join_loops(pool_, order_, loops[0], loops[1])) {
         frames_.back().loop = loops[0];
         loops.pop_back();
