@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence as AnySequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.report.notation import notation
+from scalatrace.trace.elastic import at
+from scalatrace.trace.nodes import Sequence
 from support.spmd import Program, Rank, record, walked
 
 
@@ -83,12 +86,77 @@ def test_the_outer_frame_decides_where_an_iteration_ends(tmp_path: Path) -> None
     assert str(outer.repeat) == "10"
 
 
+def wavefront(width: int) -> Program:
+    """Sweeps from the four corners of a square: a rank calls nothing for the sides it has no neighbour on."""
+
+    def program(rank: Rank) -> None:
+        i, j = divmod(rank.rank, width)
+        for _ in range(5):
+            for di, dj in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                sides = ((i - di, "Recv"), (j - dj, "Recv"), (i + di, "Send"), (j + dj, "Send"))
+                for _ in range(4):
+                    for number, (place, call) in enumerate(sides, 10):
+                        if 0 <= place < width:
+                            rank.call(call, line(number))
+            rank.call("Allreduce", line(20))
+
+    return program
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_sweeps_that_make_different_calls_are_iterations_of_one_loop(width: int, tmp_path: Path) -> None:
+    trace, told = record(wavefront(width), width * width, tmp_path)
+    assert [walked(trace, r) for r in range(width * width)] == told
+    [step] = trace.nodes
+    assert isinstance(step, Sequence)
+    sweep, _ = step.nodes
+    assert isinstance(sweep, Sequence)
+    assert trace.nnodes == 7
+    if width > 2:  # a rank at a border and one inside: as many as the program's
+        assert str(at(sweep.repeat, 1)) == str(at(sweep.repeat, width + 1)) == "16"
+
+
+def panels(width: int) -> Program:
+    """Each rank factors every `width`-th panel, updates but the last ones, and solves in turn."""
+
+    def program(rank: Rank) -> None:
+        solve = "app.py:30:solve"
+        for _ in range(4):
+            for panel in range(2 * width):
+                if panel % width == rank.rank:
+                    for column in range(4):
+                        rank.call("Allreduce", ("app.py:1:factor", "app.py:10:panel", solve))
+                        if (rank.rank + column) % 3:
+                            rank.call("Sendrecv", ("app.py:2:factor", "app.py:10:panel", solve))
+                        rank.call("Bcast", ("app.py:3:factor", "app.py:10:panel", solve))
+                rank.call("Bcast", ("app.py:11:panel", solve))
+                if panel <= width + rank.rank:
+                    rank.call("Bcast", ("app.py:20:update", "app.py:31:solve"))
+            for place in range(2 * width):
+                if place % width == rank.rank // 2:
+                    rank.call("Reduce", ("app.py:40:back", "app.py:32:solve"))
+                if place % width == rank.rank:
+                    rank.call("Bcast", ("app.py:41:back", "app.py:32:solve"))
+
+    return program
+
+
+@pytest.mark.parametrize("width", [3, 4, 8])
+def test_iterations_that_lack_beginning_or_end_are_in_the_loop(width: int, tmp_path: Path) -> None:
+    trace, told = record(panels(width), width, tmp_path)
+    assert [walked(trace, r) for r in range(width)] == told
+    [step] = trace.nodes
+    assert isinstance(step, Sequence)
+    assert str(step.repeat) == "4"
+    assert trace.nnodes == 11
+
+
 frames = st.sampled_from(["a.py:1:f", "a.py:5:f", "a.py:9:f", "b.py:3:g", "b.py:2:g"])
 paths = st.lists(frames, min_size=1, max_size=3)
 
 
 @given(body=st.lists(paths, min_size=1, max_size=8, unique_by=tuple))
-def test_no_order_of_lines_hides_a_loop(body: Sequence[list[str]]) -> None:
+def test_no_order_of_lines_hides_a_loop(body: AnySequence[list[str]]) -> None:
     """Lines that go up and down in an iteration as they like: the trace does not grow with the trip count."""
 
     def nodes_after(turns: int) -> int:

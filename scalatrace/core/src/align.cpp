@@ -1,6 +1,7 @@
 #include "align.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace st {
 
@@ -39,6 +40,24 @@ bool Aligner::affordable(size_t cells) {
     if (cells > kMaxCells || (credit_ && static_cast<int64_t>(cells) > *credit_)) return false;
     if (credit_) *credit_ -= static_cast<int64_t>(cells);
     return true;
+}
+
+/* Between two matches come nodes of one side only, first the left ones: where a right one stands further ahead in the program's text, it
+ * goes before them. So the order of a loop's events does not depend on who met them first. */
+void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) {
+    auto one_sided = [](const Step &s) { return !s.na || !s.nb; };
+    for (auto from = steps.begin(); from != steps.end();) {
+        from = std::find_if(from, steps.end(), one_sided);
+        const auto end = std::find_if_not(from, steps.end(), one_sided);
+        std::vector<Step> left, right;
+        std::partition_copy(from, end, std::back_inserter(left), std::back_inserter(right),
+                            [](const Step &s) { return s.na; });
+        for (auto l = left.begin(), r = right.begin(); from != end; ++from) {
+            const bool take_right =
+                l == left.end() || (r != right.end() && rules_.order->step(b[r->b], a[l->a]).way == CodeStep::kAhead);
+            *from = take_right ? *r++ : *l++;
+        }
+    }
 }
 
 Alignment Aligner::align(const Body &a, const Body &b) {
@@ -114,6 +133,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
         for (size_t j = 0; j < m; ++j)
             middle.push_back({static_cast<uint32_t>(head + n), 0, static_cast<uint32_t>(head + j), 1});
     }
+    sort_gaps(middle, a, b);
     for (const Step &s : middle) {
         if (s.na && s.nb) {
             if (s.na == 1 && s.nb == 1) {

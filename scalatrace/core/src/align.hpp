@@ -5,7 +5,7 @@
 #ifndef ST_ALIGN_HPP
 #define ST_ALIGN_HPP
 
-#include "node.hpp"
+#include "order.hpp"
 
 #include <map>
 
@@ -29,12 +29,14 @@ struct Alignment {
 };
 
 struct AlignRules {
+    explicit AlignRules(CodeOrder &program) : order(&program) {}
     uint32_t most_unmatched = 3; // events without a partner, for each that has one
     int64_t match = 30;          // about the bytes an event costs, histograms included
     int64_t miss = 8;            // a repeat that is no longer constant
     int64_t known_miss = 1;      // a repeat that is not constant anyway
     bool same_shapes = false;    // only equal structures match
     bool same_ends = true;       // sequences of different shape need equal first and last events (rule of §5.2.2)
+    CodeOrder *order;            // nodes of one side only stand in the order of the program's text, where that is known
 };
 
 class Aligner {
@@ -42,11 +44,17 @@ class Aligner {
     /* `credit`: table cells that may still be computed, reduced by what is; null: as many as one table may have. */
     explicit Aligner(AlignRules rules, int64_t *credit = nullptr) : rules_(rules), credit_(credit) {}
     Alignment align(const Body &a, const Body &b);
+    /* They can stand for the same node. */
+    bool alike(const Node *a, const Node *b) {
+        uint32_t matched, unmatched;
+        return node_score(a, b, &matched, &unmatched) > 0;
+    }
 
   private:
     /* Events matched when a and b are taken for the same node; 0 when they cannot be. */
     int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
     bool affordable(size_t cells);
+    void sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b);
 
     struct Score {
         int64_t score;

@@ -254,7 +254,7 @@ void st_core::merge(Incoming &&other) {
     tables.merge(std::move(other.tables));
     Peers peers(tables, ops, nprocs);
     Body theirs = std::exchange(other.roots, {});
-    unite_roots(pool, roots, std::move(theirs), ops, peers, loop_agnostic);
+    unite_roots(pool, order, roots, std::move(theirs), ops, peers, loop_agnostic);
     add_load(other.ranks, other.load);
     nevents += other.nevents;
 }

@@ -4,76 +4,120 @@ namespace st {
 
 namespace {
 
-/* The steps that put body[from...end) into an iteration of the loop, if each node is the same as one of the loop's and the others come
- * cheaper as repeats of 0 than the nodes do. `swapped`: the part is the left side of the alignment. */
-bool is_part(const Node *loop, const Body &body, size_t from, size_t end, bool swapped, Alignment &out) {
-    const AlignRules rules;
-    size_t at = from;
-    for (uint32_t i = 0; i < loop->kids.size(); ++i) {
-        const Node *kid = loop->kids[i];
-        const auto j = static_cast<uint32_t>(at - from);
-        if (at < end && kid->shape == body[at]->shape) {
-            out.steps.push_back(swapped ? Step{j, 1, i, 1} : Step{i, 1, j, 1});
-            out.matched += kid->nleaves;
-            out.score += rules.match * kid->nleaves;
-            ++at;
-        } else {
-            out.steps.push_back(swapped ? Step{j, 0, i, 1} : Step{i, 1, j, 0});
-            out.score -= (kid->skipped ? rules.known_miss : rules.miss) * kid->nleaves;
-            if (!kid->skipped) out.unmatched += kid->nleaves;
+/* Folds what stands beside the loops of one body into them. */
+class Folder {
+  public:
+    Folder(NodePool &pool, CodeOrder &order, Body &body) : pool_(pool), order_(order), body_(body) {}
+
+    bool pass() {
+        bool changed = false;
+        for (size_t i = 0; i < body_.size(); ++i) {
+            if (body_[i]->leaf()) continue;
+            changed |= fold_last(i);
+            const size_t before = body_.size();
+            changed |= fold_first(i);
+            i -= before - body_.size();
         }
+        for (size_t i = 0; i + 1 < body_.size();)
+            if (join_next(i))
+                changed = true;
+            else
+                ++i;
+        return changed;
     }
-    return at == end && out.worth();
-}
 
-/* What follows the loop at `i` becomes its last iteration: as many nodes as are, in this order, nodes of the loop. */
-bool fold_last(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
-    Node *loop = body[i];
-    const size_t from = i + 1;
-    if (from == body.size() || order.step(loop, body[from]).way != CodeStep::kBack) return false;
-    size_t end = from;
-    for (const Node *kid : loop->kids)
-        if (end < body.size() && kid->shape == body[end]->shape) ++end;
-    Alignment steps;
-    if (end == from || !is_part(loop, body, from, end, false, steps)) return false;
-    Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(end));
-    body.erase(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(end));
-    as_iteration(part);
-    append_body(pool, loop, std::move(part), 1, steps);
-    ++loop->count;
-    return true;
-}
+  private:
+    NodePool &pool_;
+    CodeOrder &order_;
+    Body &body_;
 
-/* What stands before the loop at `i` becomes its first iteration. */
-bool fold_first(NodePool &pool, CodeOrder &order, Body &body, size_t i) {
-    Node *loop = body[i];
-    if (i == 0 || order.step(body[i - 1], loop).way != CodeStep::kBack) return false;
-    size_t from = i;
-    for (size_t k = loop->kids.size(); k-- > 0 && from > 0;)
-        if (loop->kids[k]->shape == body[from - 1]->shape) --from;
-    Alignment steps;
-    if (from == i || !is_part(loop, body, from, i, true, steps)) return false;
-    Body part(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
-    Node *whole = begin_loop(pool, std::move(part));
-    append_body(pool, whole, std::move(loop->kids), loop->runs, steps);
-    whole->count += loop->count;
-    pool.release_shell(loop);
-    body[i] = whole;
-    body.erase(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(i));
-    return true;
-}
+    /* A new one each time: it remembers nodes, and folding changes them. */
+    Aligner aligner() { return Aligner(AlignRules(order_)); }
+
+    Body take(size_t from, size_t end) {
+        const auto begin = body_.begin();
+        Body part(begin + static_cast<ptrdiff_t>(from), begin + static_cast<ptrdiff_t>(end));
+        body_.erase(begin + static_cast<ptrdiff_t>(from), begin + static_cast<ptrdiff_t>(end));
+        return part;
+    }
+
+    /* The steps that put body[from...end) into an iteration of the loop, if each node is like one of the loop's and the others come
+     * cheaper as repeats of 0 than the nodes do. `swapped`: the part is the left side of the alignment. */
+    bool is_part(const Node *loop, size_t from, size_t end, bool swapped, Alignment &out) {
+        if (from == end) return false;
+        const Body part(body_.begin() + static_cast<ptrdiff_t>(from), body_.begin() + static_cast<ptrdiff_t>(end));
+        out = swapped ? aligner().align(part, loop->kids) : aligner().align(loop->kids, part);
+        for (const Step &s : out.steps) {
+            const bool of_part = swapped ? s.na : s.nb, of_loop = swapped ? s.nb : s.na;
+            if (s.na > 1 || s.nb > 1 || (of_part && !of_loop)) return false;
+        }
+        return out.worth();
+    }
+
+    /* What follows the loop at `i` becomes its last iteration: as many nodes as are, in this order, nodes of the loop. */
+    bool fold_last(size_t i) {
+        Node *loop = body_[i];
+        const size_t from = i + 1;
+        if (from == body_.size() || order_.step(loop, body_[from]).way != CodeStep::kBack) return false;
+        size_t end = from;
+        for (const Node *kid : loop->kids)
+            if (end < body_.size() && aligner().alike(kid, body_[end])) ++end;
+        Alignment steps;
+        if (!is_part(loop, from, end, false, steps)) return false;
+        Body part = take(from, end);
+        as_iteration(part);
+        append_body(pool_, order_, loop, std::move(part), 1, steps);
+        ++loop->count;
+        return true;
+    }
+
+    /* What stands before the loop at `i` becomes its first iteration. */
+    bool fold_first(size_t i) {
+        Node *loop = body_[i];
+        if (i == 0 || order_.step(body_[i - 1], loop).way != CodeStep::kBack) return false;
+        size_t from = i;
+        for (size_t k = loop->kids.size(); k-- > 0 && from > 0;)
+            if (aligner().alike(body_[from - 1], loop->kids[k])) --from;
+        Alignment steps;
+        if (!is_part(loop, from, i, true, steps)) return false;
+        Node *whole = begin_loop(pool_, take(from, i));
+        append_body(pool_, order_, whole, std::move(loop->kids), loop->runs, steps);
+        whole->count += loop->count;
+        close_iteration(order_, whole, 1);
+        pool_.release_shell(loop);
+        body_[from] = whole;
+        return true;
+    }
+
+    bool join_next(size_t i) {
+        if (!join_loops(pool_, order_, body_[i], body_[i + 1])) return false;
+        body_.erase(body_.begin() + static_cast<ptrdiff_t>(i) + 1);
+        return true;
+    }
+};
 
 } // namespace
 
+bool join_loops(NodePool &pool, CodeOrder &order, Node *loop, Node *next) {
+    if (loop->leaf() || next->leaf()) return false;
+    const CodeStep seam = order.seam(loop);
+    const bool same_event = CodeOrder::last_signature(loop) == CodeOrder::first_signature(next);
+    if (!seam.in_loop_of(order.seam(next)) || !(same_event || seam.in_loop_of(order.step(loop, next)))) return false;
+    const Alignment found = Aligner(AlignRules(order)).align(loop->kids, next->kids);
+    if (!found.worth()) return false;
+    for (const Step &s : found.steps)
+        if (s.na > 1 || s.nb > 1) return false;
+    const uint64_t past = loop->runs;
+    append_body(pool, order, loop, std::move(next->kids), next->runs, found);
+    loop->count += next->count;
+    close_iteration(order, loop, past);
+    pool.release_shell(next);
+    return true;
+}
+
 bool fold_partial_iterations(NodePool &pool, CodeOrder &order, Body &body) {
     bool changed = false;
-    for (size_t i = 0; i < body.size(); ++i) {
-        if (body[i]->leaf()) continue;
-        changed |= fold_last(pool, order, body, i);
-        const size_t before = body.size();
-        changed |= fold_first(pool, order, body, i);
-        i -= before - body.size();
-    }
+    while (Folder(pool, order, body).pass()) changed = true;
     return changed;
 }
 

@@ -14,5 +14,9 @@ namespace st {
  * false: nothing changed. */
 bool fold_partial_iterations(NodePool &pool, CodeOrder &order, Body &body);
 
+/* Two loops that ran one after the other become the first when they are, by where they go back, iterations of the same loop of the
+ * program that made different calls, and that is smaller. */
+bool join_loops(NodePool &pool, CodeOrder &order, Node *loop, Node *next);
+
 } // namespace st
 #endif

@@ -1,32 +1,76 @@
 #include "iterate.hpp"
 
+#include <algorithm>
+
 namespace st {
 
-static void append_node(NodePool &pool, Node *x, Node *y);
+static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y);
 
-void append_content(NodePool &pool, Node *node, Node *later) {
+void append_content(NodePool &pool, CodeOrder &order, Node *node, Node *later) {
     if (node->leaf()) {
         append_event(node, later);
     } else {
-        for (size_t i = 0; i < node->kids.size(); ++i) append_node(pool, node->kids[i], later->kids[i]);
+        for (size_t i = 0; i < node->kids.size(); ++i) append_node(pool, order, node->kids[i], later->kids[i]);
         node->runs += later->runs;
     }
     pool.release_shell(later);
 }
 
 /* Same place of the same body, `y` later than `x`, with any shapes. */
-static void append_node(NodePool &pool, Node *x, Node *y) {
+static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y) {
     x->repeat.vec.concat(y->repeat.vec);
     x->skipped |= y->skipped;
     x->multiple |= y->multiple;
     if (x->shape == y->shape) {
-        append_content(pool, x, y);
+        append_content(pool, order, x, y);
         return;
     }
-    Aligner aligner{AlignRules{}};
+    Aligner aligner{AlignRules(order)};
     Alignment steps = aligner.align(x->kids, y->kids);
-    append_body(pool, x, std::move(y->kids), y->runs, steps);
+    append_body(pool, order, x, std::move(y->kids), y->runs, steps);
     pool.release_shell(y);
+}
+
+static int64_t value_at(const Vec &values, uint64_t at) {
+    uint64_t end = 0;
+    int64_t found = 0;
+    values.runs([&](int64_t value, uint64_t times) {
+        if (end <= at && at - end < times) found = value;
+        end += times;
+    });
+    return found;
+}
+
+/* The values `at` - 1 and `at` as one. */
+static Vec joined(const Vec &values, uint64_t at) {
+    Vec out;
+    uint64_t begin = 0;
+    int64_t sum = 0;
+    values.runs([&](int64_t value, uint64_t times) {
+        const uint64_t end = begin + times, before = std::clamp(at - 1, begin, end),
+                       behind = std::clamp(at + 1, begin, end);
+        out.append_run(value, before - begin);
+        sum += value * static_cast<int64_t>(behind - before);
+        if (begin <= at && at < end) out.append(sum);
+        out.append_run(value, end - behind);
+        begin = end;
+    });
+    return out;
+}
+
+void close_iteration(CodeOrder &order, Node *loop, uint64_t at) {
+    const Node *last = nullptr, *next = nullptr; // of the iteration before, and the first of this one
+    for (const Node *kid : loop->kids) {
+        if (value_at(kid->repeat.vec, at - 1)) {
+            if (next) return;
+            last = kid;
+        }
+        if (!next && value_at(kid->repeat.vec, at)) next = kid;
+    }
+    if (!last || !next || last == next || order.step(last, next).way != CodeStep::kAhead) return;
+    for (Node *kid : loop->kids) kid->repeat.vec = joined(kid->repeat.vec, at);
+    --loop->runs;
+    --loop->count;
 }
 
 void as_iteration(Body &nodes) {
@@ -54,7 +98,8 @@ static Node *wrap(NodePool &pool, Body &body, size_t from, size_t n, uint64_t ru
     return loop;
 }
 
-void append_body(NodePool &pool, Node *loop, Body &&later, uint64_t runs, const Alignment &alignment) {
+void append_body(NodePool &pool, CodeOrder &order, Node *loop, Body &&later, uint64_t runs,
+                 const Alignment &alignment) {
     Body kids;
     const uint64_t past = loop->runs;
     for (const Step &s : alignment.steps) {
@@ -74,7 +119,7 @@ void append_body(NodePool &pool, Node *loop, Body &&later, uint64_t runs, const 
         } else {
             Node *x = s.na == 1 ? loop->kids[s.a] : wrap(pool, loop->kids, s.a, s.na, past);
             Node *y = s.nb == 1 ? later[s.b] : wrap(pool, later, s.b, s.nb, runs);
-            append_node(pool, x, y);
+            append_node(pool, order, x, y);
             kids.push_back(x);
         }
     }

@@ -33,6 +33,13 @@ struct CodeStep {
         if (inner.depth != depth) return inner.depth > depth;
         return way != kBack || inner.way != kBack || inner.to > to || (inner.to == to && inner.from <= from);
     }
+    /* Both go back in the same frame of the same function. */
+    bool in_loop_of(const CodeStep &o) const {
+        return way == kBack && o.way == kBack && depth == o.depth && from.function == to.function &&
+               o.from.function == o.to.function && from.function == o.from.function;
+    }
+    /* Both go back from one statement to another, the same ones, of the same function. */
+    bool same_loop(const CodeStep &o) const { return in_loop_of(o) && from == o.from && to == o.to; }
 };
 
 class CodeOrder {
@@ -40,6 +47,8 @@ class CodeOrder {
     explicit CodeOrder(const Tables &tables) : tables_(tables) {}
 
     CodeStep step(uint64_t a, uint64_t b);
+    /* From the end of a loop's iteration to the beginning of the next. */
+    CodeStep seam(const Node *loop) { return step(loop, loop); }
     /* From the end of `a` to the beginning of `b`. */
     CodeStep step(const Node *a, const Node *b) { return step(last_signature(a), first_signature(b)); }
 

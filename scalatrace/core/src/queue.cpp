@@ -79,7 +79,7 @@ void Queue::append(Node *event) {
     next_ = nullptr;
     if (Node *run = running(event->first)) {
         ++run->count;
-        append_content(pool_, run, event);
+        append_content(pool_, order_, run, event);
         return;
     }
     push(event);
@@ -162,7 +162,7 @@ bool Queue::advance(Node *event) {
     if (how == kRun) {
         Node *run = frames_[f].pending.back();
         ++run->count;
-        append_content(pool_, run, event);
+        append_content(pool_, order_, run, event);
         return true;
     }
     if (how == kWrap) commit(frames_[f]);
@@ -203,7 +203,7 @@ void Queue::commit(Frame &frame) {
         Node *node = frame.pending[p++];
         kid->repeat.vec.append(static_cast<int64_t>(node->count));
         kid->multiple |= node->count > 1;
-        append_content(pool_, kid, node);
+        append_content(pool_, order_, kid, node);
     }
     ++frame.loop->count;
     ++frame.loop->runs;
@@ -298,7 +298,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
     if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop, or run of one event, went on
         Node *later = pop_from(first).front();
         before->count += later->count;
-        append_content(pool_, before, later);
+        append_content(pool_, order_, before, later);
         if (!before->leaf()) open(before);
         return true;
     }
@@ -329,13 +329,16 @@ void Queue::extend(size_t index, const Alignment *alignment) {
     as_iteration(later);
     Alignment pairs;
     if (folded || !alignment) {
-        pairs = Aligner{AlignRules{}}.align(loop->kids, later);
+        pairs = Aligner{AlignRules(order_)}.align(loop->kids, later);
         alignment = &pairs;
     }
-    append_body(pool_, loop, std::move(later), 1, *alignment);
+    const uint64_t began = loop->first;
+    append_body(pool_, order_, loop, std::move(later), 1, *alignment);
     ++loop->count;
     push(loop);
-    open(loop);
+    // With another beginning, what stands right in front may be one of its iterations.
+    if (align_loops && loop->first != began) fold(index ? index - 1 : 0);
+    open(queue_.back().node);
 }
 
 /* Trailing iterations (Figure 5.2): what follows the loop repeats the end of its body, so that end is a loop of its own which
@@ -361,7 +364,7 @@ bool Queue::join_trailing(size_t tail) {
             inner = kids.back();
             inner->repeat.vec.bump_last(static_cast<int64_t>(later[0]->count));
             inner->multiple = true;
-            append_content(pool_, inner, later[0]);
+            append_content(pool_, order_, inner, later[0]);
         } else {
             if (from > 0) { // the end of the body becomes a loop that so far ran once each time
                 Body end(kids.begin() + static_cast<ptrdiff_t>(from), kids.end());
@@ -377,7 +380,7 @@ bool Queue::join_trailing(size_t tail) {
                 Node *kid = inner->kids[i];
                 kid->repeat.vec.append(static_cast<int64_t>(later[i]->count));
                 kid->multiple |= later[i]->count > 1;
-                append_content(pool_, kid, later[i]);
+                append_content(pool_, order_, kid, later[i]);
             }
             ++inner->runs;
         }
@@ -408,9 +411,9 @@ bool Queue::join_similar(size_t tail, size_t length) {
     Node *before = queue_[tail].node;
     const uint64_t begins = queue_[first].node->first;
     if (queue_[first].step.way == CodeStep::kAhead) return false;
-    if (!before->leaf() && before->first == begins && pay(length + before->kids.size()) && seam(tail, first) &&
-        !goes_on(tail)) {
-        Aligner aligner{AlignRules{}, &credit_};
+    const bool again = before->first == begins || order_.seam(before).same_loop(queue_[first].step);
+    if (!before->leaf() && again && pay(length + before->kids.size()) && seam(tail, first) && !goes_on(tail)) {
+        Aligner aligner{AlignRules(order_), &credit_};
         Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
             extend(tail, &a);
@@ -424,13 +427,41 @@ bool Queue::join_similar(size_t tail, size_t length) {
         if (!pay(2 * length + first - head)) return false;
         if (!seam(head, first) || goes_on(head)) continue;
         ++heads;
-        Aligner aligner{AlignRules{}, &credit_};
+        Aligner aligner{AlignRules(order_), &credit_};
         Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
         if (!a.worth()) continue;
         repeat_from(head, first, &a);
         return true;
     }
-    return false;
+    return join_entered(first, length, reach);
+}
+
+/* Where the iteration that ends in front of `first` may have begun, when it lacks the beginning that the next one has: the nodes that
+ * stand, in the function that the loop is in, at or behind what the loop goes back to. */
+size_t Queue::entered(size_t first, size_t reach) {
+    const CodeStep &back = queue_[first].step;
+    const uint64_t begin = CodeOrder::first_signature(queue_[first].node);
+    size_t head = first;
+    while (head > reach) {
+        const CodeStep from_begin = order_.step(begin, CodeOrder::first_signature(queue_[head - 1].node));
+        const bool behind = from_begin.depth == back.depth && from_begin.way == CodeStep::kAhead &&
+                            from_begin.to.function == back.to.function;
+        if (!behind && from_begin.depth <= back.depth) break;
+        const CodeStep &into = queue_[--head].step;
+        if (into.depth < back.depth || (into.depth == back.depth && into.way != CodeStep::kAhead)) break;
+    }
+    return head;
+}
+
+bool Queue::join_entered(size_t first, size_t length, size_t reach) {
+    if (queue_[first].step.way != CodeStep::kBack || !pay(2 * length)) return false;
+    const size_t head = entered(first, reach);
+    if (head == first || !pay(first - head) || !seam(head, first) || goes_on(head)) return false;
+    Aligner aligner{AlignRules(order_), &credit_};
+    Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
+    if (!a.worth()) return false;
+    repeat_from(head, first, &a);
+    return true;
 }
 
 /* A new loop: the stretch head...first is its first iteration, what is behind its second. */
@@ -441,6 +472,13 @@ void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
     push(loop);
     for (Node *n : later) push(n);
     extend(head, folded ? nullptr : alignment);
+    if (!align_loops || queue_.size() < 2) return;
+    Body loops = pop_from(queue_.size() - 2);
+    if (join_loops(pool_, order_, loops[0], loops[1])) {
+        frames_.back().loop = loops[0];
+        loops.pop_back();
+    }
+    for (Node *n : loops) push(n);
 }
 
 } // namespace st

@@ -77,6 +77,8 @@ class Queue {
     bool join_equal(size_t tail, size_t length);
     bool join_trailing(size_t tail);
     bool join_similar(size_t tail, size_t length);
+    bool join_entered(size_t first, size_t length, size_t reach);
+    size_t entered(size_t first, size_t reach);
     bool pay(size_t work);
     Body stretch(size_t from, size_t end) const;
     void repeat_from(size_t head, size_t first, const Alignment *alignment);

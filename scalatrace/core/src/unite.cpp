@@ -9,8 +9,8 @@ namespace {
 
 class Uniter {
   public:
-    Uniter(NodePool &pool, const std::vector<OpSchema> &ops, Peers &peers, bool loop_agnostic)
-        : pool_(pool), ops_(ops), peers_(peers) {
+    Uniter(NodePool &pool, CodeOrder &order, const std::vector<OpSchema> &ops, Peers &peers, bool loop_agnostic)
+        : pool_(pool), ops_(ops), peers_(peers), rules_(order) {
         rules_.miss = rules_.known_miss = 0; // an event of some ranks only costs nothing it would not cost anyway
         rules_.most_unmatched = 1000;        // one event in common is enough, for the same reason
         rules_.same_ends = false;
@@ -256,9 +256,9 @@ class Uniter {
 
 } // namespace
 
-void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers,
-                 bool loop_agnostic) {
-    Uniter(pool, ops, peers, loop_agnostic).bodies(mine, std::move(theirs), true);
+void unite_roots(NodePool &pool, CodeOrder &order, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops,
+                 Peers &peers, bool loop_agnostic) {
+    Uniter(pool, order, ops, peers, loop_agnostic).bodies(mine, std::move(theirs), true);
 }
 
 } // namespace st

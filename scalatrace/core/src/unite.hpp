@@ -11,8 +11,8 @@
 namespace st {
 
 /* Unite `theirs` into `mine`. Both are roots: their bodies run once. Ranks of `mine` come first. */
-void unite_roots(NodePool &pool, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops, Peers &peers,
-                 bool loop_agnostic);
+void unite_roots(NodePool &pool, CodeOrder &order, Body &mine, Body &&theirs, const std::vector<OpSchema> &ops,
+                 Peers &peers, bool loop_agnostic);
 
 } // namespace st
 #endif
