@@ -1,0 +1,100 @@
+"""A fitted model of one quantity: its formula, its fit, predictions and their intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from extrap.timing.leastsq import Solved, solve
+from extrap.timing.points import Array, Points, Scale, as_row
+from extrap.timing.terms import Form
+
+__all__ = ["LEVEL", "TRUST", "Curve"]
+
+LEVEL = 0.95
+"""Probability of the intervals."""
+TRUST = 8.0
+"""Measured standard errors count as much as those estimated from so many values."""
+DRAWS = 4001
+"""Values that stand for a distribution when those of several forms are mixed."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A form with its coefficients.
+
+    Attributes:
+        model: the timing model that chose it.
+        deviation: how well it fits, as a part of the values: the model's own metric.
+        solved: the least-squares fit behind the interval; None when the points do not determine one.
+        rivals: other forms that the points speak for nearly as much, with their weights; this one's is `weight`.
+    """
+
+    model: str
+    form: Form
+    coefficients: tuple[float, ...]
+    points: Points
+    deviation: float
+    solved: Solved | None = None
+    weight: float = 1.0
+    rivals: tuple[Curve, ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, model: str, form: Form, coefficients: Array, points: Points, deviation: float) -> Curve:
+        """Return the curve with given coefficients; the interval comes from the least-squares fit of its form."""
+        return cls(model, form, tuple(map(float, coefficients)), points, deviation, solve(form, points))
+
+    @property
+    def formula(self) -> str:
+        """The formula as text."""
+        return self.form.text(self.coefficients, self.points.names)
+
+    def predict(self, scale: Scale) -> float:
+        """Return the value at a scale; never below 0 when no measured value is."""
+        value = float((self.form.design(np.array([as_row(scale)])) @ self.coefficients)[0])
+        return max(value, 0.0) if self._positive else value
+
+    def interval(self, scale: Scale, level: float = LEVEL) -> tuple[float, float]:
+        """Return where the true mean lies with this probability, the choice of the form being uncertain too.
+
+        Infinite above when the points leave no freedom to judge by.
+        """
+        curves = (self, *self.rivals)
+        values = np.concatenate([curve._draws(scale) for curve in curves])
+        weights = np.repeat([curve.weight for curve in curves], DRAWS)
+        order = np.argsort(values)
+        share = np.cumsum(weights[order]) / weights.sum()
+        low, high = (
+            float(values[order[min(int(np.searchsorted(share, q)), len(order) - 1)]])
+            for q in ((1 - level) / 2, (1 + level) / 2)
+        )
+        prediction = self.predict(scale)
+        low = max(low, 0.0) if self._positive else low
+        return min(low, prediction), max(high, prediction)
+
+    @property
+    def _positive(self) -> bool:
+        return bool((self.points.values >= 0).all())
+
+    def _draws(self, scale: Scale) -> Array:
+        """Values as they are distributed for this form, the estimate's error being Student's."""
+        freedom = (TRUST if self.points.known else 0.0) + len(self.points) - len(self.form)
+        if self.solved is None or freedom < 1:
+            return np.linspace(-np.inf, np.inf, 2).repeat((DRAWS + 1) // 2)[:DRAWS]
+        row = self.form.design(np.array([as_row(scale)]))[0]
+        misfit = self.solved.misfit + (TRUST if self.points.known else 0.0)
+        error = float(np.linalg.norm(row @ self.solved.root)) * sqrt(max(misfit / freedom, 1e-9))
+        center = float(row @ self.coefficients)
+        draws: Array = center + error * _student(freedom)
+        return draws
+
+
+@lru_cache(maxsize=64)
+def _student(freedom: float) -> Array:
+    """Sorted values of Student's distribution, symmetric about 0."""
+    draws = np.abs(np.random.default_rng(1).standard_t(freedom, DRAWS * 8))
+    half = np.quantile(draws, (np.arange(DRAWS // 2) + 0.5) / (DRAWS // 2))
+    return np.concatenate([-half[::-1], [0.0], half])

@@ -1,0 +1,97 @@
+"""Weighted least squares for many forms at once, with leave-one-out errors.
+
+Each value counts by its standard error. What a fit would have said of a point without having seen it follows from
+the leverage h of the point: the residual r becomes r / (1 - h), so nothing is fitted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from extrap.timing.points import Array, Points
+from extrap.timing.terms import Form
+
+__all__ = ["Solved", "solve", "solve_all"]
+
+ALONE = 1e-9
+"""Less of a point's value than this comes from the others: they cannot predict it."""
+SINGULAR = 1e-7
+"""Least ratio of the singular values of a usable design, its columns being scaled alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """A form fitted to points.
+
+    Attributes:
+        coefficients: of the form's terms.
+        root: a matrix R with the coefficients' covariance R R^T, for errors as the points say.
+        misfit: sum of the squared residuals in standard errors.
+        left_out: each point's leave-one-out error in its standard errors; infinite where it determines a term alone.
+    """
+
+    coefficients: Array
+    root: Array
+    misfit: float
+    left_out: Array
+
+    @property
+    def press(self) -> float:
+        """The sum of the squared leave-one-out errors."""
+        return float(np.square(self.left_out).sum())
+
+
+def solve(form: Form, points: Points) -> Solved | None:
+    """Return the fit of one form; None when the points do not determine it."""
+    return solve_all([form], points)[0]
+
+
+def solve_all(forms: Sequence[Form], points: Points) -> list[Solved | None]:
+    """Return the fit of each form; None for those that the points do not determine."""
+    found: list[Solved | None] = [None] * len(forms)
+    for size in {len(form) for form in forms}:
+        if size > len(points):
+            continue
+        which = [i for i, form in enumerate(forms) if len(form) == size]
+        designs = _designs(tuple(forms[i] for i in which), points.scales.tobytes(), points.scales.shape)
+        for i, solved in zip(which, _solve(designs, points), strict=True):
+            found[i] = solved
+    return found
+
+
+@lru_cache(maxsize=64)
+def _designs(forms: tuple[Form, ...], scales: bytes, shape: tuple[int, int]) -> Array:
+    """Return the designs of forms of one size, which all histograms of the same traces share."""
+    rows = np.frombuffer(scales).reshape(shape)
+    return np.stack([form.design(rows) for form in forms])
+
+
+def _solve(designs: Array, points: Points) -> list[Solved | None]:
+    """Solve designs of one shape (forms, points, terms)."""
+    units = np.abs(designs).max(axis=1, keepdims=True)
+    usable = np.isfinite(units).all(axis=(1, 2)) & (units > 0).all(axis=(1, 2))
+    safe = np.where(usable[:, None, None], designs / np.where(units > 0, units, 1), 0.0)
+    weighted = safe / points.errors[:, None]
+    norms = np.linalg.norm(weighted, axis=1, keepdims=True)
+    norms = np.where(norms > 0, norms, 1)
+    u, s, vt = np.linalg.svd(weighted / norms, full_matrices=False)
+    usable &= s[:, -1] > SINGULAR * s[:, 0]
+    target = points.values / points.errors
+    within = np.einsum("fnk,n->fk", u, target)
+    inverse = np.where(usable[:, None], 1 / np.where(s > 0, s, 1), 0)
+    back = vt.transpose(0, 2, 1) * inverse[:, None, :] / (norms * units).transpose(0, 2, 1)
+    coefficients = np.einsum("fkj,fj->fk", back, within)
+    residuals = target - np.einsum("fnk,fk->fn", u, within)
+    rest = 1 - np.square(u).sum(axis=2)
+    alone = (rest < ALONE).any(axis=1)
+    rest = np.maximum(rest, ALONE)
+    left_out = np.where(alone[:, None], np.inf, residuals / rest)
+    misfit = np.square(residuals).sum(axis=1)
+    return [
+        Solved(coefficients[i], back[i], float(misfit[i]), left_out[i]) if usable[i] else None
+        for i in range(len(designs))
+    ]
