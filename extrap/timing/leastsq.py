@@ -15,7 +15,7 @@ import numpy as np
 from extrap.timing.points import Array, Points
 from extrap.timing.terms import Form
 
-__all__ = ["Solved", "solve", "solve_all"]
+__all__ = ["Solved", "solve", "solve_all", "solve_fields"]
 
 ALONE = 1e-9
 """Less of a point's value than this comes from the others: they cannot predict it."""
@@ -58,9 +58,18 @@ def solve_all(forms: Sequence[Form], points: Points) -> list[Solved | None]:
             continue
         which = [i for i, form in enumerate(forms) if len(form) == size]
         designs = _designs(tuple(forms[i] for i in which), points.scales.tobytes(), points.scales.shape)
-        for i, solved in zip(which, _solve(designs, points), strict=True):
+        solutions = _solve(designs, points.values[None], points.errors[None])
+        for i, solved in zip(which, solutions, strict=True):
             found[i] = solved
     return found
+
+
+def solve_fields(form: Form, fields: Sequence[Points]) -> list[Solved | None]:
+    """Return the fits of one form to several quantities at the same scales."""
+    if not fields or len(form) > len(fields[0]):
+        return [None] * len(fields)
+    design = _designs((form,), fields[0].scales.tobytes(), fields[0].scales.shape)
+    return _solve(design, np.stack([f.values for f in fields]), np.stack([f.errors for f in fields]))
 
 
 @lru_cache(maxsize=64)
@@ -70,28 +79,28 @@ def _designs(forms: tuple[Form, ...], scales: bytes, shape: tuple[int, int]) -> 
     return np.stack([form.design(rows) for form in forms])
 
 
-def _solve(designs: Array, points: Points) -> list[Solved | None]:
-    """Solve designs of one shape (forms, points, terms)."""
+def _solve(designs: Array, values: Array, errors: Array) -> list[Solved | None]:
+    """Solve designs (forms, points, terms) for values with errors (quantities, points): one of the first is one."""
     units = np.abs(designs).max(axis=1, keepdims=True)
     usable = np.isfinite(units).all(axis=(1, 2)) & (units > 0).all(axis=(1, 2))
-    safe = np.where(usable[:, None, None], designs / np.where(units > 0, units, 1), 0.0)
-    weighted = safe / points.errors[:, None]
+    units = np.where(usable[:, None, None], units, 1.0)
+    safe = np.where(usable[:, None, None], designs, 0.0) / units
+    weighted = safe / errors[:, :, None]
     norms = np.linalg.norm(weighted, axis=1, keepdims=True)
-    norms = np.where(norms > 0, norms, 1)
+    norms = np.where(norms > 0, norms, 1.0)
     u, s, vt = np.linalg.svd(weighted / norms, full_matrices=False)
-    usable &= s[:, -1] > SINGULAR * s[:, 0]
-    target = points.values / points.errors
-    within = np.einsum("fnk,n->fk", u, target)
+    usable = usable & (s[:, -1] > SINGULAR * s[:, 0])
+    target = values / errors
+    within = (u * target[:, :, None]).sum(axis=1)
     inverse = np.where(usable[:, None], 1 / np.where(s > 0, s, 1), 0)
     back = vt.transpose(0, 2, 1) * inverse[:, None, :] / (norms * units).transpose(0, 2, 1)
-    coefficients = np.einsum("fkj,fj->fk", back, within)
-    residuals = target - np.einsum("fnk,fk->fn", u, within)
+    coefficients = (back * within[:, None, :]).sum(axis=2)
+    residuals = target - (u * within[:, None, :]).sum(axis=2)
     rest = 1 - np.square(u).sum(axis=2)
     alone = (rest < ALONE).any(axis=1)
-    rest = np.maximum(rest, ALONE)
-    left_out = np.where(alone[:, None], np.inf, residuals / rest)
+    left_out = np.where(alone[:, None], np.inf, residuals / np.maximum(rest, ALONE))
     misfit = np.square(residuals).sum(axis=1)
     return [
         Solved(coefficients[i], back[i], float(misfit[i]), left_out[i]) if usable[i] else None
-        for i in range(len(designs))
+        for i in range(len(u))
     ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from extrap.timing.curve import TRUST, Curve
 from extrap.timing.forms import forms_for
-from extrap.timing.leastsq import Solved, solve, solve_all
+from extrap.timing.leastsq import Solved, solve, solve_all, solve_fields
 from extrap.timing.points import Array, Points
 from extrap.timing.terms import Form
 
@@ -62,7 +62,7 @@ def fit_jointly(fields: Sequence[Points]) -> list[Curve]:
         for i, extra in zip(open_, _others([forms[i] for i in open_], fields[1:]), strict=True):
             totals[i] += extra
     best = min(open_, key=lambda i: (totals[i], i))
-    return [_mean_curve(forms, solved, totals, best, mean), *(_field(forms[best], f) for f in fields[1:])]
+    return [_mean_curve(forms, solved, totals, best, mean), *_fields(forms[best], fields[1:])]
 
 
 def _mean_curve(
@@ -126,12 +126,16 @@ def _far(form: Form, start: bytes) -> Array:
     return form.design(np.concatenate([path * np.ones(len(low)), *alone]) * low)
 
 
-def _field(form: Form, points: Points) -> Curve:
-    """Another field in the form that was chosen; a constant where that does not fit into it."""
-    fit = solve(form, points)
-    if fit is None or not _stays_positive(form, fit.coefficients, points):
-        return _constant(points)
-    return Curve(NAME, form, tuple(map(float, fit.coefficients)), points, _left_out(fit, points), fit)
+def _fields(form: Form, fields: Sequence[Points]) -> list[Curve]:
+    """Other fields in the form that was chosen; constants where that does not fit into it."""
+    curves = []
+    for points, fit in zip(fields, solve_fields(form, fields), strict=True):
+        if fit is None or not _stays_positive(form, fit.coefficients, points):
+            curves.append(_constant(points))
+        else:
+            coefficients = tuple(map(float, fit.coefficients))
+            curves.append(Curve(NAME, form, coefficients, points, _left_out(fit, points), fit))
+    return curves
 
 
 def _constant(points: Points) -> Curve:

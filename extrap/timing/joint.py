@@ -1,0 +1,155 @@
+"""One decision per histogram, and the histogram that follows from it (§3.2.5: "every field … the same variation trend").
+
+The mean, the standard deviation, the smallest and the largest sample, and of every bin the smallest, the largest and the
+mean follow curves of one form. The bins' shares of the samples have a form of their own: they do not shrink when the
+times do. What the curves say is then made a histogram again: bins whose counts add up, whose mean is the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot, sqrt
+
+import numpy as np
+
+from extrap.timing.assemble import assemble
+from extrap.timing.bins import Part, by_order, by_quantile
+from extrap.timing.curve import Curve
+from extrap.timing.errors import TimingError
+from extrap.timing.normalform import fit_jointly, fit_normal_form
+from extrap.timing.points import Points, Scale, as_row
+from extrap.timing.registry import timing_model
+from scalatrace.trace.histogram import Histogram
+
+__all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points"]
+
+INTEGER = 0.29
+"""Standard deviation of what rounding to an integer does: the file's means are integers."""
+CHANCE = 0.1
+"""Bins adapt to the samples as they come: so much of a share is chance, beyond what its samples tell."""
+
+
+@dataclass(frozen=True)
+class HistogramModel:
+    """A histogram as a function of scale.
+
+    Attributes:
+        mean, std, low, high: curves of the mean, standard deviation, smallest and largest sample.
+        parts: curves of (min, max, mean) per bin; shares: of each bin's share of the samples.
+        count: curve of the number of samples.
+    """
+
+    mean: Curve
+    std: Curve
+    low: Curve
+    high: Curve
+    parts: tuple[tuple[Curve, Curve, Curve], ...]
+    shares: tuple[Curve, ...]
+    count: Curve
+
+    def at(self, scale: Scale, count: int | None = None) -> Histogram:
+        """Return the histogram at a scale.
+
+        Args:
+            scale: as those it was fitted to.
+            count: number of samples, where it is known; otherwise it follows its own curve.
+        """
+        if len(as_row(scale)) != len(self.mean.points.names):
+            raise TimingError(f"a scale has {len(self.mean.points.names)} numbers here, not {len(as_row(scale))}")
+        parts = []
+        for (low, high, mean), share in zip(self.parts, self.shares, strict=True):
+            bounds = (low.predict(scale), high.predict(scale), mean.predict(scale))
+            parts.append(Part(max(share.predict(scale), 0.0), *bounds))
+        n = max(1, round(self.count.predict(scale))) if count is None else count
+        if n < 1:
+            raise TimingError("a histogram has one sample or more")
+        ends = (self.low.predict(scale), self.high.predict(scale))
+        return assemble(n, self.mean.predict(scale), self.std.predict(scale), ends, parts)
+
+
+def extrapolate_histogram(
+    histograms: Sequence[Histogram],
+    nprocs_in: Sequence[Scale],
+    nprocs_out: Scale,
+    model: str | None = None,
+    count: int | None = None,
+) -> Histogram:
+    """Return the histogram expected at a scale, from those of the same event in several runs.
+
+    Args:
+        histograms: one per run.
+        nprocs_in: each run's scale: ranks, or several parameters such as (n, ranks).
+        nprocs_out: the scale wanted.
+        model: a name of `TIMING_MODELS`.
+        count: number of samples there, where it is known.
+
+    Raises:
+        TimingError: no histograms, scales that do not match them, an unknown model.
+    """
+    return fit_histograms(histograms, nprocs_in, model).at(nprocs_out, count)
+
+
+def fit_histograms(
+    histograms: Sequence[Histogram],
+    scales: Sequence[Scale],
+    model: str | None = None,
+    names: Sequence[str] = (),
+) -> HistogramModel:
+    """Return the model of a histogram over scale; see `extrapolate_histogram`."""
+    chosen = timing_model(model)
+    mean = mean_points(histograms, scales, names)
+
+    def points(values: Sequence[float]) -> Points:
+        return Points.of(scales, values, names=names)
+
+    whole = [points([h.std for h in histograms])]
+    whole += [points([h.min for h in histograms]), points([h.max for h in histograms])]
+    ways = [parts for parts in (by_order(histograms), by_quantile(histograms)) if parts]
+    fitted = []
+    for way in ways:
+        fields = [
+            points([getattr(parts[i], name) for parts in way])
+            for i in range(len(way[0]))
+            for name in ("min", "max", "mean")
+        ]
+        curves = chosen.fit([mean, *whole, *fields])
+        fitted.append((_scatter(curves[6::3]), way, curves))
+        if fitted[0][0] < CHANCE / 10:
+            break
+    _, way, curves = min(fitted, key=lambda fit: fit[0])
+    bins = tuple(zip(curves[4::3], curves[5::3], curves[6::3], strict=True))
+    shares = _shares(way, histograms, scales, names)
+    count = fit_normal_form(points([h.count for h in histograms]))
+    return HistogramModel(curves[0], curves[1], curves[2], curves[3], bins, shares, count)
+
+
+def mean_points(
+    histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str] = ()
+) -> Points:
+    """Return the means with their standard errors, from the samples' deviation and number."""
+    if len(histograms) != len(scales):
+        raise TimingError(f"{len(histograms)} histograms and {len(scales)} scales: one of each per trace")
+    errors = [hypot(h.std / sqrt(h.count), INTEGER) for h in histograms]
+    return Points.of(scales, [h.mean for h in histograms], errors, names)
+
+
+def _scatter(curves: Sequence[Curve]) -> float:
+    """How far bins' means are from their curves, the typical bin."""
+    return float(np.median([curve.deviation for curve in curves]))
+
+
+def _shares(
+    way: Sequence[Sequence[Part]], histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]
+) -> tuple[Curve, ...]:
+    """Curves of the bins' shares. The bin whose share changes most decides on their form."""
+    fields = []
+    for i in range(len(way[0])):
+        shares = [parts[i].share for parts in way]
+        chance = [
+            hypot(sqrt(s * (1 - s) / h.count), CHANCE * s) for s, h in zip(shares, histograms, strict=True)
+        ]
+        fields.append(Points.of(scales, shares, chance, names))
+    first = max(range(len(fields)), key=lambda i: float(np.ptp(fields[i].values / fields[i].errors)))
+    curves = fit_jointly([fields[first], *fields[:first], *fields[first + 1 :]])
+    return (*curves[1 : first + 1], curves[0], *curves[first + 1 :])
