@@ -19,7 +19,7 @@ def assemble(
 ) -> Histogram:
     """Return a histogram with this count and mean, and with the other fields as near as they can be.
 
-    Bins keep min <= mean <= max, are ordered by their means, their counts add up to `count` and their means to `mean`.
+    Bins keep min <= mean <= max and are ordered by their means; counts add up to `count`, means to `mean`.
 
     Args:
         ends: smallest and largest sample.

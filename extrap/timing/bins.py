@@ -1,14 +1,15 @@
 """Bins of several histograms that stand for the same part of the samples.
 
-Bins adapt to each run's samples, so those of two runs need not correspond. With the same number of bins in all
-runs the i-th ones may; otherwise, or where that does not look so, every histogram is cut anew where the bins of the
-one with most samples end, by the parts of the samples below.
+Bins adapt to each run's samples, so those of two runs need not correspond. With the same number of bins in
+all runs the i-th ones may; otherwise, or where that does not look so, every histogram is cut anew where the
+bins of the one with most samples end, by the parts of the samples below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def by_quantile(histograms: Sequence[Histogram]) -> list[list[Part]]:
     reference = max(histograms, key=lambda h: (len(h.all_bins), h.count))
     shares = [part.share for part in _parts(sorted(reference.all_bins, key=lambda b: b.mean))]
     ends = np.round(np.cumsum([0.0, *shares]) * GRID).astype(int)
-    cells = [(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+    cells = [(a, b) for a, b in pairwise(ends) if b > a]
     return [_cut(h, cells) for h in histograms]
 
 

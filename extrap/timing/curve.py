@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import sqrt
 
@@ -30,7 +30,8 @@ class Curve:
         model: the timing model that chose it.
         deviation: how well it fits, as a part of the values: the model's own metric.
         solved: the least-squares fit behind the interval; None when the points do not determine one.
-        rivals: other forms that the points speak for nearly as much, with their weights; this one's is `weight`.
+        rivals: other forms that the points speak for nearly as much, with their weights; this one's is
+            `weight`.
     """
 
     model: str
@@ -44,8 +45,12 @@ class Curve:
 
     @classmethod
     def of(cls, model: str, form: Form, coefficients: Array, points: Points, deviation: float) -> Curve:
-        """Return the curve with given coefficients; the interval comes from the least-squares fit of its form."""
+        """Return the curve with given coefficients; the interval is from the least-squares fit."""
         return cls(model, form, tuple(map(float, coefficients)), points, deviation, solve(form, points))
+
+    def times(self, unit: float) -> Curve:
+        """Return the curve with its coefficients in another unit, for its formula only."""
+        return replace(self, coefficients=tuple(c * unit for c in self.coefficients), solved=None, rivals=())
 
     @property
     def formula(self) -> str:

@@ -1,9 +1,9 @@
-"""The generalised extreme value distribution, and fits of it (Dominguez-Trujillo §2.3; Hosking, Wallis and Wood 1985).
+"""The generalised extreme value distribution, and fits of it (Dominguez-Trujillo §2.3).
 
-The shape has the sign of the thesis's equation 2.1: above 0 a heavy tail (Fréchet, type II), 0 Gumbel (type I), below 0 an
-upper bound (Weibull, type III). Hosking's formulas are in k = -shape, and so are the thesis's 2.2 to 2.8. Two of those
-are taken as Hosking and Madsen have them: PWM need b_0, b_1, b_2 (2.6 and 2.7 print the moments' symbols), and the root
-in 2.3 is a square root.
+The shape has the sign of the thesis's equation 2.1: above 0 a heavy tail (Fréchet, type II), 0 Gumbel (type
+I), below 0 an upper bound (Weibull, type III). The formulas of Hosking, Wallis and Wood (1985) are in
+k = -shape, and so are the thesis's 2.2 to 2.8. Two of those are taken as the originals have them: PWM need
+b_0, b_1, b_2 (2.6 and 2.7 print the moments' symbols), and the root in 2.3 is a square root.
 """
 
 from __future__ import annotations
@@ -58,14 +58,16 @@ class Gev:
         reduced = self._reduced(x)
         if not 0 < reduced < 700:
             return 0.0
-        return reduced ** (1 + self.shape) * exp(-reduced) / self.scale
+        return float(reduced ** (1 + self.shape)) * exp(-reduced) / self.scale
 
     def quantile(self, q: npt.ArrayLike) -> Array:
         """The value that a part q of the samples, above 0 and below 1, stays below."""
         minus_log = -np.log(np.asarray(q, float))
         if abs(self.shape) < FLAT:
-            return self.location - self.scale * np.log(minus_log)
-        return self.location + self.scale * (minus_log**-self.shape - 1) / self.shape
+            reduced: Array = -np.log(minus_log)
+        else:
+            reduced = (minus_log**-self.shape - 1) / self.shape
+        return self.location + self.scale * reduced
 
     @property
     def mean(self) -> float:
@@ -86,7 +88,7 @@ class Gev:
         return self.quantile(random.uniform(1e-16, 1.0 - 1e-16, size))
 
     def maximum_of(self, times: float) -> Gev:
-        """The distribution of the largest of so many independent samples, which is again a GEV (max-stability)."""
+        """The distribution of the largest of so many independent samples: a GEV again (max-stability)."""
         if abs(self.shape) < FLAT:
             return Gev(self.shape, self.location + self.scale * log(times), self.scale)
         grown = times**self.shape

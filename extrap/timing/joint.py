@@ -1,8 +1,9 @@
-"""One decision per histogram, and the histogram that follows from it (§3.2.5: "every field … the same variation trend").
+"""One decision per histogram, since its fields have the same trend, and the histogram that follows (§3.2.5).
 
-The mean, the standard deviation, the smallest and the largest sample, and of every bin the smallest, the largest and the
-mean follow curves of one form. The bins' shares of the samples have a form of their own: they do not shrink when the
-times do. What the curves say is then made a histogram again: bins whose counts add up, whose mean is the mean.
+The mean, the standard deviation, the smallest and the largest sample, and of every bin the smallest, the
+largest and the mean follow curves of one form. The bins' shares of the samples have a form of their own: they
+do not shrink when the times do. What the curves say is then made a histogram again: bins whose counts add up,
+whose mean is the mean.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class HistogramModel:
             count: number of samples, where it is known; otherwise it follows its own curve.
         """
         if len(as_row(scale)) != len(self.mean.points.names):
-            raise TimingError(f"a scale has {len(self.mean.points.names)} numbers here, not {len(as_row(scale))}")
+            raise TimingError(
+                f"a scale has {len(self.mean.points.names)} numbers here, not {len(as_row(scale))}"
+            )
         parts = []
         for (low, high, mean), share in zip(self.parts, self.shares, strict=True):
             bounds = (low.predict(scale), high.predict(scale), mean.predict(scale))
@@ -140,7 +143,10 @@ def _scatter(curves: Sequence[Curve]) -> float:
 
 
 def _shares(
-    way: Sequence[Sequence[Part]], histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]
+    way: Sequence[Sequence[Part]],
+    histograms: Sequence[Histogram],
+    scales: Sequence[Scale],
+    names: Sequence[str],
 ) -> tuple[Curve, ...]:
     """Curves of the bins' shares. The bin whose share changes most decides on their form."""
     fields = []

@@ -1,6 +1,7 @@
 """Weighted least squares for many forms at once, with leave-one-out errors.
 
-Each value counts by its standard error. What a fit would have said of a point without having seen it follows from
+Each value counts by its standard error. What a fit would have said of a point without having seen it follows
+from
 the leverage h of the point: the residual r becomes r / (1 - h), so nothing is fitted twice.
 """
 
@@ -31,7 +32,8 @@ class Solved:
         coefficients: of the form's terms.
         root: a matrix R with the coefficients' covariance R R^T, for errors as the points say.
         misfit: sum of the squared residuals in standard errors.
-        left_out: each point's leave-one-out error in its standard errors; infinite where it determines a term alone.
+        left_out: each point's leave-one-out error in its standard errors; infinite where it determines a term
+            alone.
     """
 
     coefficients: Array
@@ -80,7 +82,7 @@ def _designs(forms: tuple[Form, ...], scales: bytes, shape: tuple[int, int]) -> 
 
 
 def _solve(designs: Array, values: Array, errors: Array) -> list[Solved | None]:
-    """Solve designs (forms, points, terms) for values with errors (quantities, points): one of the first is one."""
+    """Solve designs (forms, points, terms) for values (quantities, points): one form or one quantity."""
     units = np.abs(designs).max(axis=1, keepdims=True)
     usable = np.isfinite(units).all(axis=(1, 2)) & (units > 0).all(axis=(1, 2))
     units = np.where(usable[:, None, None], units, 1.0)

@@ -1,12 +1,14 @@
 """The dissertation's four models t = f(n) of a time over the number of ranks (§3.2.5), and how it chooses.
 
-Each model has a deviation metric without unit. A field of a histogram decides for the model with the least one only
-if that is less than every other by more than d_t; else it waits for what the histogram's other fields decide.
+Each model has a deviation metric without unit. A field of a histogram decides for the model with the least
+one only if that is less than every other by more than d_t; else it waits for what the histogram's other
+fields decide.
 
-Where the text leaves something open: residuals are sums of squares, as least squares minimise them; d_4 is read as
-sqrt(residual) / average, like d_2, since sqrt(residual / average) would have a unit; "slope below s_min" means its size
-(falling lines are among the trends it names), in microseconds per rank; and when no field of a histogram decides,
-which is so whenever a simpler model is a special case of another that fits, the simplest within d_t of the best is taken.
+Where the text leaves something open: residuals are sums of squares, as least squares minimise them; d_4 is
+read as sqrt(residual) / average, like d_2, since sqrt(residual / average) would have a unit; "slope below
+s_min" means its size (falling lines are among the trends it names), in microseconds per rank; and when no
+field of a histogram decides, which is so whenever a simpler model is a special case of another that fits, the
+simplest within d_t of the best is taken.
 """
 
 from __future__ import annotations
@@ -23,7 +25,16 @@ from extrap.timing.curve import Curve
 from extrap.timing.points import Array, Points
 from extrap.timing.terms import Factor, Form, Term, one
 
-__all__ = ["D_T", "MODELS", "S_MIN", "Candidate", "Thresholds", "choose_jointly", "decided", "fit_dissertation"]
+__all__ = [
+    "D_T",
+    "MODELS",
+    "S_MIN",
+    "Candidate",
+    "Thresholds",
+    "choose_jointly",
+    "decided",
+    "fit_dissertation",
+]
 
 S_MIN = 0.2
 """s_min: a line with a slope of less is a constant."""
@@ -66,7 +77,7 @@ def constant(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate
 
 
 def linear(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
-    """t = a n + b by least squares; the average when the slope is below s_min. d_2 = sqrt(residual) / average."""
+    """t = a n + b by least squares, or the average (s_min). d_2 = sqrt(residual) / average."""
     form = _form(points, 0, 1)
     design = form.design(points.scales)
     if len(points) < 2 or np.ptp(design[:, 1]) == 0:
@@ -79,7 +90,7 @@ def linear(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
 
 
 def inverse(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
-    """t = k / n: k is the average of t n without the farthest. d_3 = standard deviation / average of these."""
+    """t = k / n: k is the average of t n without the farthest. d_3 = standard deviation / average of them."""
     kept = _without_outlier(points.values * points.scales[:, -1])
     return Candidate("inverse", _form(points, -1), (float(kept.mean()),), _ratio(kept.std(), kept.mean()))
 

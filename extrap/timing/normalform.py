@@ -1,9 +1,10 @@
 """The performance model normal form f(p) = sum c_k p^(i_k/j_k) log2(p)^l_k, chosen by leave-one-out error.
 
-With few points there is nearly always an odd form that happens to fit, so a form pays for each coefficient and for
-unusual exponents: of those within the noise the simplest wins. How much noise there is, the standard errors say
-where they were measured (they are, for means of histograms); they are believed up to a point (`TRUST`), since
-runs differ by more than their samples tell.
+With few points there is nearly always an odd form that happens to fit, so a form pays for each coefficient
+and for
+unusual exponents: of those within the noise the simplest wins. How much noise there is, the standard errors
+say where they were measured (they are, for means of histograms); they are believed up to a point (`TRUST`),
+since runs differ by more than their samples tell.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def fit_normal_form(points: Points) -> Curve:
 
 
 def fit_jointly(fields: Sequence[Points]) -> list[Curve]:
-    """Return curves of one form for all fields of a histogram, at the same scales; the first field is its mean.
+    """Return curves of one form for all fields of a histogram; the first field is its mean.
 
     The mean decides, having the least noise; among forms that it leaves open, the others have a say.
     """
@@ -95,9 +96,7 @@ def _cost(form: Form, fit: Solved | None, points: Points) -> float:
     if fit is None or not _stays_positive(form, fit.coefficients, points):
         return inf
     minus = 0.0 if (points.values < 0).any() else PER_MINUS * float((fit.coefficients < 0).sum())
-    return (
-        _misfit(fit, points) + PER_COEFFICIENT * len(form) + PER_COMPLEXITY * form.complexity + minus
-    )
+    return _misfit(fit, points) + PER_COEFFICIENT * len(form) + PER_COMPLEXITY * form.complexity + minus
 
 
 def _misfit(fit: Solved | None, points: Points) -> float:
