@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 from extrap.timing.terms import Factor, Form, Term, one
 
-__all__ = ["forms_for"]
+__all__ = ["forms_for", "nterms"]
 
 POWERS = "-2 -3/2 -4/3 -1 -3/4 -2/3 -1/2 -1/3 -1/4 0 1/4 1/3 1/2 2/3 3/4 1 5/4 4/3 3/2 2 3"
 LOGS = {0: (1, 2), 1: (0, 1, 2), -1: (0, 1)}
@@ -37,6 +37,12 @@ def forms_for(nparams: int, npoints: int) -> tuple[Form, ...]:
     if npoints >= 5:
         forms += [Form((constant, *pair)) for pair in combinations(simple, 2)]
     return tuple(sorted(forms, key=lambda form: (len(form), form.complexity)))
+
+
+@cache
+def nterms(nparams: int) -> int:
+    """Return how many terms there are to choose from."""
+    return len(_terms(nparams))
 
 
 def _terms(nparams: int) -> list[Term]:

@@ -32,19 +32,17 @@ class Solved:
         coefficients: of the form's terms.
         root: a matrix R with the coefficients' covariance R R^T, for errors as the points say.
         misfit: sum of the squared residuals in standard errors.
-        left_out: each point's leave-one-out error in its standard errors; infinite where it determines a term
-            alone.
+        left_out: each point's leave-one-out error in the points' standard errors; infinite where it
+            determines a term alone.
+        press: sum of the squared leave-one-out errors, each in standard errors of its own: one of a point
+            that the others hardly tell is expected to be large.
     """
 
     coefficients: Array
     root: Array
     misfit: float
     left_out: Array
-
-    @property
-    def press(self) -> float:
-        """The sum of the squared leave-one-out errors."""
-        return float(np.square(self.left_out).sum())
+    press: float
 
 
 def solve(form: Form, points: Points) -> Solved | None:
@@ -101,8 +99,11 @@ def _solve(designs: Array, values: Array, errors: Array) -> list[Solved | None]:
     rest = 1 - np.square(u).sum(axis=2)
     alone = (rest < ALONE).any(axis=1)
     left_out = np.where(alone[:, None], np.inf, residuals / np.maximum(rest, ALONE))
+    press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(rest, ALONE)).sum(axis=1))
     misfit = np.square(residuals).sum(axis=1)
     return [
-        Solved(coefficients[i], back[i], float(misfit[i]), left_out[i]) if usable[i] else None
+        Solved(coefficients[i], back[i], float(misfit[i]), left_out[i], float(press[i]))
+        if usable[i]
+        else None
         for i in range(len(u))
     ]

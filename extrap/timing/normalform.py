@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import exp, inf, log1p
+from math import exp, inf, log, log1p
 
 import numpy as np
 
 from extrap.timing.curve import TRUST, Curve
-from extrap.timing.forms import forms_for
+from extrap.timing.forms import forms_for, nterms
 from extrap.timing.leastsq import Solved, solve, solve_all, solve_fields
-from extrap.timing.points import Array, Points
+from extrap.timing.points import TINY, Array, Points
 from extrap.timing.terms import Form
 
 __all__ = ["fit_jointly", "fit_normal_form"]
 
 NAME = "normal-form"
-PER_COEFFICIENT = 6.0
-"""What a coefficient costs, in units of -2 log likelihood."""
+PER_COEFFICIENT = 2.0
+"""What a coefficient costs, in units of -2 log likelihood, times the logarithm of how many terms it may have."""
 PER_COMPLEXITY = 4.0
 """What a unit of a form's complexity costs."""
 PER_MINUS = 4.0
@@ -96,7 +96,12 @@ def _cost(form: Form, fit: Solved | None, points: Points) -> float:
     if fit is None or not _stays_positive(form, fit.coefficients, points):
         return inf
     minus = 0.0 if (points.values < 0).any() else PER_MINUS * float((fit.coefficients < 0).sum())
-    return _misfit(fit, points) + PER_COEFFICIENT * len(form) + PER_COMPLEXITY * form.complexity + minus
+    return (
+        _misfit(fit, points)
+        + PER_COEFFICIENT * log(nterms(points.scales.shape[1])) * len(form)
+        + PER_COMPLEXITY * form.complexity
+        + minus
+    )
 
 
 def _misfit(fit: Solved | None, points: Points) -> float:
@@ -147,5 +152,5 @@ def _constant(points: Points) -> Curve:
 
 def _left_out(fit: Solved, points: Points) -> float:
     """The root mean square of the leave-one-out errors, each as a part of its value."""
-    size = np.maximum(np.abs(points.values), 1e-9 * np.abs(points.values).max() + np.finfo(float).tiny)
+    size = np.maximum(np.abs(points.values), 1e-9 * np.abs(points.values).max() + TINY)
     return float(np.sqrt(np.mean(np.square(fit.left_out * points.errors / size))))

@@ -28,6 +28,10 @@ def as_row(scale: Scale) -> tuple[float, ...]:
     return tuple(float(x) for x in scale) if isinstance(scale, Sequence) else (float(scale),)
 
 
+TINY = 1e-30
+"""Where all values are 0 their errors are this: 0 would weigh infinitely."""
+
+
 @dataclass(frozen=True, slots=True)
 class Points:
     """One quantity at several scales.
@@ -88,6 +92,6 @@ def _errors(values: Array, errors: Sequence[float] | None) -> Array:
     if len(given) != len(values) or not np.isfinite(given).all() or (given < 0).any():
         raise TimingError("errors must be numbers from 0, one per value")
     largest = float(np.abs(values).max())
-    floor = ROUNDING * np.maximum(np.abs(values), 1e-3 * largest) + np.finfo(float).tiny
+    floor = ROUNDING * np.maximum(np.abs(values), 1e-3 * largest) + TINY
     total: Array = np.hypot(given, floor)
     return total
