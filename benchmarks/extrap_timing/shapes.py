@@ -22,7 +22,7 @@ FACTORS = (4, 16, 64)
 
 @dataclass(frozen=True)
 class Design:
-    """Which runs are given: (n, P) of each, and n at a target P. `both`: models see n and P, otherwise P alone."""
+    """Which runs are given, as (n, P), and n at a target P. `both`: models see n and P, otherwise P alone."""
 
     runs: tuple[tuple[float, float], ...]
     n_at: Callable[[float], float]

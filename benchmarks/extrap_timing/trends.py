@@ -72,10 +72,11 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
         noise: np.mean([[float(x) for x in row[5:8]] for row in easy if row[1] == noise])
         for noise in dict.fromkeys(row[1] for row in easy if row[1] != "0")
     }
-    out = [f"{'NO' if far else 'yes'}: errors of at most 5 % on average" + (f", not {', '.join(far)}" * bool(far))]
+    out = [
+        f"{'NO' if far else 'yes'}: errors of at most 5 % on average"
+        + (f", not {', '.join(far)}" * bool(far))
+    ]
     for noise, share in by_noise.items():
         holds = "yes" if 90 <= share <= 99 else "NO"
         out.append(f"{holds}: {share:.1f} % of the intervals hold the truth at noise {noise} %")
     return out
-
-

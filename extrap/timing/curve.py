@@ -16,7 +16,7 @@ __all__ = ["LEVEL", "TRUST", "Curve"]
 
 LEVEL = 0.95
 """Probability of the intervals."""
-TRUST = 8.0
+TRUST = 4.0
 """Measured standard errors count as much as those estimated from so many values."""
 DRAWS = 4001
 """Values that stand for a distribution when those of several forms are mixed."""

@@ -19,7 +19,7 @@ from extrap.timing.bins import Part, by_order, by_quantile
 from extrap.timing.curve import Curve
 from extrap.timing.errors import TimingError
 from extrap.timing.normalform import fit_jointly, fit_normal_form
-from extrap.timing.points import Points, Scale, as_row
+from extrap.timing.points import TINY, Points, Scale, as_row
 from extrap.timing.registry import timing_model
 from scalatrace.trace.histogram import Histogram
 
@@ -108,19 +108,14 @@ def fit_histograms(
 
     whole = [points([h.std for h in histograms])]
     whole += [points([h.min for h in histograms]), points([h.max for h in histograms])]
-    ways = [parts for parts in (by_order(histograms), by_quantile(histograms)) if parts]
-    fitted = []
-    for way in ways:
-        fields = [
-            points([getattr(parts[i], name) for parts in way])
-            for i in range(len(way[0]))
-            for name in ("min", "max", "mean")
-        ]
-        curves = chosen.fit([mean, *whole, *fields])
-        fitted.append((_scatter(curves[6::3]), way, curves))
-        if fitted[0][0] < CHANCE / 10:
-            break
-    _, way, curves = min(fitted, key=lambda fit: fit[0])
+    ways = [way for way in (by_order(histograms), by_quantile(histograms)) if way]
+    way = min(ways, key=lambda way: _scatter(way, mean))
+    fields = [
+        points([getattr(parts[i], name) for parts in way])
+        for i in range(len(way[0]))
+        for name in ("min", "max", "mean")
+    ]
+    curves = chosen.fit([mean, *whole, *fields])
     bins = tuple(zip(curves[4::3], curves[5::3], curves[6::3], strict=True))
     shares = _shares(way, histograms, scales, names)
     count = fit_normal_form(points([h.count for h in histograms]))
@@ -137,9 +132,11 @@ def mean_points(
     return Points.of(scales, [h.mean for h in histograms], errors, names)
 
 
-def _scatter(curves: Sequence[Curve]) -> float:
-    """How far bins' means are from their curves, the typical bin."""
-    return float(np.median([curve.deviation for curve in curves]))
+def _scatter(way: Sequence[Sequence[Part]], mean: Points) -> float:
+    """How much the bins' means differ between runs, as parts of the mean: the typical bin."""
+    sizes = np.where(mean.values == 0, 1, np.abs(mean.values))
+    ratios = np.array([[part.mean for part in parts] for parts in way]) / sizes[:, None]
+    return float(np.median(np.ptp(ratios, axis=0) / (np.abs(ratios).mean(axis=0) + TINY)))
 
 
 def _shares(

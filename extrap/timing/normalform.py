@@ -25,7 +25,7 @@ __all__ = ["fit_jointly", "fit_normal_form"]
 
 NAME = "normal-form"
 PER_COEFFICIENT = 2.0
-"""What a coefficient costs, in units of -2 log likelihood, times the logarithm of how many terms it may have."""
+"""What a coefficient costs, in units of -2 log likelihood, times log(number of terms it may belong to)."""
 PER_COMPLEXITY = 4.0
 """What a unit of a form's complexity costs."""
 PER_MINUS = 4.0
@@ -53,11 +53,10 @@ def fit_jointly(fields: Sequence[Points]) -> list[Curve]:
     mean = fields[0]
     forms = forms_for(mean.scales.shape[1], len(mean))
     solved = solve_all(forms, mean)
-    costs = [_cost(form, fit, mean) for form, fit in zip(forms, solved, strict=True)]
-    least = min(costs)
-    if least == inf:  # a single point, or one that is negative
+    costs = _open(forms, solved, mean)
+    if not costs:  # a single point, or one that is negative
         return [_constant(points) for points in fields]
-    open_ = [i for i, cost in enumerate(costs) if cost <= least + RIVAL]
+    open_ = list(costs)
     totals = {i: costs[i] for i in open_}
     if len(fields) > 1 and len(open_) > 1:
         for i, extra in zip(open_, _others([forms[i] for i in open_], fields[1:]), strict=True):
@@ -91,17 +90,27 @@ def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     return list(OTHERS * total / len(fields))
 
 
-def _cost(form: Form, fit: Solved | None, points: Points) -> float:
+def _open(forms: Sequence[Form], solved: Sequence[Solved | None], points: Points) -> dict[int, float]:
+    """The forms that cost at most RIVAL more than the best, the best first, with their costs."""
+    per_term = PER_COEFFICIENT * log(nterms(points.scales.shape[1]))
+    per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
+    costs = [_cost(form, fit, points, per_term, per_minus) for form, fit in zip(forms, solved, strict=True)]
+    found: dict[int, float] = {}
+    for i in sorted(range(len(forms)), key=costs.__getitem__):
+        fit = solved[i]
+        if fit is None or costs[i] == inf or costs[i] > min(found.values(), default=costs[i]) + RIVAL:
+            break
+        if _stays_positive(forms[i], fit.coefficients, points):
+            found[i] = costs[i]
+    return found
+
+
+def _cost(form: Form, fit: Solved | None, points: Points, per_term: float, per_minus: float) -> float:
     """What speaks against a form: its leave-one-out error and what it has that is unusual."""
-    if fit is None or not _stays_positive(form, fit.coefficients, points):
+    if fit is None or fit.press == inf:
         return inf
-    minus = 0.0 if (points.values < 0).any() else PER_MINUS * float((fit.coefficients < 0).sum())
-    return (
-        _misfit(fit, points)
-        + PER_COEFFICIENT * log(nterms(points.scales.shape[1])) * len(form)
-        + PER_COMPLEXITY * form.complexity
-        + minus
-    )
+    minus: float = per_minus * sum(c < 0 for c in fit.coefficients.tolist())
+    return _misfit(fit, points) + per_term * len(form.terms) + PER_COMPLEXITY * form.complexity + minus
 
 
 def _misfit(fit: Solved | None, points: Points) -> float:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from extrap.timing.errors import TimingError
 
-__all__ = ["ROUNDING", "Array", "Points", "Scale", "as_row"]
+__all__ = ["ROUNDING", "TINY", "Array", "Points", "Scale", "as_row"]
 
 Array = npt.NDArray[np.float64]
 Scale = float | Sequence[float]
