@@ -18,7 +18,7 @@ LEVEL = 0.95
 """Probability of the intervals."""
 TRUST = 4.0
 """Measured standard errors count as much as those estimated from so many values."""
-DRAWS = 4001
+DRAWS = 1001
 """Values that stand for a distribution when those of several forms are mixed."""
 
 
@@ -88,7 +88,7 @@ class Curve:
         """Values as they are distributed for this form, the estimate's error being Student's."""
         freedom = (TRUST if self.points.known else 0.0) + len(self.points) - len(self.form)
         if self.solved is None or freedom < 1:
-            return np.linspace(-np.inf, np.inf, 2).repeat((DRAWS + 1) // 2)[:DRAWS]
+            return np.repeat([-np.inf, np.inf], [DRAWS // 2, DRAWS - DRAWS // 2])
         row = self.form.design(np.array([as_row(scale)]))[0]
         misfit = self.solved.misfit + (TRUST if self.points.known else 0.0)
         error = float(np.linalg.norm(row @ self.solved.root)) * sqrt(max(misfit / freedom, 1e-9))
