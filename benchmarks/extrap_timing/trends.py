@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from zlib import crc32
 
 import numpy as np
 
-from benchmarks.extrap_timing.shapes import FACTORS, SHAPES, STEPS, Shape, histogram
-from extrap.timing.joint import fit_histograms
+from benchmarks.extrap_timing.shapes import FACTORS, SHAPES, Shape, histogram
+from extrap.timing.joint import mean_points
+from extrap.timing.registry import timing_model
 
 COLUMNS = (
     "shape",
@@ -38,20 +40,19 @@ def _line(shape: Shape, noise: float, between: bool, trials: int) -> list[str]:
     truths = np.array([shape.time(*target) * target[1] for target in targets])
     errors, held = np.zeros((trials, len(targets))), np.zeros((trials, len(targets)))
     for trial in range(trials):
-        random = np.random.default_rng((trial, int(1000 * noise)))
+        random = np.random.default_rng((trial, int(1000 * noise), crc32(shape.name.encode())))
         slower = 1 + noise * between * random.standard_normal(len(design.runs))
         given = [
             histogram(random, shape.time(*run) * s, noise, run[1])
             for run, s in zip(design.runs, slower, strict=True)
         ]
-        model = fit_histograms(given, [design.scale(run) for run in design.runs])
-        form = model.mean.form
-        found[form.text((1.0,) * len(form), model.mean.points.names).replace("1 * ", "")] += 1
+        points = mean_points(given, [design.scale(run) for run in design.runs])
+        curve = timing_model().fit([points])[0]  # the other fields follow the mean
+        found[curve.form.text((1.0,) * len(curve.form), points.names).replace("1 * ", "")] += 1
         for i, target in enumerate(targets):
             at = design.scale(target)
-            total = model.at(at).total / STEPS
-            errors[trial, i] = abs(total / truths[i] - 1)
-            low, high = (x * target[1] for x in model.mean.interval(at))
+            errors[trial, i] = abs(curve.predict(at) * target[1] / truths[i] - 1)
+            low, high = (x * target[1] for x in curve.interval(at))
             held[trial, i] = low <= truths[i] <= high or errors[trial, i] < EXACT
     form, times = found.most_common(1)[0]
     return [

@@ -31,6 +31,7 @@ def assemble(
     bins = [_ordered(part, n) for part, n in zip(parts, _counts(parts, count), strict=True) if n]
     bins = _stretched(_centred(bins, mean), mean, _limited(ends[0]), _limited(ends[1]))
     low, high = min(b.min for b in bins), max(b.max for b in bins)
+    mean = min(max(mean, low), high)  # equal samples, but for the last digit
     most = sqrt(max((high - mean) * (mean - low), 0.0) * count / (count - 1))
     kept = tuple(sorted(bins, key=lambda b: b.mean)) if len(bins) > 1 else ()
     return Histogram(count, low, high, mean, min(max(std, 0.0), most), kept)

@@ -34,7 +34,7 @@ class Part:
 
 def by_order(histograms: Sequence[Histogram]) -> list[list[Part]] | None:
     """Return the bins of each histogram as parts; None unless all have as many."""
-    ordered = [sorted(h.all_bins, key=lambda b: b.mean) for h in histograms]
+    ordered = [_bins(h) for h in histograms]
     if len({len(bins) for bins in ordered}) != 1:
         return None
     return [_parts(bins) for bins in ordered]
@@ -43,7 +43,7 @@ def by_order(histograms: Sequence[Histogram]) -> list[list[Part]] | None:
 def by_quantile(histograms: Sequence[Histogram]) -> list[list[Part]]:
     """Return each histogram cut at the same shares: those of the bins of the one with most samples."""
     reference = max(histograms, key=lambda h: (len(h.all_bins), h.count))
-    shares = [part.share for part in _parts(sorted(reference.all_bins, key=lambda b: b.mean))]
+    shares = [part.share for part in _parts(_bins(reference))]
     ends = np.round(np.cumsum([0.0, *shares]) * GRID).astype(int)
     cells = [(a, b) for a, b in pairwise(ends) if b > a]
     return [_cut(h, cells) for h in histograms]
@@ -56,7 +56,7 @@ def quantiles(histogram: Histogram, shares: Array) -> Array:
     `Histogram.draw` has it.
     """
     u, values = [0.0], []
-    bins = sorted(histogram.all_bins, key=lambda b: b.mean)
+    bins = _bins(histogram)
     total = sum(b.count for b in bins)
     for b in bins:
         below = (b.max - b.mean) / (b.max - b.min) if b.max > b.min else 0.5
@@ -65,6 +65,15 @@ def quantiles(histogram: Histogram, shares: Array) -> Array:
         u += [start, start + below * width, start + width]
     found: Array = np.interp(shares, u[1:], np.maximum.accumulate(values))
     return found
+
+
+def _bins(histogram: Histogram) -> list[Bin]:
+    """The bins in the order of their means; some are empty, or rounded past a mean."""
+    bins = [
+        Bin(b.count, min(b.min, b.mean), max(b.max, b.mean), b.mean) for b in histogram.bins if b.count > 0
+    ]
+    low, high = min(histogram.min, histogram.mean), max(histogram.max, histogram.mean)
+    return sorted(bins, key=lambda b: b.mean) or [Bin(histogram.count, low, high, histogram.mean)]
 
 
 def _parts(bins: Sequence[Bin]) -> list[Part]:

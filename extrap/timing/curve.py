@@ -16,8 +16,8 @@ __all__ = ["LEVEL", "TRUST", "Curve"]
 
 LEVEL = 0.95
 """Probability of the intervals."""
-TRUST = 4.0
-"""Measured standard errors count as much as those estimated from so many values."""
+TRUST = 16.0
+"""In intervals measured standard errors count as much as those estimated from so many values."""
 DRAWS = 1001
 """Values that stand for a distribution when those of several forms are mixed."""
 

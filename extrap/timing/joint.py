@@ -18,8 +18,9 @@ from extrap.timing.assemble import assemble
 from extrap.timing.bins import Part, by_order, by_quantile
 from extrap.timing.curve import Curve
 from extrap.timing.errors import TimingError
-from extrap.timing.normalform import fit_jointly, fit_normal_form
-from extrap.timing.points import TINY, Points, Scale, as_row
+from extrap.timing.models import constant
+from extrap.timing.normalform import fit_normal_form
+from extrap.timing.points import Points, Scale, as_row
 from extrap.timing.registry import timing_model
 from scalatrace.trace.histogram import Histogram
 
@@ -37,7 +38,8 @@ class HistogramModel:
 
     Attributes:
         mean, std, low, high: curves of the mean, standard deviation, smallest and largest sample.
-        parts: curves of (min, max, mean) per bin; shares: of each bin's share of the samples.
+        parts: curves of (min, max, mean) per bin.
+        shares: of each bin's share of the samples; None for the one that has what the others leave.
         count: curve of the number of samples.
     """
 
@@ -46,7 +48,7 @@ class HistogramModel:
     low: Curve
     high: Curve
     parts: tuple[tuple[Curve, Curve, Curve], ...]
-    shares: tuple[Curve, ...]
+    shares: tuple[Curve | None, ...]
     count: Curve
 
     def at(self, scale: Scale, count: int | None = None) -> Histogram:
@@ -57,13 +59,14 @@ class HistogramModel:
             count: number of samples, where it is known; otherwise it follows its own curve.
         """
         if len(as_row(scale)) != len(self.mean.points.names):
-            raise TimingError(
-                f"a scale has {len(self.mean.points.names)} numbers here, not {len(as_row(scale))}"
-            )
+            names = ", ".join(self.mean.points.names)
+            raise TimingError(f"a scale is {names} here, not {len(as_row(scale))} numbers")
+        shares = [max(curve.predict(scale), 0.0) if curve else 0.0 for curve in self.shares]
+        rest = max(1 - sum(shares), 0.0)
         parts = []
-        for (low, high, mean), share in zip(self.parts, self.shares, strict=True):
-            bounds = (low.predict(scale), high.predict(scale), mean.predict(scale))
-            parts.append(Part(max(share.predict(scale), 0.0), *bounds))
+        for curves, curve, share in zip(self.parts, self.shares, shares, strict=True):
+            low, high, mean = (c.predict(scale) for c in curves)
+            parts.append(Part(share if curve else rest, low, high, mean))
         n = max(1, round(self.count.predict(scale))) if count is None else count
         if n < 1:
             raise TimingError("a histogram has one sample or more")
@@ -133,10 +136,12 @@ def mean_points(
 
 
 def _scatter(way: Sequence[Sequence[Part]], mean: Points) -> float:
-    """How much the bins' means differ between runs, as parts of the mean: the typical bin."""
-    sizes = np.where(mean.values == 0, 1, np.abs(mean.values))
-    ratios = np.array([[part.mean for part in parts] for parts in way]) / sizes[:, None]
-    return float(np.median(np.ptp(ratios, axis=0) / (np.abs(ratios).mean(axis=0) + TINY)))
+    """How far the bins' means are from power laws of the scale, root mean square of the logarithms."""
+    size = np.abs([[part.mean for part in parts] for parts in way]) + INTEGER
+    design = np.concatenate([np.ones((len(mean), 1)), np.log(mean.scales)], axis=1)
+    found = np.log(size)
+    coefficients = np.linalg.lstsq(design, found, rcond=None)[0]
+    return round(float(np.sqrt(np.mean(np.square(found - design @ coefficients)))), 6)
 
 
 def _shares(
@@ -144,15 +149,17 @@ def _shares(
     histograms: Sequence[Histogram],
     scales: Sequence[Scale],
     names: Sequence[str],
-) -> tuple[Curve, ...]:
-    """Curves of the bins' shares. The bin whose share changes most decides on their form."""
-    fields = []
-    for i in range(len(way[0])):
+) -> tuple[Curve | None, ...]:
+    """Curves of the bins' shares, each of a form of its own; None for the largest bin, which has the rest."""
+    sizes = [sum(parts[i].share for parts in way) for i in range(len(way[0]))]
+    curves: list[Curve | None] = []
+    for i in range(len(sizes)):
         shares = [parts[i].share for parts in way]
         chance = [
             hypot(sqrt(s * (1 - s) / h.count), CHANCE * s) for s, h in zip(shares, histograms, strict=True)
         ]
-        fields.append(Points.of(scales, shares, chance, names))
-    first = max(range(len(fields)), key=lambda i: float(np.ptp(fields[i].values / fields[i].errors)))
-    curves = fit_jointly([fields[first], *fields[:first], *fields[first + 1 :]])
-    return (*curves[1 : first + 1], curves[0], *curves[first + 1 :])
+        points = Points.of(scales, shares, chance, names)
+        still = np.ptp(points.values) < 2 * points.errors.max()
+        curves.append(constant(points).curve(points) if still else fit_normal_form(points))
+    curves[max(range(len(sizes)), key=sizes.__getitem__)] = None
+    return tuple(curves)

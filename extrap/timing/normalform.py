@@ -15,7 +15,7 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
-from extrap.timing.curve import TRUST, Curve
+from extrap.timing.curve import Curve
 from extrap.timing.forms import forms_for, nterms
 from extrap.timing.leastsq import Solved, solve, solve_all, solve_fields
 from extrap.timing.points import TINY, Array, Points
@@ -30,6 +30,8 @@ PER_COMPLEXITY = 4.0
 """What a unit of a form's complexity costs."""
 PER_MINUS = 4.0
 """What a term costs that is subtracted: times are sums of times."""
+TRUST = 4.0
+"""In the choice measured standard errors count as much as so many values: runs differ beyond them."""
 BLIND = 1.0
 """TRUST for values without measured errors."""
 RIVAL = 12.0
