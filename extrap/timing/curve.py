@@ -84,13 +84,21 @@ class Curve:
     def _positive(self) -> bool:
         return bool((self.points.values >= 0).all())
 
+    @property
+    def _trust(self) -> float:
+        """TRUST; nothing where no errors were measured, or the points are further off than they explain."""
+        free = len(self.points) - len(self.form)
+        believed = self.solved is None or free < 1 or self.solved.misfit <= 4.5 + 2.35 * free
+        return TRUST if self.points.known and believed else 0.0
+
     def _draws(self, scale: Scale) -> Array:
         """Values as they are distributed for this form, the estimate's error being Student's."""
-        freedom = (TRUST if self.points.known else 0.0) + len(self.points) - len(self.form)
+        trust = self._trust
+        freedom = trust + len(self.points) - len(self.form)
         if self.solved is None or freedom < 1:
             return np.repeat([-np.inf, np.inf], [DRAWS // 2, DRAWS - DRAWS // 2])
         row = self.form.design(np.array([as_row(scale)]))[0]
-        misfit = self.solved.misfit + (TRUST if self.points.known else 0.0)
+        misfit = self.solved.misfit + trust
         error = float(np.linalg.norm(row @ self.solved.root)) * sqrt(max(misfit / freedom, 1e-9))
         center = float(row @ self.coefficients)
         draws: Array = center + error * _student(freedom)
