@@ -3,7 +3,7 @@
 python -m benchmarks.extrap_timing [trends|runs|slowest ...] [--trials 200] [--only "p log p"] [--keep]
 
 trends   each sample has its noise; what the histograms say is extrapolated to 4, 16 and 64 times the ranks
-runs     each run as a whole is slower or faster too, which no histogram tells
+runs     each run as a whole is slower or faster too, which no histogram tells: the models are told
 slowest  the expected slowest rank, and how often bootstrap intervals hold it
 """
 

@@ -46,7 +46,8 @@ def _line(shape: Shape, noise: float, between: bool, trials: int) -> list[str]:
             histogram(random, shape.time(*run) * s, noise, run[1])
             for run, s in zip(design.runs, slower, strict=True)
         ]
-        points = mean_points(given, [design.scale(run) for run in design.runs])
+        runs = [design.scale(run) for run in design.runs]
+        points = mean_points(given, runs, run_noise=noise * between)
         curve = timing_model().fit([points])[0]  # the other fields follow the mean
         found[curve.form.text((1.0,) * len(curve.form), points.names).replace("1 * ", "")] += 1
         for i, target in enumerate(targets):

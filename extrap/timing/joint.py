@@ -80,6 +80,7 @@ def extrapolate_histogram(
     nprocs_out: Scale,
     model: str | None = None,
     count: int | None = None,
+    run_noise: float = 0.0,
 ) -> Histogram:
     """Return the histogram expected at a scale, from those of the same event in several runs.
 
@@ -89,11 +90,12 @@ def extrapolate_histogram(
         nprocs_out: the scale wanted.
         model: a name of `TIMING_MODELS`.
         count: number of samples there, where it is known.
+        run_noise: how much whole runs differ, as a part of the time: what no histogram tells.
 
     Raises:
         TimingError: no histograms, scales that do not match them, an unknown model.
     """
-    return fit_histograms(histograms, nprocs_in, model).at(nprocs_out, count)
+    return fit_histograms(histograms, nprocs_in, model, run_noise=run_noise).at(nprocs_out, count)
 
 
 def fit_histograms(
@@ -101,10 +103,11 @@ def fit_histograms(
     scales: Sequence[Scale],
     model: str | None = None,
     names: Sequence[str] = (),
+    run_noise: float = 0.0,
 ) -> HistogramModel:
     """Return the model of a histogram over scale; see `extrapolate_histogram`."""
     chosen = timing_model(model)
-    mean = mean_points(histograms, scales, names)
+    mean = mean_points(histograms, scales, names, run_noise)
 
     def points(values: Sequence[float]) -> Points:
         return Points.of(scales, values, names=names)
@@ -126,12 +129,17 @@ def fit_histograms(
 
 
 def mean_points(
-    histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str] = ()
+    histograms: Sequence[Histogram],
+    scales: Sequence[Scale],
+    names: Sequence[str] = (),
+    run_noise: float = 0.0,
 ) -> Points:
-    """Return the means with their standard errors, from the samples' deviation and number."""
+    """Return the means with their standard errors, from deviation, number and the runs' noise."""
+    if run_noise < 0:
+        raise TimingError(f"a noise of {run_noise} makes no sense: it is a part of the time, 0.02 for 2 %")
     if len(histograms) != len(scales):
         raise TimingError(f"{len(histograms)} histograms and {len(scales)} scales: one of each per trace")
-    errors = [hypot(h.std / sqrt(h.count), INTEGER) for h in histograms]
+    errors = [hypot(h.std / sqrt(h.count), INTEGER, run_noise * h.mean) for h in histograms]
     return Points.of(scales, [h.mean for h in histograms], errors, names)
 
 

@@ -122,8 +122,18 @@ def test_quantiles_rise(h: Histogram) -> None:
     assert (np.diff(values) >= 0).all()
 
 
+def test_noise_of_whole_runs() -> None:
+    """Runs that differ by 2 % are no trend, once that is said."""
+    factors = (1.0, 1.02, 0.99, 1.03)
+    given_ = [sampled(np.full(100 * p, 1e6 * f)) for p, f in zip(RANKS, factors, strict=True)]
+    found = extrapolate_histogram(given_, RANKS, 4096, run_noise=0.02)
+    assert found.mean == pytest.approx(1e6, rel=0.03)
+
+
 def test_refuses() -> None:
     one = Histogram.of(5)
+    with pytest.raises(TimingError, match="noise"):
+        extrapolate_histogram([one], [4], 16, run_noise=-1)
     with pytest.raises(TimingError, match="one of each per trace"):
         extrapolate_histogram([one], [4, 8], 16)
     with pytest.raises(TimingError, match=r"choose one of normal-form, dissertation, constant"):
