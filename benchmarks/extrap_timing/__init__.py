@@ -1,0 +1,1 @@
+"""Timing models against known functions of (n, P) with noise."""

@@ -1,0 +1,89 @@
+"""A valid histogram from fields that were predicted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from extrap.timing.bins import Part
+from scalatrace.trace.histogram import Bin, Histogram
+
+__all__ = ["assemble"]
+
+LIMIT = float(1 << 62)
+"""The file's numbers are below 2^64."""
+
+
+def assemble(
+    count: int, mean: float, std: float, ends: tuple[float, float], parts: Sequence[Part]
+) -> Histogram:
+    """Return a histogram with this count and mean, and with the other fields as near as they can be.
+
+    Bins keep min <= mean <= max and are ordered by their means; counts add up to `count`, means to `mean`.
+
+    Args:
+        ends: smallest and largest sample.
+        parts: bins as predicted, in any order; shares need not add up to 1.
+    """
+    mean = _limited(mean)
+    if count == 1:
+        return Histogram(1, mean, mean, mean, 0.0)
+    bins = [_ordered(part, n) for part, n in zip(parts, _counts(parts, count), strict=True) if n]
+    bins = _stretched(_centred(bins, mean), mean, _limited(ends[0]), _limited(ends[1]))
+    low, high = min(b.min for b in bins), max(b.max for b in bins)
+    mean = min(max(mean, low), high)  # equal samples, but for the last digit
+    most = sqrt(max((high - mean) * (mean - low), 0.0) * count / (count - 1))
+    kept = tuple(sorted(bins, key=lambda b: b.mean)) if len(bins) > 1 else ()
+    return Histogram(count, low, high, mean, min(max(std, 0.0), most), kept)
+
+
+def _limited(value: float) -> float:
+    return min(max(value, -LIMIT), LIMIT)
+
+
+def _counts(parts: Sequence[Part], count: int) -> list[int]:
+    """Whole numbers in proportion to the shares, which add up: the largest remainders get what is left."""
+    total = sum(part.share for part in parts)
+    exact = [part.share / total * count if total else count / len(parts) for part in parts]
+    counts = [int(x) for x in exact]
+    by_remainder = sorted(range(len(parts)), key=lambda i: counts[i] - exact[i])
+    for i in by_remainder[: count - sum(counts)]:
+        counts[i] += 1
+    return counts
+
+
+def _ordered(part: Part, count: int) -> Bin:
+    """A bin with min <= mean <= max; one sample has all three the same."""
+    mean = _limited(part.mean)
+    if count == 1:
+        return Bin(1, mean, mean, mean)
+    return Bin(count, min(_limited(part.min), mean), max(_limited(part.max), mean), mean)
+
+
+def _centred(bins: Sequence[Bin], mean: float) -> list[Bin]:
+    """The bins with their samples' mean at `mean`: scaled where all is above 0, else shifted."""
+    total = sum(b.count for b in bins)
+    found = sum(b.count / total * b.mean for b in bins)
+    if found > 0 and mean >= 0 and min(b.min for b in bins) >= 0:
+        factor = mean / found
+        return [_bin(b, b.min * factor, b.max * factor, b.mean * factor) for b in bins]
+    shift = mean - found
+    return [_bin(b, b.min + shift, b.max + shift, b.mean + shift) for b in bins]
+
+
+def _stretched(bins: Sequence[Bin], mean: float, low: float, high: float) -> list[Bin]:
+    """The bins with the smallest and the largest sample where they should be, if a bin can hold them."""
+    out = sorted(bins, key=lambda b: b.mean)
+    first, last = min(out, key=lambda b: b.min), max(out, key=lambda b: b.max)
+    moved = []
+    for b in out:
+        least = low if b is first and b.count > 1 and low <= b.mean else b.min
+        most = high if b is last and b.count > 1 and high >= b.mean else b.max
+        moved.append(_bin(b, least, most, b.mean))
+    alone = len(moved) == 1  # its mean is the histogram's, to the last digit
+    return [_bin(moved[0], moved[0].min, moved[0].max, mean)] if alone else moved
+
+
+def _bin(b: Bin, low: float, high: float, mean: float) -> Bin:
+    mean = _limited(mean)
+    return Bin(b.count, min(_limited(low), mean), max(_limited(high), mean), mean)
