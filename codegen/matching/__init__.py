@@ -1,0 +1,7 @@
+"""Which calls of a trace belong together: collectives across ranks, receives and their senders, deadlocks."""
+
+from codegen.matching.deadlock import check_deadlock
+from codegen.matching.report import DeadlockError, Problem, Report
+from codegen.matching.wildcards import has_wildcards, resolve_wildcards
+
+__all__ = ["DeadlockError", "Problem", "Report", "check_deadlock", "has_wildcards", "resolve_wildcards"]

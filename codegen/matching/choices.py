@@ -1,0 +1,52 @@
+"""Whose message a receive from any source gets, when there are several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "LOWEST", "Candidate", "Policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sender whose message a receive could take.
+
+    Attributes:
+        source: world rank.
+        spare: messages left of it that no receive with a certain sender needs.
+        hinted: the receiver's next calls suggest that it was this one, as the answer of a manager does.
+        chosen: how often this receive has taken a message from there.
+        distance: from the receiver up to the sender, modulo the number of ranks.
+    """
+
+    source: int
+    spare: int
+    hinted: bool
+    chosen: int
+    distance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Takes the candidate with the least `order`; a sparing one none whose messages others need, unless forced."""
+
+    name: str
+    order: Callable[[Candidate], Any]
+    sparing: bool
+
+    def choose(self, candidates: Sequence[Candidate], forced: bool) -> Candidate | None:
+        """The best candidate; None for rather none of them."""
+        allowed = candidates if forced or not self.sparing else [c for c in candidates if c.spare > 0]
+        return min(allowed, key=self.order, default=None)
+
+
+CAREFUL = Policy("careful", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
+"""Follows the recorded run where that shows, else takes turns: the same relative sources in every iteration."""
+
+FAIR = Policy("fair", lambda c: (c.chosen, c.distance), sparing=True)
+LOWEST = Policy("lowest", lambda c: c.source, sparing=False)
+HIGHEST = Policy("highest", lambda c: -c.source, sparing=False)
+ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)
+"""Takes what other receives need, if it may: the way into a deadlock that MPI allows."""

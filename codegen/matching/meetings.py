@@ -1,0 +1,82 @@
+"""Collective operations under way: who has come, and who may go."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from codegen.matching.acts import Finish, Meeting
+from codegen.matching.mailbox import Item
+from scalatrace.trace.nodes import Event
+
+__all__ = ["Meetings", "MismatchError", "Part"]
+
+Key = tuple[object, ...]
+
+
+class MismatchError(Exception):
+    """Two ranks make different collective calls where MPI wants one."""
+
+    def __init__(self, first: Part, second: Part) -> None:
+        self.first, self.second = first, second
+
+
+class Part(Item):
+    """One rank's part in a collective operation."""
+
+    __slots__ = ("event", "key", "meeting", "rank")
+
+    def __init__(self, rank: int, meeting: Meeting, key: Key, event: Event) -> None:
+        super().__init__()
+        self.rank, self.meeting, self.key, self.event = rank, meeting, key, event
+
+
+class Meetings:
+    """All operations that some ranks have come to and others not. `strict`: everybody waits for everybody."""
+
+    def __init__(self, strict: bool) -> None:
+        self._strict = strict
+        self._met: Counter[tuple[int, Key]] = Counter()
+        self.open: dict[Key, dict[int, Part]] = {}
+
+    def next_key(self, rank: int, stream: Key) -> Key:
+        """Which operation of a stream a rank comes to next."""
+        n = self._met[rank, stream]
+        self._met[rank, stream] = n + 1
+        return (*stream, n)
+
+    def come(self, part: Part) -> list[Part]:
+        """A rank comes; the parts that are done thereby. Raises MismatchError."""
+        parts = self.open.setdefault(part.key, {})
+        first = next(iter(parts.values()), part)
+        if first.meeting.op != part.meeting.op:
+            raise MismatchError(first, part)
+        parts[part.rank] = part
+        if len(parts) == len(part.meeting.members):
+            del self.open[part.key]
+            return [part for part in parts.values() if not part.done]
+        return [] if self._strict else [p for p in parts.values() if not p.done and _may_go(p, parts)]
+
+    def missing(self, part: Part) -> tuple[int, ...]:
+        """Who has not come yet."""
+        there = self.open.get(part.key, {})
+        absent = tuple(rank for rank in part.meeting.members if rank not in there)
+        if not self._strict and part.meeting.finish is Finish.ROOT:
+            return (part.meeting.root,)
+        return absent
+
+    def state(self) -> tuple[object, ...]:
+        """The open operations, named relative to each other, so that later ones can be equal to earlier ones."""
+        first: dict[Key, int] = {}
+        for *stream, n in self.open:
+            first[tuple(stream)] = min(n, first.get(tuple(stream), n))  # type: ignore[call-overload]
+        return tuple(
+            sorted((repr(stream), n - first[tuple(stream)], tuple(sorted(parts))) for (*stream, n), parts in self.open.items())  # type: ignore[operator]
+        )
+
+
+def _may_go(part: Part, there: dict[int, Part]) -> bool:
+    """Whether a rank is done before all have come: MPI lets it be where no data can be missing."""
+    meeting = part.meeting
+    if meeting.finish is Finish.ROOT:
+        return meeting.root in there
+    return meeting.finish is Finish.AT_ROOT and part.rank != meeting.root
