@@ -160,7 +160,11 @@ class Acts:
         if row.category not in _TALKING or "Mrecv" in call.op or "mrecv" in call.op:
             return None, None, None
         channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
-        return _send(call, row, scope, channel), self._certain(call, _receive(call, row, scope, channel)), None
+        return (
+            _send(call, row, scope, channel),
+            self._certain(call, _receive(call, row, scope, channel)),
+            None,
+        )
 
     def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
         if receive is None or not receive.wild or self._only is None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "LOWEST", "Candidate", "Policy"]
+__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "LOWEST", "Candidate", "Policy", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +51,11 @@ LOWEST = Policy("lowest", lambda c: c.source, sparing=False)
 HIGHEST = Policy("highest", lambda c: -c.source, sparing=False)
 ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)
 """Takes what other receives need, if it may: the way into a deadlock that MPI allows."""
+
+
+def shuffled(seed: int) -> Policy:
+    """A policy that draws; the same seed draws the same."""
+    draw = random.Random(seed)
+    return Policy(
+        f"shuffled {seed}", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True
+    )

@@ -21,9 +21,7 @@ EFFORT = 2_000_000
 
 def diagnose(engine: Engine) -> Report:
     """The report of an execution in which not all ranks came to their ends."""
-    blocked = {
-        actor.rank: _waiting(engine, actor) for actor in engine.actors.values() if not actor.ended
-    }
+    blocked = {actor.rank: _waiting(engine, actor) for actor in engine.actors.values() if not actor.ended}
     cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
     ended = sorted({peer for w in blocked.values() for peer in w.awaits if peer not in blocked})
     detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""

@@ -87,7 +87,13 @@ class Engine:
     """One execution. `steps` counts calls that were executed, `decisions` are those that had a choice."""
 
     def __init__(
-        self, script: Script, acts: Acts, spare: Spare, policy: Policy, synchronous: bool, recorded: frozenset[int]
+        self,
+        script: Script,
+        acts: Acts,
+        spare: Spare,
+        policy: Policy,
+        synchronous: bool,
+        recorded: frozenset[int],
     ) -> None:
         """`recorded`: ids of the event nodes whose matches are wanted."""
         self.script, self.acts, self.spare, self.policy = script, acts, spare, policy

@@ -70,7 +70,10 @@ class Meetings:
         for *stream, n in self.open:
             first[tuple(stream)] = min(n, first.get(tuple(stream), n))  # type: ignore[call-overload]
         return tuple(
-            sorted((repr(stream), n - first[tuple(stream)], tuple(sorted(parts))) for (*stream, n), parts in self.open.items())  # type: ignore[operator]
+            sorted(
+                (repr(stream), n - first[tuple(stream)], tuple(sorted(parts)))
+                for (*stream, n), parts in self.open.items()
+            )  # type: ignore[operator]
         )
 
 

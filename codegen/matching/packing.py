@@ -46,7 +46,9 @@ def gathered(rows: Mapping[int, Row]) -> Elastic:
         ranks_of.setdefault(vecs[values], []).extend(ranks)
     if len(ranks_of) == 1:
         return next(iter(ranks_of))
-    found = sorted(((RankList(ranks), vec) for vec, ranks in ranks_of.items()), key=lambda pair: pair[0].first)
+    found = sorted(
+        ((RankList(ranks), vec) for vec, ranks in ranks_of.items()), key=lambda pair: pair[0].first
+    )
     groups = Groups(found)
     if any(vec.constant is None for vec in ranks_of):
         return groups

@@ -19,18 +19,45 @@ __all__ = ["NULL", "SELF", "WORLD", "Scope", "Scopes", "is_collective", "stream_
 WORLD, SELF, NULL = 0, 1, 2
 
 _MAKING = frozenset(
-    "Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_create Comm_split Comm_split_type Comm_free"
-    " Comm_disconnect Cart_create Cart_sub Graph_create Dist_graph_create Dist_graph_create_adjacent"
-    " Intercomm_create Intercomm_merge Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect".split()
+    [
+        "Comm_dup",
+        "Comm_dup_with_info",
+        "Comm_idup",
+        "Comm_idup_with_info",
+        "Comm_create",
+        "Comm_split",
+        "Comm_split_type",
+        "Comm_free",
+        "Comm_disconnect",
+        "Cart_create",
+        "Cart_sub",
+        "Graph_create",
+        "Dist_graph_create",
+        "Dist_graph_create_adjacent",
+        "Intercomm_create",
+        "Intercomm_merge",
+        "Comm_spawn",
+        "Comm_spawn_multiple",
+        "Comm_accept",
+        "Comm_connect",
+    ]
 )
 _WINDOW = frozenset(
-    "Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence".split()
+    ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free", "Win_fence"]
 )
 _FILE = frozenset(
-    "File_open File_close File_set_view File_set_size File_preallocate File_set_atomicity File_sync"
-    " File_seek_shared".split()
+    [
+        "File_open",
+        "File_close",
+        "File_set_view",
+        "File_set_size",
+        "File_preallocate",
+        "File_set_atomicity",
+        "File_sync",
+        "File_seek_shared",
+    ]
 )
-_EVERYONE = frozenset("Init Init_thread Finalize".split())
+_EVERYONE = frozenset(["Init", "Init_thread", "Finalize"])
 
 
 def is_collective(op: str) -> bool:
@@ -103,4 +130,6 @@ class Scopes:
         if comm.peers not in self._numbers:
             self._numbers[comm.peers] = {rank: i for i, rank in enumerate(comm.peers)}
         members, inside = self._members[everyone]
-        return Scope((family, members[0]), members, inside, comm, self._numbers[comm.peers]) if members else None
+        return (
+            Scope((family, members[0]), members, inside, comm, self._numbers[comm.peers]) if members else None
+        )

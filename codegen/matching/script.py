@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from scalatrace.trace import elastic
 from scalatrace.trace.counting import executions, executions_of
-from scalatrace.trace.elastic import Columns, Elastic, Value
-from scalatrace.trace.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.nodes import Event, Node, Param, Peer, Sequence
 from scalatrace.trace.tables import Op
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
@@ -21,8 +21,26 @@ from scalatrace.trace.walk import Call, walk
 __all__ = ["Edge", "Script", "cut_down"]
 
 _KEPT = frozenset(
-    "dest source tag sendtag recvtag comm root request requests index message win fh newcomm".split()
+    [
+        "dest",
+        "source",
+        "tag",
+        "sendtag",
+        "recvtag",
+        "comm",
+        "root",
+        "request",
+        "requests",
+        "index",
+        "message",
+        "win",
+        "fh",
+        "newcomm",
+    ]
 )
+FEWEST = 3
+"""Iterations of a steady loop at least that are executed: one, and another like it to see that; fewer are no loop."""
+
 MOST_KEPT = 50_000
 """Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
 
@@ -57,7 +75,7 @@ class Script:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.turns = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node)) > 2}
+        self.turns = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
         bodies = [node.nodes if i in self.turns else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
         self._parts = [_only(trace, list(body)) for body in bodies]
         self._skips: dict[tuple[int, int], int] = {}
@@ -92,35 +110,53 @@ def _only(trace: Trace, nodes: list[Node]) -> Trace:
 
 def _steady(trace: Trace, node: Node) -> int:
     """How often all ranks run a steady loop; 0 when it is none."""
-    if not isinstance(node, Sequence) or not isinstance(node.repeat, Vec):
+    if not isinstance(node, Sequence) or not isinstance(node.repeat, Vec) or node.repeat.smallest() is None:
         return 0
-    if node.repeat.length not in (None, 1) or any(not _constant(value) for value in _values(node.nodes)):
+    turns = node.repeat.first(1)[0]
+    if turns <= FEWEST or not all(_is_alike(node.nodes, rank, 1, turns) for rank in trace.ranks):
         return 0
     body = _only(trace, list(node.nodes))
-    if max((sum(n for _, n in executions_of(body, rank)) for rank in _busiest(body)), default=0) > MOST_KEPT:
-        return 0
-    return node.repeat.first(1)[0]
+    ncalls = max(sum(n for _, n in executions_of(body, rank)) for rank in _busiest(body))
+    return turns if ncalls <= MOST_KEPT else 0
 
 
 def _busiest(trace: Trace) -> set[int]:
     """Some ranks of which one has most calls, or nearly."""
-    return {ranks.first for _, classes in executions(trace) for ranks, _ in classes}
+    return {ranks.first for _, classes in executions(trace) for ranks, _ in classes} | {trace.ranks.first}
 
 
-def _values(nodes: tuple[Node, ...]) -> Iterator[Value]:
+def _is_alike(nodes: tuple[Node, ...], rank: int, met: int, turns: int) -> bool:
+    """Whether all `turns` iterations, in each of which a rank meets the nodes `met` times, are alike."""
     for node in nodes:
-        yield node.repeat
+        repeats = elastic.at(node.repeat, rank)
+        if repeats is None:
+            continue
+        if not _comes_again(repeats, met, turns):
+            return False
+        times = repeats.total(met)
+        if times <= 0:
+            continue
         if isinstance(node, Sequence):
-            yield from _values(node.nodes)
-        else:
-            yield from (param.value if isinstance(param, Peer) else param for param in node.params)
+            if not _is_alike(node.nodes, rank, times, turns):
+                return False
+        elif not all(_param_comes_again(param, rank, times, turns) for param in node.params):
+            return False
+    return True
 
 
-def _constant(value: Value) -> bool:
-    """Whether each rank has one value throughout."""
-    if isinstance(value, Vec):
-        return value.constant is not None
-    if isinstance(value, Columns):
+def _param_comes_again(param: Param, rank: int, times: int, turns: int) -> bool:
+    vec = elastic.at(param.value if isinstance(param, Peer) else param, rank)
+    return vec is not None and _comes_again(vec, times, turns)
+
+
+def _comes_again(vec: Vec, n: int, turns: int) -> bool:
+    """Whether the first `turns` stretches of n values are equal, as far as the terms show it."""
+    if isinstance(vec.terms, int):
         return True
-    groups: Elastic | None = value if not hasattr(value, "histogram") else None  # type: ignore[assignment]
-    return groups is not None and all(vec.constant is not None for _, vec in groups.groups)  # type: ignore[union-attr]
+    if len(vec.terms) != 1 or isinstance(vec.terms[0], int):
+        return False
+    count, stride, *inner = vec.terms[0]
+    length = Vec(tuple(inner)).length
+    if stride or not length or n % length:
+        return False
+    return bool(count == 0 or count * length >= n * turns)

@@ -81,7 +81,9 @@ def _state(engine: Engine) -> object:
         if any(post.is_open for post in box.posts):
             return None
         if box.posts or box.unread:
-            unread = tuple((src, tuple((m.send, m.done) for m in box.unread[src])) for src in sorted(box.unread))
+            unread = tuple(
+                (src, tuple((m.send, m.done) for m in box.unread[src])) for src in sorted(box.unread)
+            )
             boxes.append((repr(key), unread, tuple((p.receive, p.source, p.tag) for p in box.posts)))
     live = tuple(_requests(actor) for actor in engine.actors.values())
     return sorted(boxes, key=lambda box: box[0]), live, engine.meetings.state()
@@ -89,6 +91,10 @@ def _state(engine: Engine) -> object:
 
 def _requests(actor: Actor) -> tuple[object, ...]:
     return tuple(
-        (id(request.act), request.slot.source if request.act.persistent else None, tuple(item.done for item in request.items))
+        (
+            id(request.act),
+            request.slot.source if request.act.persistent else None,
+            tuple(item.done for item in request.items),
+        )
         for request in actor.requests.live
     )

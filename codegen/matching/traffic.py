@@ -36,7 +36,11 @@ class Traffic:
     def only(self, receive: Receive, rank: int) -> tuple[int, int] | None:
         """The one sender and tag whose messages a receive can ever take; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
-        some = senders.items() if receive.source == ANY_SOURCE else [(receive.source, senders.get(receive.source, Counter()))]
+        some = (
+            senders.items()
+            if receive.source == ANY_SOURCE
+            else [(receive.source, senders.get(receive.source, Counter()))]
+        )
         found = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
         return found[0] if len(found) == 1 else None
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from codegen.matching.acts import Acts
-from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, LOWEST, Policy
+from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, LOWEST, Policy, shuffled
 from codegen.matching.diagnosis import diagnose, mismatch
 from codegen.matching.engine import Engine
 from codegen.matching.mailbox import Repeated, Slot
@@ -39,14 +39,11 @@ __all__ = ["Execution", "Plan", "has_wildcards", "resolve_wildcards", "wildcard_
 
 Items = list[Slot | Repeated]
 
-ATTEMPTS = (
-    (CAREFUL, True),
-    (CAREFUL, False),
-    (FAIR, False),
-    (LOWEST, False),
-    (HIGHEST, False),
-)
-"""Ways to execute, best first: a policy, and whether sends wait for their receives."""
+DRAWS = 40
+"""Executions with drawn senders, when those with a system came to no end."""
+
+PATIENCE = 5_000_000
+"""Calls that are executed in search of one that does."""
 
 
 def resolve_wildcards(trace: Trace) -> Trace:
@@ -148,7 +145,7 @@ class Plan:
             act = self.acts.of(call)
             slot = Slot(act.named)
             if (receive := act.receive) is not None:
-                if ANY_SOURCE == receive.source or ANY_TAG == receive.tag:
+                if receive.source == ANY_SOURCE or receive.tag == ANY_TAG:
                     return None
                 slot.fill(receive.source, receive.tag)
             items.append(slot if n == 1 else Repeated((slot,), n))
@@ -171,15 +168,27 @@ class Plan:
 
 
 def _executed(plan: Plan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
-    report = None
-    for policy, synchronous in ATTEMPTS:
+    report, steps = None, 0
+    for policy, synchronous in _attempts():
         execution = plan.execute(policy, synchronous, recorded)
         if execution.report is None:
             return execution.items
         if report is None and not synchronous:
             report = execution.report
+        steps += execution.engine.steps
+        if steps > PATIENCE and report is not None:
+            break
     assert report is not None
     raise DeadlockError(report)
+
+
+def _attempts() -> Iterator[tuple[Policy, bool]]:
+    """Ways to execute, best first: a policy, and whether sends wait for their receives."""
+    yield CAREFUL, True
+    for policy in (CAREFUL, FAIR, LOWEST, HIGHEST):
+        yield policy, False
+    for seed in range(DRAWS):
+        yield shuffled(seed), False
 
 
 def _check_known(trace: Trace) -> None:
