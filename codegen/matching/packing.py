@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from codegen.matching.mailbox import Repeated, Slot
@@ -13,11 +13,10 @@ from scalatrace.trace.nodes import Encoding, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
 
-__all__ = ["gathered", "pack_peers", "pack_tags", "row"]
+__all__ = ["Row", "gathered", "pack_peers", "row"]
 
 Row = tuple[Any, ...]
 """Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
-Items = Sequence[Slot | Repeated]
 
 
 def row(items: Iterable[Slot | Repeated], value: Callable[[Slot], int]) -> Row:
@@ -64,30 +63,33 @@ def _vec(values: Row) -> Vec:
 
 def _constants(values: Row) -> set[int]:
     found: set[int] = set()
-    for value in values:
+    for value in set(values):
         found |= {value} if isinstance(value, int) else _constants(value[2:])
     return found
 
 
-def pack_tags(items: Mapping[int, Items]) -> Elastic:
-    """The tags that the ranks' receives have in the end."""
-    return gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
+def pack_peers(rows: Mapping[int, Row], places: Mapping[int, tuple[int, int] | None]) -> Peer:
+    """Peers, given as numbers in the communicators, in the encoding in which the ranks differ least.
 
-
-def pack_peers(items: Mapping[int, Items]) -> Peer:
-    """Their senders, in the encoding in which the ranks differ least."""
+    `places`: each rank's own number and the communicator's size; None where that is not always the same.
+    """
     best: tuple[tuple[int, int], Encoding, dict[int, Row]] | None = None
-    for encoding in Encoding:
-        rows = {rank: row(slots, lambda slot: _encoded(encoding, slot)) for rank, slots in items.items()}  # noqa: B023
-        distinct = set(rows.values())
+    for encoding in Encoding if None not in places.values() else (Encoding.ABSOLUTE,):
+        encoded = {rank: _encoded(encoding, values, places[rank]) for rank, values in rows.items()}
+        distinct = set(encoded.values())
         cost = len(distinct), sum(len(_constants(values)) for values in distinct)
         if best is None or cost < best[0]:
-            best = cost, encoding, rows
+            best = cost, encoding, encoded
     assert best is not None
     return Peer(best[1], gathered(best[2]))
 
 
-def _encoded(encoding: Encoding, slot: Slot) -> int:
-    if slot.scope is None:
-        return slot.peer
-    return encoding.encode(slot.peer, slot.scope.comm.rank, max(len(slot.scope.comm.peers), 1))
+def _encoded(encoding: Encoding, values: Row, place: tuple[int, int] | None) -> Row:
+    if encoding is Encoding.ABSOLUTE or place is None:
+        return values
+    code = {value: encoding.encode(value, *place) for value in _constants(values)}
+
+    def encoded(some: Row) -> Row:
+        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in some)
+
+    return encoded(values)

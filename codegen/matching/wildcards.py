@@ -13,6 +13,7 @@ iteration of a loop whose iterations are alike no more than three.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
 from codegen.matching.acts import Acts
@@ -21,7 +22,7 @@ from codegen.matching.diagnosis import diagnose, mismatch
 from codegen.matching.engine import Engine
 from codegen.matching.mailbox import Repeated, Slot
 from codegen.matching.meetings import MismatchError
-from codegen.matching.packing import pack_peers, pack_tags
+from codegen.matching.packing import gathered, pack_peers, row
 from codegen.matching.report import DeadlockError, Report
 from codegen.matching.scopes import Scopes
 from codegen.matching.script import Script, cut_down
@@ -210,11 +211,28 @@ def _resolved(trace: Trace, event: Event, items: dict[int, Items]) -> Event:
     op, params = trace.ops[event.op], list(event.params)
     at = op.index("source")
     if at is not None and _is_open(event, at) and items:
-        params[at] = pack_peers(items)
+        rows = {rank: row(slots, lambda slot: slot.peer) for rank, slots in items.items()}
+        params[at] = pack_peers(rows, {rank: _place(slots) for rank, slots in items.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and _is_open(event, at) and items:
-        params[at] = pack_tags(items)
+        params[at] = gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
     return replace(event, params=tuple(params))
+
+
+def _place(items: Items) -> tuple[int, int] | None:
+    """The receiver's number in the communicator and that one's size; None when there are several."""
+    scopes = {id(slot.scope): slot.scope for slot in _slots(items)}
+    if len(scopes) != 1 or (scope := next(iter(scopes.values()))) is None:
+        return None
+    return scope.comm.rank, max(len(scope.comm.peers), 1)
+
+
+def _slots(items: AnySequence[Slot | Repeated]) -> Iterator[Slot]:
+    for item in items:
+        if isinstance(item, Slot):
+            yield item
+        else:
+            yield from _slots(item.slots)
 
 
 def _exchanged(node: Node, made: dict[int, Event]) -> Node:
