@@ -81,7 +81,11 @@ def _symbols(entries: AnySequence[Entry]) -> tuple[list[int], list[int]]:
     symbols = []
     for entry in entries:
         first = entry.calls[0].node
-        sites = frozenset(call.node.signature for call in entry.calls) if entry.collective else frozenset([first.signature])
+        sites = (
+            frozenset(call.node.signature for call in entry.calls)
+            if entry.collective
+            else frozenset([first.signature])
+        )
         key = (first.op, sites, entry.collective)
         if key not in numbers:
             numbers[key] = len(signatures)
@@ -101,7 +105,12 @@ def _participants(node: Node, leaves: dict[int, Leaf], there: dict[int, RankList
 
 
 def _node(
-    trace: Trace, node: Node, around: RankList, leaves: dict[int, Leaf], there: dict[int, RankList], times: Times
+    trace: Trace,
+    node: Node,
+    around: RankList,
+    leaves: dict[int, Leaf],
+    there: dict[int, RankList],
+    times: Times,
 ) -> Node:
     here = there[id(node)]
     if isinstance(node, Event):

@@ -80,7 +80,13 @@ def _classes(value: Value) -> list[Classes]:
 def _distinct(value: Value) -> set[int]:
     if isinstance(value, Summary):
         return {WORLD}
-    vecs = [vec for _, vec in value.groups] if isinstance(value, Groups) else [value.vec] if isinstance(value, Columns) else [value]
+    vecs = (
+        [vec for _, vec in value.groups]
+        if isinstance(value, Groups)
+        else [value.vec]
+        if isinstance(value, Columns)
+        else [value]
+    )
     return {term for vec in vecs for term in _ints(vec.terms)}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "LOWEST", "Candidate", "Policy", "shuffled"]
+__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "IN_TURNS", "LOWEST", "Candidate", "Policy", "shuffled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Candidate:
         spare: messages left of it that no receive with a certain sender needs.
         hinted: the receiver's next calls suggest that it was this one, as the answer of a manager does.
         chosen: how often this receive has taken a message from there.
+        when: its call, in the order of the program's text and iterations; earlier is less.
         distance: from the receiver up to the sender, modulo the number of ranks.
     """
 
@@ -26,6 +27,7 @@ class Candidate:
     spare: int
     hinted: bool
     chosen: int
+    when: Any
     distance: int
 
 
@@ -43,10 +45,12 @@ class Policy:
         return min(allowed, key=self.order, default=None)
 
 
-CAREFUL = Policy("careful", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
-"""Follows the recorded run where that shows, else takes turns: the same relative sources in every iteration."""
+CAREFUL = Policy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
+"""Follows the recorded run where that shows; else messages in the order of the program's text and iterations, and
+of those sent by one line in one iteration in turns: the same relative sources in every iteration."""
 
-FAIR = Policy("fair", lambda c: (c.chosen, c.distance), sparing=True)
+IN_TURNS = Policy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
+FAIR = Policy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
 LOWEST = Policy("lowest", lambda c: c.source, sparing=False)
 HIGHEST = Policy("highest", lambda c: -c.source, sparing=False)
 ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)

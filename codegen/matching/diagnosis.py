@@ -68,7 +68,7 @@ def shortest_cycle(awaits: Mapping[int, Iterable[int]]) -> list[int]:
         found, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
         best = found or best
         effort += edges
-        if len(best) in (1, 2) or (best and effort > EFFORT):
+        if len(best) == 1 or (best and effort > EFFORT):
             break
     return best
 

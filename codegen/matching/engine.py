@@ -23,7 +23,7 @@ from codegen.matching.choices import Candidate, Policy
 from codegen.matching.mailbox import Item, Mailbox, Match, Post, Repeated, Sent, Slot
 from codegen.matching.meetings import Meetings, Part
 from codegen.matching.requests import Request, Requests
-from codegen.matching.script import Edge, Script
+from codegen.matching.script import Edge, Script, Step, When
 from codegen.matching.steady import Edges
 from codegen.matching.traffic import Spare
 from scalatrace.trace.nodes import Event
@@ -46,10 +46,11 @@ class Decision:
 class Actor:
     """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
 
-    def __init__(self, rank: int, calls: Iterator[Call | Edge]) -> None:
+    def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
         self.rank, self._calls = rank, calls
-        self._ahead: deque[Call | Edge] = deque()
+        self._ahead: deque[Step | Edge] = deque()
         self.act: Act | None = None
+        self.when: When | None = None
         self.items: list[Item] = []
         self.pending = 0
         self.edge: Edge | None = None
@@ -58,7 +59,7 @@ class Actor:
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Repeated]] = {}
 
-    def next(self) -> Call | Edge | None:
+    def next(self) -> Step | Edge | None:
         """The next call; None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._calls, None)
 
@@ -72,7 +73,7 @@ class Actor:
             thing = self._ahead[i]
             if isinstance(thing, Edge):
                 return
-            yield thing
+            yield thing[1]
 
     def wait_for(self, items: list[Item]) -> bool:
         """Begin to wait for what is not done yet; whether there is anything."""
@@ -131,7 +132,8 @@ class Engine:
                 actor.edge = thing
                 return
             self.steps += 1
-            act = actor.act = self.acts.of(thing)
+            actor.when = thing[0]
+            act = actor.act = self.acts.of(thing[1])
             if act.do is not Do.NOTHING and actor.wait_for(self._perform(actor, act)):
                 return
         actor.ended, actor.act = True, None
@@ -198,7 +200,7 @@ class Engine:
 
     def _send(self, actor: Actor, send: Send, event: Event) -> Item:
         waits = self.synchronous if send.synchronous is None else send.synchronous
-        sent = Sent(actor.rank, send, event, done=not waits)
+        sent = Sent(actor.rank, send, event, actor.when, done=not waits)
         box = self._mailbox(send.channel, send.dest)
         self._settle(box, box.deliver(sent))
         return sent
@@ -273,11 +275,13 @@ class Engine:
 
     def _candidate(self, box: Mailbox, post: Post, sent: Sent, hint: int | None) -> Candidate:
         source = sent.source
+        spare = self.spare.of((box.channel, source, box.dest), sent.send.tag)
         return Candidate(
             source=source,
-            spare=self.spare.of((box.channel, source, box.dest), sent.send.tag),
+            spare=spare if post.receive.takes else 1,  # a probe takes nothing from anybody
             hinted=source == hint,
             chosen=self._chosen.get((post.rank, id(post.receive.event), source), 0),
+            when=sent.when,
             distance=(source - box.dest) % self.script.trace.nprocs,
         )
 

@@ -56,7 +56,9 @@ class Leaf:
             rows: dict[int, Row] = {rank: column[i] for rank, column in columns.items()}
             if kind is Kind.PEER:
                 families = {rank: {0} if comm_at is None else set(c[comm_at]) for rank, c in columns.items()}
-                params.append(pack_peers(rows, {rank: _place(trace, rank, f) for rank, f in families.items()}))
+                params.append(
+                    pack_peers(rows, {rank: _place(trace, rank, f) for rank, f in families.items()})
+                )
             else:
                 params.append(gathered(rows))
         return self._repeat(), self._op, tuple(params)

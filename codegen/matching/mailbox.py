@@ -28,13 +28,13 @@ class Item:
 
 
 class Sent(Item):
-    """A message on its way; done when its sender may go on."""
+    """A message on its way; done when its sender may go on. `when`: in the order of the program's text."""
 
-    __slots__ = ("event", "send", "source")
+    __slots__ = ("event", "send", "source", "when")
 
-    def __init__(self, source: int, send: Send, event: Event, done: bool) -> None:
+    def __init__(self, source: int, send: Send, event: Event, when: object, done: bool) -> None:
         super().__init__(done)
-        self.source, self.send, self.event = source, send, event
+        self.source, self.send, self.event, self.when = source, send, event, when
 
 
 class Slot:

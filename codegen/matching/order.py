@@ -71,7 +71,9 @@ class Order:
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
         alike: dict[Key, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):
-            alike.setdefault((calls[0].op, frozenset(call.node.signature for call in calls)), []).extend(calls)
+            alike.setdefault((calls[0].op, frozenset(call.node.signature for call in calls)), []).extend(
+                calls
+            )
         for calls in alike.values():
             entries.append(Entry(tuple(sorted(calls, key=lambda call: call.rank)), True))
         return entries
@@ -98,7 +100,9 @@ class Order:
             del self._waiting[key]
             self._push(max(at for at, _ in here.values()), self._whole, [call for _, call in here.values()])
 
-    def _push(self, stamp: Stamp, table: dict[Stamp, list[Call]] | dict[Stamp, list[list[Call]]], what: object) -> None:
+    def _push(
+        self, stamp: Stamp, table: dict[Stamp, list[Call]] | dict[Stamp, list[list[Call]]], what: object
+    ) -> None:
         if stamp not in self._local and stamp not in self._whole:
             heapq.heappush(self._heap, stamp)
         table.setdefault(stamp, []).append(what)  # type: ignore[arg-type]

@@ -15,9 +15,20 @@ def share(histogram: Histogram, part: int, whole: int) -> Histogram:
     """The histogram of `part` of `whole` executions, distributed as all are; itself when those are all."""
     if part == whole:
         return histogram
-    bins = tuple(replace(b, count=max(1, round(b.count * part / whole))) for b in histogram.bins)
-    count = sum(b.count for b in bins) or max(1, round(histogram.count * part / whole))
-    return replace(histogram, count=count, bins=bins)
+    count = max(1, round(histogram.count * part / whole))
+    return replace(histogram, count=count, bins=_spread(histogram.bins, count))
+
+
+def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
+    """The bins with so many samples in all, as evenly thinned as whole numbers allow; empty ones go away."""
+    whole, seen, found, given = sum(b.count for b in bins), 0, [], 0
+    for b in bins:
+        seen += b.count
+        upto = round(count * seen / whole)
+        if upto > given:
+            found.append(replace(b, count=upto - given))
+        given = upto
+    return tuple(found) if len(found) > 1 else ()
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:

@@ -10,15 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from codegen.matching.stamps import Stamp, stamped
 from scalatrace.trace import elastic
 from scalatrace.trace.counting import executions, executions_of
 from scalatrace.trace.nodes import Event, Node, Param, Peer, Sequence
 from scalatrace.trace.tables import Op
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
-from scalatrace.trace.walk import Call, walk
+from scalatrace.trace.walk import Call
 
-__all__ = ["Edge", "Script", "cut_down"]
+__all__ = ["Edge", "Script", "Step", "When", "cut_down"]
+
+When = tuple[tuple[int, int], Stamp]
+"""When a call is made, in the order of the program's text: (root node, iteration of a steady loop), place."""
+
+Step = tuple[When, Call]
 
 _KEPT = frozenset(
     [
@@ -84,18 +90,23 @@ class Script:
         """Let all ranks, which stand at an edge, go on with iteration `to`."""
         self._skips[edge.loop, edge.turn] = to
 
-    def of(self, rank: int) -> Iterator[Call | Edge]:
+    def of(self, rank: int) -> Iterator[Step | Edge]:
         """The calls of a rank, with edges between the iterations of steady loops."""
         for i, part in enumerate(self._parts):
-            yield from self._loop(i, part, rank) if i in self.turns else walk(part, rank)
+            if i in self.turns:
+                yield from self._loop(i, part, rank)
+            else:
+                root = (i, 0)
+                yield from (((root, stamp), call) for stamp, call in stamped(part, rank))
 
-    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Call | Edge]:
-        calls, turn, turns = list(walk(body, rank)), 0, self.turns[loop]
+    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
+        steps, turn, turns = list(stamped(body, rank)), 0, self.turns[loop]
         while turn < turns:
             yield Edge(loop, turn, turns)
             turn = self._skips.get((loop, turn), turn)
             if turn < turns:
-                yield from calls
+                root = (loop, turn)
+                yield from (((root, stamp), call) for stamp, call in steps)
             turn += 1
         if turn == turns:
             yield Edge(loop, turns, turns)

@@ -17,7 +17,7 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
 from codegen.matching.acts import Acts
-from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, LOWEST, Policy, shuffled
+from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, IN_TURNS, LOWEST, Policy, shuffled
 from codegen.matching.diagnosis import diagnose, mismatch
 from codegen.matching.engine import Engine
 from codegen.matching.mailbox import Repeated, Slot
@@ -186,7 +186,7 @@ def _executed(plan: Plan, recorded: frozenset[int]) -> dict[int, dict[int, Items
 def _attempts() -> Iterator[tuple[Policy, bool]]:
     """Ways to execute, best first: a policy, and whether sends wait for their receives."""
     yield CAREFUL, True
-    for policy in (CAREFUL, FAIR, LOWEST, HIGHEST):
+    for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
         yield policy, False
     for seed in range(DRAWS):
         yield shuffled(seed), False

@@ -9,31 +9,44 @@ from hypothesis import strategies as st
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
 from support.calls import Groups, Made, call
 
+Program = tuple[list[list[Made]], Groups]
+
 
 @st.composite
-def programs(draw: Any, synchronous: bool = False, loops: bool = True) -> tuple[list[list[Made]], Groups]:
-    """Calls of two to five ranks. With `synchronous` they end also where sends wait for their receives."""
+def programs(draw: Any, wild: bool = True, closed: bool = False, turns: int = 5) -> Program:
+    """Calls of two to five ranks.
+
+    Args:
+        wild: receives may leave source or tag open.
+        closed: each iteration ends with all requests completed, and all ranks together.
+        turns: iterations of a loop at most.
+    """
     n = draw(st.integers(2, 5))
     cut = draw(st.integers(1, n - 1))
     groups = {"halves": [list(range(cut)), list(range(cut, n))]}
-    ranks = [_Rank(synchronous) for _ in range(n)]
+    ranks = [_Rank() for _ in range(n)]
     for phase in range(draw(st.integers(1, 3))):
-        steps = draw(st.lists(_steps(n), min_size=1, max_size=6))
-        for _ in range(draw(st.integers(1, 5)) if loops else 1):
+        steps = draw(st.lists(_steps(n, wild), min_size=1, max_size=6))
+        for _ in range(draw(st.integers(1, turns))):
             for i, step in enumerate(steps):
                 _perform(ranks, groups, step, 100 * phase + 10 * i + 10)
+            if closed:
+                _perform(ranks, groups, ("meeting", "world", False), 100 * phase + 95)
+                for rank in ranks:
+                    rank.finish(100 * phase + 99)
     for rank in ranks:
         rank.finish()
     return [rank.calls for rank in ranks], groups
 
 
-def _steps(n: int) -> st.SearchStrategy[tuple[Any, ...]]:
+def _steps(n: int, wild: bool) -> st.SearchStrategy[tuple[Any, ...]]:
     peers = st.permutations(range(n))
+    opened = st.sampled_from(["", "source", "tag", "both"] if wild else [""])
     message = st.tuples(
         st.just("message"),
         peers,
         st.integers(0, 1),
-        st.sampled_from(["", "source", "tag", "both"]),
+        opened,
         st.booleans(),
         st.booleans(),
     )
@@ -42,10 +55,9 @@ def _steps(n: int) -> st.SearchStrategy[tuple[Any, ...]]:
 
 
 class _Rank:
-    def __init__(self, synchronous: bool) -> None:
+    def __init__(self) -> None:
         self.calls: list[Made] = []
         self.live = 0
-        self.synchronous = synchronous
 
     def make(self, op: str, site: int, **params: Any) -> None:
         self.calls.append(call(op, site, **params))
