@@ -4,11 +4,12 @@
     else:         comm.Barrier(); rest()     ->   comm.Barrier() on all ranks
                                                   rest() on the others
 
-The trace is put into one order in which each collective call is one entry (`order.py`), that order is compressed as
-the recorder compresses a rank's calls (`skeleton.py`), and what each rank does there goes into the elastic values.
-So a collective is one node over all members in every iteration, whatever lines, loops and branches it came
-from. Each rank makes the same calls in the same order with the same parameters; only the call site of what was
-combined is now that of its lowest rank. Times go along: histograms are pooled or shared out as calls are.
+The trace is put into one order in which each collective call is one entry (`order.py`), that order is
+compressed as the recorder compresses a rank's calls (`skeleton.py`), and what each rank does there goes into
+the elastic values. So a collective is one node over all members in every iteration, whatever lines, loops and
+branches it came from. Each rank makes the same calls in the same order with the same parameters; only the
+call site of what was combined is now that of its lowest rank. Times go along: histograms are pooled or shared
+out as calls are.
 
 Costs: O(nodes) when nothing is to combine; else one step per call, as Algorithm 2.
 """
@@ -56,8 +57,8 @@ def _aligned(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     leaves: defaultdict[int, Leaf] = defaultdict(Leaf)
     times = Times(trace)
     coming = zip(entries, symbols, strict=True)
-    for node, n in meetings(loops.nodes):
-        leaf = leaves[id(node)]
+    for event, n in meetings(loops.nodes):
+        leaf = leaves[id(event)]
         met = list(islice(coming, n))
         leaf.meet([entry for entry, _ in met])
         for entry, symbol in met:

@@ -1,7 +1,7 @@
 """Whether every collective node of a trace holds all members of its communicators, in every iteration.
 
-Costs O(nodes): the repeats and the communicator of a node, and of what stands around it, say who is there together
-(their groups of ranks); calls are not looked at.
+Costs O(nodes): the repeats and the communicator of a node, and of what stands around it, say who is there
+together (their groups of ranks); calls are not looked at.
 """
 
 from __future__ import annotations

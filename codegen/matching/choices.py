@@ -33,7 +33,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Takes the candidate with the least `order`; a sparing one none whose messages others need, unless forced."""
+    """Takes the candidate of least `order`; a sparing one none whose messages others need, unless forced."""
 
     name: str
     order: Callable[[Candidate], Any]
@@ -46,8 +46,8 @@ class Policy:
 
 
 CAREFUL = Policy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
-"""Follows the recorded run where that shows; else messages in the order of the program's text and iterations, and
-of those sent by one line in one iteration in turns: the same relative sources in every iteration."""
+"""Follows the recorded run where that shows; else messages in the order of the program's text and iterations,
+and of those sent by one line in one iteration in turns: the same relative sources in every iteration."""
 
 IN_TURNS = Policy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
 FAIR = Policy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
@@ -60,6 +60,4 @@ ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)
 def shuffled(seed: int) -> Policy:
     """A policy that draws; the same seed draws the same."""
     draw = random.Random(seed)
-    return Policy(
-        f"shuffled {seed}", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True
-    )
+    return Policy("shuffled", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True)

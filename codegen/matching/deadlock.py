@@ -1,9 +1,10 @@
 """Whether the ranks of a trace can come to wait for each other (dissertation §4.4.4).
 
-The trace is executed without time, several times: with buffered sends and messages from any source chosen in turns,
-by the lowest and by the highest rank, and by whom other receives wait for; then with sends that wait for their
-receives. What is found is there; what is not found may be there still: not every order is tried, since their
-number is beyond all bounds, and a trace holds what one run did (which rank a manager answered, say).
+The trace is executed without time, several times: with buffered sends and messages from any source chosen in
+turns, by the lowest and by the highest rank, and by whom other receives wait for; then with sends that wait
+for their receives. What is found is there; what is not found may be there still: not every order is tried,
+since their number is beyond all bounds, and a trace holds what one run did (which rank a manager answered,
+say).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ __all__ = ["check_deadlock"]
 def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
     """The first problem found, gravest first; None when there is none.
 
-    A deadlock that needs a choice of senders says which (`Report.choices`); one that needs sends without buffers is
-    Problem.UNSAFE. Messages that nobody receives are a problem too.
+    A deadlock that needs a choice of senders says which (`Report.choices`); one that needs sends without
+    buffers is Problem.UNSAFE. Messages that nobody receives are a problem too.
 
     Args:
         synchronous: whether to look for deadlocks that only sends without buffers bring.

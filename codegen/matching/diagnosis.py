@@ -74,7 +74,7 @@ def shortest_cycle(awaits: Mapping[int, Iterable[int]]) -> list[int]:
 
 
 def _cycle_through(awaits: Mapping[int, Iterable[int]], start: int, limit: int) -> tuple[list[int], int]:
-    """A cycle through a rank shorter than `limit`, by breadth first search; and how many edges that looked at."""
+    """A cycle through a rank shorter than `limit`, by breadth first search; how many edges that looked at."""
     came: dict[int, tuple[int, int]] = {start: (start, 1)}  # rank -> who waits for it, length so far
     queue, edges = deque([start]), 0
     while queue:

@@ -1,15 +1,18 @@
-"""The trace executed without time: every rank runs until it waits, and who waits for whom is known at any time.
+"""The trace executed without time: every rank runs until it waits, and who waits for whom is known at any
+time.
 
 What a call waits for (dissertation §4.4.4): a receive for its message, a synchronous send for its receive, a
-collective for its communicator, a completion for its requests. Where `synchronous` is set all sends wait, which is
-the worst that MPI allows and what Algorithm 3 assumes; else only Ssend and its kin do.
+collective for its communicator, a completion for its requests. Where `synchronous` is set all sends wait,
+which is the worst that MPI allows and what Algorithm 3 assumes; else only Ssend and its kin do.
 
-Receives from any source are decided when no rank can go on otherwise, so when most messages are there to choose
-from; a policy (`choices.py`) says which is best. That ranks run in some order does therefore not matter: with the
-senders decided a trace has one outcome whatever the order, so an execution that ends shows that all do.
+Receives from any source are decided when no rank can go on otherwise, so when most messages are there to
+choose from; a policy (`choices.py`) says which is best. That ranks run in some order does therefore not
+matter: with the senders decided a trace has one outcome whatever the order, so an execution that ends shows
+that all do.
 
-Costs one step per call. In a steady loop (`script.py`) ranks wait for each other at the edge of each iteration;
-when an iteration leaves everything as it found it, all further ones would be like it and are not executed.
+Costs one step per call. In a steady loop (`script.py`) ranks wait for each other at the edge of each
+iteration; when an iteration leaves everything as it found it, all further ones would be like it and are not
+executed.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from codegen.matching.meetings import Meetings, Part
 from codegen.matching.requests import Request, Requests
 from codegen.matching.script import Edge, Script, Step, When
 from codegen.matching.steady import Edges
-from codegen.matching.traffic import Spare
+from codegen.matching.traffic import Spare, Way
 from scalatrace.trace.nodes import Event
 from scalatrace.trace.walk import Call
 
@@ -104,7 +107,7 @@ class Engine:
         self.mailboxes: dict[tuple[object, int], Mailbox] = {}
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self.taken: list[tuple[tuple[object, int, int], int]] = []
+        self.taken: list[tuple[Way, int]] = []
         self._undecided: dict[tuple[object, int], Mailbox] = {}
         self._parked = 0
         self._ready: deque[Actor] = deque(self.actors.values())
@@ -178,7 +181,8 @@ class Engine:
     def _prepared(self, actor: Actor, act: Act) -> Request:
         request = Request(act, [], self._slot(actor, act))
         if act.meeting is not None:
-            request.stream = self.meetings.next_key(actor.rank, (*act.meeting.stream, "made"))
+            made = (*act.meeting.stream, "made")
+            request.stream = (*made, self.meetings.next_key(actor.rank, made)[1])
         return request
 
     def _begin(self, actor: Actor, act: Act, slot: Slot, request: Request | None = None) -> list[Item]:
@@ -286,7 +290,7 @@ class Engine:
         )
 
     def _hint(self, post: Post, sources: dict[int, Sent]) -> int | None:
-        """Whose message it was, to judge by what the rank does next: it answers, or receives what it probed."""
+        """Whose message it was, by what the rank does next: it answers, or receives what it probed."""
         actor = self.actors[post.rank]
         if len(sources) < 2 or post not in actor.items:
             return None

@@ -10,7 +10,7 @@ from codegen.matching.packing import Row, gathered, pack_peers
 from codegen.matching.pooling import pooled, share
 from scalatrace.trace.elastic import Elastic
 from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Event, Param, PredStats
+from scalatrace.trace.nodes import Param, PredStats
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import START, Trace
@@ -115,7 +115,7 @@ class Times:
 
     def stats(self, leaf: Leaf) -> tuple[PredStats, ...]:
         """The statistics of a new node; after `preds`."""
-        calls = self._calls.get(id(leaf), {})
+        calls = self._calls[id(leaf)]
         found = [PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()]
         return tuple(sorted(found, key=lambda stats: stats.pred))
 

@@ -1,8 +1,9 @@
 """One receiver's messages on one channel: what was sent, what is asked for, and which belongs to which.
 
-MPI's rules (MPI-4.0 §3.5): a message goes to the receive posted first of those it fits, and a receive takes the
-first message of its sender that fits. A receive from any source is not given a message as soon as there is one:
-it stays *open* until somebody decides, and until then keeps what would fit it from receives posted later.
+MPI's rules (MPI-4.0 §3.5): a message goes to the receive posted first of those it fits, and a receive takes
+the first message of its sender that fits. A receive from any source is not given a message as soon as there
+is one: it stays *open* until somebody decides, and until then keeps what would fit it from receives posted
+later.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Post(Item):
     def __init__(self, rank: int, receive: Receive, slot: Slot) -> None:
         super().__init__()
         self.rank, self.receive, self.slot = rank, receive, slot
-        # A persistent receive that got a message once gets all others from there: it has one source parameter.
+        # A persistent receive that got a message gets all others from there: it has one source.
         self.source = receive.source if slot.source is None else slot.source
         self.tag = receive.tag if slot.source is None else slot.tag
 
@@ -148,7 +149,7 @@ class Mailbox:
                 yield from self._match(other)
 
     def _match(self, post: Post) -> Iterator[Match]:
-        """Give a receive with a certain sender the first message that fits, unless an open one may want it."""
+        """Give a receive of a certain sender the first message that fits, unless an open one may want it."""
         messages = self.unread.get(post.source, ())
         for i, sent in enumerate(messages):
             if post.fits(sent.source, sent.send.tag):

@@ -10,7 +10,9 @@ from scalatrace.trace.nodes import Event
 
 __all__ = ["Meetings", "MismatchError", "Part"]
 
-Key = tuple[object, ...]
+Stream = tuple[object, ...]
+Key = tuple[Stream, int]
+"""The n-th operation of a stream."""
 
 
 class MismatchError(Exception):
@@ -35,14 +37,14 @@ class Meetings:
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
-        self._met: Counter[tuple[int, Key]] = Counter()
+        self._met: Counter[tuple[int, Stream]] = Counter()
         self.open: dict[Key, dict[int, Part]] = {}
 
-    def next_key(self, rank: int, stream: Key) -> Key:
+    def next_key(self, rank: int, stream: Stream) -> Key:
         """Which operation of a stream a rank comes to next."""
         n = self._met[rank, stream]
         self._met[rank, stream] = n + 1
-        return (*stream, n)
+        return stream, n
 
     def come(self, part: Part) -> list[Part]:
         """A rank comes; the parts that are done thereby. Raises MismatchError."""
@@ -65,16 +67,12 @@ class Meetings:
         return absent
 
     def state(self) -> tuple[object, ...]:
-        """The open operations, named relative to each other, so that later ones can be equal to earlier ones."""
-        first: dict[Key, int] = {}
-        for *stream, n in self.open:
-            first[tuple(stream)] = min(n, first.get(tuple(stream), n))  # type: ignore[call-overload]
-        return tuple(
-            sorted(
-                (repr(stream), n - first[tuple(stream)], tuple(sorted(parts)))
-                for (*stream, n), parts in self.open.items()
-            )  # type: ignore[operator]
-        )
+        """The open operations, named relative to each other: later ones can be equal to earlier ones."""
+        first: dict[Stream, int] = {}
+        for stream, n in self.open:
+            first[stream] = min(n, first.get(stream, n))
+        found = [(repr(s), n - first[s], tuple(sorted(parts))) for (s, n), parts in self.open.items()]
+        return tuple(sorted(found))
 
 
 def _may_go(part: Part, there: dict[int, Part]) -> bool:

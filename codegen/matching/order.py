@@ -1,9 +1,11 @@
-"""All ranks' calls in one order in which each collective call is one entry (dissertation §4.4.3, Algorithm 2).
+"""All ranks' calls in one order in which each collective call is one entry (dissertation §4.4.3, Algorithm
+2).
 
-Every call has a place in the tree: which child, in which iteration, of which child, and so on. In the order of these
-places ranks go on, those at the same place together; a rank that comes to a collective call waits until all members of
-its communicator are at theirs. So what was together in the trace stays together, calls of the collective from
-several lines come together, and each rank keeps its own order. The walk is one loop over a heap, without recursion.
+Every call has a place in the tree: which child, in which iteration, of which child, and so on. In the order
+of these places ranks go on, those at the same place together; a rank that comes to a collective call waits
+until all members of its communicator are at theirs. So what was together in the trace stays together, calls
+of the collective from several lines come together, and each rank keeps its own order. The walk is one loop
+over a heap, without recursion.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ class Order:
             raise DeadlockError(self._report())
 
     def _at(self, stamp: Stamp) -> list[Entry]:
-        """What happens at a place: those of the collective calls that are alike (all rows' broadcasts) at once."""
+        """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
         alike: dict[Key, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):

@@ -32,7 +32,7 @@ def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:
-    """The histogram of all samples: exact but for the bins, of which neighbours are joined when there are many."""
+    """The histogram of all samples: exact but for bins, of which neighbours are joined if they are many."""
     if len(histograms) == 1:
         return histograms[0]
     count = sum(h.count for h in histograms)

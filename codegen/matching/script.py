@@ -1,8 +1,8 @@
 """A trace cut down to what decides which calls meet, and each rank's calls in it, loop by loop.
 
 Only peers, tags, communicators, roots and requests are left, so a loop in which sizes change is steady all
-the same. A *steady* loop stands at the top of the tree, all ranks run it equally often, and every iteration of
-a rank is like its others: what happens in it need not be found out again and again.
+the same. A *steady* loop stands at the top of the tree, all ranks run it equally often, and every iteration
+of a rank is like its others: what happens in it need not be found out again and again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KEPT = frozenset(
     ]
 )
 FEWEST = 3
-"""Iterations of a steady loop at least that are executed: one, and another like it to see that; fewer are no loop."""
+"""Loops of so few iterations are executed like anything else."""
 
 MOST_KEPT = 50_000
 """Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
@@ -53,7 +53,7 @@ MOST_KEPT = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Where an iteration of a steady loop begins: iteration `turn` (from 0) of `turns`, or `turns`: its end."""
+    """Where an iteration of a steady loop begins: `turn` from 0, and `turns` for the end of the last."""
 
     loop: int
     turn: int

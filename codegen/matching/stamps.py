@@ -45,8 +45,10 @@ def _stages(nodes: Sequence[Node], rank: int, met: int) -> list[_Stage]:
 
 def _stamps(trace: Trace, rank: int) -> Iterator[Stamp]:
     stack: list[tuple[Iterator[_Stage], Stamp, _Stage | None, int, int]] = []
-    stages, prefix, of, turn, turns = iter(_stages(trace.nodes, rank, 1)), (), None, 0, 1
     base: Stamp = ()
+    prefix: Stamp = ()
+    of: _Stage | None = None
+    stages, turn, turns = iter(_stages(trace.nodes, rank, 1)), 0, 1
     while True:
         stage = next(stages, None)
         if stage is None:

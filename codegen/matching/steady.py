@@ -15,7 +15,7 @@ __all__ = ["Edges"]
 
 
 class Edges:
-    """Where ranks wait for each other between the iterations of a steady loop (and nowhere else in a trace)."""
+    """Where ranks wait for each other: between the iterations of steady loops."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -30,7 +30,7 @@ class Edges:
         if not standing:
             return False
         edge = min((actor.edge for actor in standing if actor.edge), key=lambda e: (e.loop, e.turn))
-        # Ranks at later edges stay; one that waits for a message from a rank behind keeps that from being all.
+        # Ranks at later edges stay. When somebody waits for a rank at an edge, not all are there.
         first = [actor for actor in standing if actor.edge == edge]
         if len(first) == len(self._engine.actors):
             self._compare(edge)

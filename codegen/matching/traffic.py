@@ -16,7 +16,7 @@ from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
 from scalatrace.trace.walk import distinct_calls
 
-__all__ = ["Spare", "Traffic"]
+__all__ = ["Spare", "Traffic", "Way"]
 
 Way = tuple[Channel, int, int]
 """Channel, sender and receiver, both as world ranks."""
@@ -34,7 +34,7 @@ class Traffic:
                 senders.setdefault(rank, Counter())[act.send.tag] += n
 
     def only(self, receive: Receive, rank: int) -> tuple[int, int] | None:
-        """The one sender and tag whose messages a receive can ever take; None when there are several, or none."""
+        """The one sender and tag that a receive can ever get; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
         some = (
             senders.items()
@@ -77,7 +77,7 @@ class Spare:
 
 
 def performed(acts: Acts) -> Iterator[tuple[int, Act, int]]:
-    """(rank, act, how often) of all that sends or receives; what a Start starts counts as often as it is started."""
+    """(rank, act, how often) of all that sends or receives; persistent calls count when they are started."""
     trace = acts.trace
     for rank in trace.ranks:
         for event, times in executions_of(trace, rank):

@@ -1,10 +1,10 @@
 """Receives from any source get a sender (dissertation §4.4.4, Algorithm 3).
 
-The trace keeps its form: only the sources, and the tags where those were open too, are written anew. They are such
-that the messages of the trace match one to one, in MPI's order. What is certain is found by counting: where only
-one rank ever sends such a message (a wavefront's neighbours, each with a tag of its own) nothing is executed.
-Otherwise the trace is executed without time (`engine.py`), first as if sends waited for their receives, then as if
-they were buffered.
+The trace keeps its form: only the sources, and the tags where those were open too, are written anew. They are
+such that the messages of the trace match one to one, in MPI's order. What is certain is found by counting:
+where only one rank ever sends such a message (a wavefront's neighbours, each with a tag of its own) nothing
+is executed. Otherwise the trace is executed without time (`engine.py`), first as if sends waited for their
+receives, then as if they were buffered.
 
 Costs: O(nodes) when nothing is open; O(nodes x ranks) when all is certain; else one step per call, and per
 iteration of a loop whose iterations are alike no more than three.
@@ -51,8 +51,8 @@ def resolve_wildcards(trace: Trace) -> Trace:
     """The trace with a certain sender (and tag) for every receive; the same object when it has them already.
 
     Raises:
-        DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered sends.
-        UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
+        DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered
+        sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
     """
     if not has_wildcards(trace):
         return trace

@@ -26,7 +26,7 @@ def barrier(site: int, comm: str = "world") -> Made:
 
 
 def assert_aligned(before: Trace, after: Trace, combined: str = "Barrier") -> None:
-    """The same calls in the same order on each rank; only sites of what was combined differ; times are kept."""
+    """The same calls in the same order on each rank but for the sites of what was combined; times stay."""
     assert not needs_alignment(after)
     assert align_collectives(after) is after
     check(after)
@@ -141,7 +141,7 @@ def test_steps_are_calls() -> None:
 
 
 def test_times_go_where_the_calls_go() -> None:
-    """Before rank 0's barriers 1000-odd, before rank 1's 1100-odd; afterwards one histogram per predecessor."""
+    """Some 1000 before rank 0's barriers, some 1100 before rank 1's; then one histogram per predecessor."""
     trace = record([[barrier(10)] * 20, [barrier(11)] * 20])
     made = align_collectives(trace)
     assert_aligned(trace, made)
@@ -155,7 +155,7 @@ def test_times_go_where_the_calls_go() -> None:
 def test_different_collectives_do_not_fit() -> None:
     trace = record([[barrier(10)], [call("Bcast", 20, count=1, root=0, comm="world")]])
     with pytest.raises(
-        DeadlockError, match="rank 0 calls MPI_Barrier at app.py:10:main where rank 1 calls MPI_Bcast"
+        DeadlockError, match=r"rank 0 calls MPI_Barrier at app\.py:10:main where rank 1 calls MPI_Bcast"
     ) as e:
         align_collectives(trace)
     assert e.value.report.problem is Problem.MISMATCH
@@ -173,6 +173,6 @@ def test_crossed_communicators_wait_for_each_other() -> None:
 
 def test_a_member_that_never_comes() -> None:
     with pytest.raises(
-        DeadlockError, match="potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
+        DeadlockError, match=r"potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
     ):
         align_collectives(record([[barrier(10)], []]))

@@ -1,4 +1,4 @@
-"""Who waits for whom: deadlocks are found, named with their cycle, and nothing is found where there is none."""
+"""Who waits for whom: deadlocks are found and named with their cycle, where there are some."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plainest execution of expanded calls: every message in a list, every rank asked in turn whether it can go on.
+"""The plainest execution of expanded calls: messages in a list, every rank asked in turn if it can go on.
 
 Only for programs without open sources and tags: what happens in those does not depend on any order.
 """
@@ -51,7 +51,7 @@ class Naive:
         self.ranks = {rank: State(list(trace.walk(rank))) for rank in trace.ranks}
         self.messages: list[Message] = []
         self.wants: list[Want] = []
-        while any([self.advance(rank) for rank in self.ranks]):
+        while sum(self.advance(rank) for rank in self.ranks):
             pass
         self.stuck = [rank for rank, state in self.ranks.items() if state.at < len(state.calls)]
 
