@@ -56,7 +56,7 @@ class Meetings:
         if len(parts) == len(part.meeting.members):
             del self.open[part.key]
             return [part for part in parts.values() if not part.done]
-        return [] if self._strict else [p for p in parts.values() if not p.done and _may_go(p, parts)]
+        return [] if self._strict else _released(part, parts)
 
     def missing(self, part: Part) -> tuple[int, ...]:
         """Who has not come yet."""
@@ -75,9 +75,11 @@ class Meetings:
         return tuple(sorted(found))
 
 
-def _may_go(part: Part, there: dict[int, Part]) -> bool:
-    """Whether a rank is done before all have come: MPI lets it be where no data can be missing."""
-    meeting = part.meeting
+def _released(comer: Part, there: dict[int, Part]) -> list[Part]:
+    """Who is done before all have come, now that one more has: MPI lets it be where no data can be missing."""
+    meeting = comer.meeting
     if meeting.finish is Finish.ROOT:
-        return meeting.root in there
-    return meeting.finish is Finish.AT_ROOT and part.rank != meeting.root
+        if comer.rank == meeting.root:
+            return [part for part in there.values() if not part.done]
+        return [comer] if meeting.root in there else []
+    return [comer] if meeting.finish is Finish.AT_ROOT and comer.rank != meeting.root else []

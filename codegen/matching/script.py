@@ -47,6 +47,9 @@ _KEPT = frozenset(
 FEWEST = 3
 """Loops of so few iterations are executed like anything else."""
 
+MOST_COMPARED = 200_000
+"""Values of one parameter that are compared to see whether iterations are alike."""
+
 MOST_KEPT = 50_000
 """Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
 
@@ -161,13 +164,17 @@ def _param_comes_again(param: Param, rank: int, times: int, turns: int) -> bool:
 
 
 def _comes_again(vec: Vec, n: int, turns: int) -> bool:
-    """Whether the first `turns` stretches of n values are equal, as far as the terms show it."""
+    """Whether the first `turns` stretches of n values are equal; False also where finding out takes long."""
     if isinstance(vec.terms, int):
         return True
-    if len(vec.terms) != 1 or isinstance(vec.terms[0], int):
+    *head, last = vec.terms or (0,)
+    if isinstance(last, tuple) and last[0] == 0:  # a head, and then the same for ever
+        start, period = Vec(tuple(head)).length or 0, Vec(tuple(last[2:])).length or 1
+        if last[1] or n % period or start > MOST_COMPARED:
+            return False
+        values = vec.first(start + n)
+        return values[:start] == values[n : n + start]
+    if n * turns > min(MOST_COMPARED, vec.length or 0):
         return False
-    count, stride, *inner = vec.terms[0]
-    length = Vec(tuple(inner)).length
-    if stride or not length or n % length:
-        return False
-    return bool(count == 0 or count * length >= n * turns)
+    values = vec.first(n * turns)
+    return values[n:] == values[:-n]

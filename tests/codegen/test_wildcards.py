@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from codegen.matching import has_wildcards, resolve_wildcards
 from codegen.matching.choices import CAREFUL
+from codegen.matching.script import _comes_again
 from codegen.matching.wildcards import Plan
 from scalatrace.errors import UsageError
 from scalatrace.trace.check import check
@@ -238,3 +239,22 @@ def test_steps_are_calls_where_no_iteration_is_like_another() -> None:
         ranks[worker] += [send(0, site=30), recv(0, site=31)]
     plan = Plan(record(ranks))
     assert plan.execute(CAREFUL, synchronous=False).engine.steps == 800
+
+
+@pytest.mark.parametrize(
+    ("vec", "n", "turns", "again"),
+    [
+        (Vec(7), 3, 5, True),
+        (Vec(((0, 0, 1, 2),)), 4, 100, True),
+        (Vec(((0, 0, 1, 2),)), 3, 100, False),
+        (Vec((2, (0, 0, 1, 2))), 2, 100, True),
+        (Vec((3, (0, 0, 1, 2))), 2, 100, False),
+        (Vec(((0, 1, 5),)), 1, 100, False),
+        (Vec((4, 5, 4, 5)), 2, 2, True),
+        (Vec((4, 5, 4, 6)), 2, 2, False),
+        (Vec((4, 5)), 2, 2, False),
+        (Vec(()), 0, 2, True),
+    ],
+)
+def test_whether_iterations_are_alike(vec: Vec, n: int, turns: int, again: bool) -> None:
+    assert _comes_again(vec, n, turns) == again
