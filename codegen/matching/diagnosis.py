@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
-from codegen.matching.engine import Actor, Engine
+from codegen.matching.actor import Actor
+from codegen.matching.engine import Engine
 from codegen.matching.mailbox import Item, Post, Sent
 from codegen.matching.meetings import MismatchError, Part
 from codegen.matching.report import Choice, Problem, Report, Unmatched, Waiting, shown_ranks

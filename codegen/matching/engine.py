@@ -21,21 +21,18 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codegen.matching.actor import Actor
 from codegen.matching.acts import Act, Acts, Do, Meeting, Receive, Send
 from codegen.matching.choices import Candidate, Policy
-from codegen.matching.mailbox import Item, Mailbox, Match, Post, Repeated, Sent, Slot
+from codegen.matching.mailbox import Item, Mailbox, Match, Post, Sent, Slot
 from codegen.matching.meetings import Meetings, Part
-from codegen.matching.requests import Request, Requests
-from codegen.matching.script import Edge, Script, Step, When
+from codegen.matching.requests import Request
+from codegen.matching.script import Edge, Script
 from codegen.matching.steady import Edges
 from codegen.matching.traffic import Spare, Way
 from scalatrace.trace.nodes import Event
-from scalatrace.trace.walk import Call
 
-__all__ = ["Actor", "Decision", "Engine"]
-
-AHEAD = 8
-"""Calls after a receive that are looked at to guess whose message it got."""
+__all__ = ["Decision", "Engine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +41,6 @@ class Decision:
 
     post: Post
     source: int
-
-
-class Actor:
-    """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
-
-    def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
-        self.rank, self._calls = rank, calls
-        self._ahead: deque[Step | Edge] = deque()
-        self.act: Act | None = None
-        self.when: When | None = None
-        self.items: list[Item] = []
-        self.pending = 0
-        self.edge: Edge | None = None
-        self.ended = False
-        self.requests = Requests()
-        self.probed: int | None = None
-        self.found: dict[int, list[Slot | Repeated]] = {}
-
-    def next(self) -> Step | Edge | None:
-        """The next call; None at the end."""
-        return self._ahead.popleft() if self._ahead else next(self._calls, None)
-
-    def coming(self) -> Iterator[Call]:
-        """Some of the calls after the present one, up to the next edge."""
-        for i in range(AHEAD):
-            if i == len(self._ahead):
-                if (thing := next(self._calls, None)) is None:
-                    return
-                self._ahead.append(thing)
-            thing = self._ahead[i]
-            if isinstance(thing, Edge):
-                return
-            yield thing[1]
-
-    def wait_for(self, items: list[Item]) -> bool:
-        """Begin to wait for what is not done yet; whether there is anything."""
-        self.items = [item for item in items if not item.done]
-        for item in self.items:
-            item.waiter = self
-        self.pending = len(self.items)
-        return self.pending > 0
 
 
 class Engine:

@@ -76,7 +76,7 @@ class Meetings:
 
 
 def _released(comer: Part, there: dict[int, Part]) -> list[Part]:
-    """Who is done before all have come, now that one more has: MPI lets it be where no data can be missing."""
+    """Who is done before all have come, now that one more has: whoever has all data it needs."""
     meeting = comer.meeting
     if meeting.finish is Finish.ROOT:
         if comer.rank == meeting.root:

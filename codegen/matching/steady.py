@@ -9,7 +9,8 @@ from codegen.matching.mailbox import Repeated
 from codegen.matching.script import Edge
 
 if TYPE_CHECKING:
-    from codegen.matching.engine import Actor, Engine
+    from codegen.matching.actor import Actor
+    from codegen.matching.engine import Engine
 
 __all__ = ["Edges"]
 
