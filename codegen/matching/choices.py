@@ -17,6 +17,7 @@ class Candidate:
     Attributes:
         source: world rank.
         spare: messages left of it that no receive with a certain sender needs.
+        allowed: whether all other receives still get a message, if this one takes it.
         hinted: the receiver's next calls suggest that it was this one, as the answer of a manager does.
         chosen: how often this receive has taken a message from there.
         when: its call, in the order of the program's text and iterations; earlier is less.
@@ -25,6 +26,7 @@ class Candidate:
 
     source: int
     spare: int
+    allowed: bool
     hinted: bool
     chosen: int
     when: Any
@@ -41,7 +43,7 @@ class Policy:
 
     def choose(self, candidates: Sequence[Candidate], forced: bool) -> Candidate | None:
         """The best candidate; None for rather none of them."""
-        allowed = candidates if forced or not self.sparing else [c for c in candidates if c.spare > 0]
+        allowed = candidates if forced or not self.sparing else [c for c in candidates if c.allowed]
         return min(allowed, key=self.order, default=None)
 
 

@@ -26,10 +26,11 @@ from codegen.matching.acts import Act, Acts, Do, Meeting, Receive, Send
 from codegen.matching.choices import Candidate, Policy
 from codegen.matching.mailbox import Item, Mailbox, Match, Post, Sent, Slot
 from codegen.matching.meetings import Meetings, Part
+from codegen.matching.quota import Kind, Quota
 from codegen.matching.requests import Request
 from codegen.matching.script import Edge, Script
 from codegen.matching.steady import Edges
-from codegen.matching.traffic import Spare, Way
+from codegen.matching.traffic import Box, Spare
 from scalatrace.trace.nodes import Event
 
 __all__ = ["Decision", "Engine"]
@@ -51,19 +52,21 @@ class Engine:
         script: Script,
         acts: Acts,
         spare: Spare,
+        quotas: dict[Box, Quota],
         policy: Policy,
         synchronous: bool,
         recorded: frozenset[int],
     ) -> None:
         """`recorded`: ids of the event nodes whose matches are wanted."""
-        self.script, self.acts, self.spare, self.policy = script, acts, spare, policy
+        self.script, self.acts, self.policy = script, acts, policy
+        self.spare, self.quotas = spare, quotas
         self.synchronous, self.recorded = synchronous, recorded
         self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
         self.meetings = Meetings(synchronous)
         self.mailboxes: dict[tuple[object, int], Mailbox] = {}
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self.taken: list[tuple[Way, int]] = []
+        self.taken: list[tuple[Box, Kind, Kind]] = []
         self._undecided: dict[tuple[object, int], Mailbox] = {}
         self._parked = 0
         self._ready: deque[Actor] = deque(self.actors.values())
@@ -191,6 +194,7 @@ class Engine:
         for sent, post in matches:
             post.slot.fill(sent.source, sent.send.tag)
             if post.receive.takes:
+                self._take(box, sent, post)
                 self._complete(sent)
                 self.actors[box.dest].probed = None
             else:
@@ -198,6 +202,13 @@ class Engine:
             self._complete(post)
         if box.posts and box.unread:
             self._undecided[box.channel, box.dest] = box
+
+    def _take(self, box: Mailbox, sent: Sent, post: Post) -> None:
+        key = (box.channel, box.dest)
+        if key in self.quotas:
+            kinds = (post.receive.source, post.receive.tag), (sent.source, sent.send.tag)
+            self.quotas[key].take(*kinds)
+            self.taken.append((key, *kinds))
 
     def _decide(self, forced: bool) -> bool:
         """Give open receives their senders; whether there was one. `forced`: just one, come what may."""
@@ -227,18 +238,21 @@ class Engine:
         if post.receive.takes:
             way = (box.channel, best.source, box.dest)
             self.spare.add(way, sent.send.tag, -1)
-            self.taken.append((way, sent.send.tag))
             place = (post.rank, id(post.receive.event), best.source)
             self._chosen[place] = self._chosen.get(place, 0) + 1
         self._settle(box, box.decide(post, sent))
         return True
 
     def _candidate(self, box: Mailbox, post: Post, sent: Sent, hint: int | None) -> Candidate:
-        source = sent.source
-        spare = self.spare.of((box.channel, source, box.dest), sent.send.tag)
+        source, tag = sent.source, sent.send.tag
+        quota = self.quotas.get((box.channel, box.dest))
+        probes = not post.receive.takes  # takes nothing from anybody
         return Candidate(
             source=source,
-            spare=spare if post.receive.takes else 1,  # a probe takes nothing from anybody
+            spare=self.spare.of((box.channel, source, box.dest), tag),
+            allowed=probes
+            or not quota
+            or quota.allows((post.receive.source, post.receive.tag), (source, tag)),
             hinted=source == hint,
             chosen=self._chosen.get((post.rank, id(post.receive.event), source), 0),
             when=sent.when,

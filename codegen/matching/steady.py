@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from codegen.matching.mailbox import Repeated
+from codegen.matching.quota import Kind
 from codegen.matching.script import Edge
+from codegen.matching.traffic import Box
 
 if TYPE_CHECKING:
     from codegen.matching.actor import Actor
@@ -62,12 +64,13 @@ class Edges:
         self._engine.taken.clear()
 
     def _leave_out(self, edge: Edge, turns: int) -> None:
-        spare = self._engine.spare
-        used = Counter(self._engine.taken)
-        if any(spare.of(*key) < n * turns for key, n in used.items()):
+        quotas, used = self._engine.quotas, defaultdict[Box, Counter[tuple[Kind, Kind]]](Counter)
+        for box, receive, message in self._engine.taken:
+            used[box][receive, message] += 1
+        later = {box: quotas[box].later(kinds, turns) for box, kinds in used.items()}
+        if any(quotas[box].whole and not quota.whole for box, quota in later.items()):
             return  # somebody else needs these messages: not every iteration can be like this one
-        for (way, tag), n in used.items():
-            spare.add(way, tag, -n * turns)
+        quotas.update(later)
         for actor in self._engine.actors.values():
             for event, slots in actor.found.items():
                 if made := tuple(slots[self._marks.get((actor.rank, event), 0) :]):

@@ -6,9 +6,10 @@ Costs nodes times ranks, plus the calls of places whose peers or tags vary.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from codegen.matching.acts import Act, Acts, Channel, Do, Receive
+from codegen.matching.quota import Kind
 from codegen.matching.scopes import Scopes
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.requests import started
@@ -16,7 +17,10 @@ from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
 from scalatrace.trace.walk import distinct_calls
 
-__all__ = ["Spare", "Traffic", "Way"]
+__all__ = ["Box", "Spare", "Traffic", "Way"]
+
+Box = tuple[Channel, int]
+"""Channel and receiver: where messages and receives meet."""
 
 Way = tuple[Channel, int, int]
 """Channel, sender and receiver, both as world ranks."""
@@ -56,6 +60,23 @@ class Traffic:
             if receive is not None and receive.takes and receive.source != ANY_SOURCE:
                 spare.add((receive.channel, receive.source, rank), receive.tag, -n)
         return spare
+
+    def demand(self, acts: Acts) -> list[tuple[Box, Mapping[Kind, int], Mapping[Kind, int]]]:
+        """Messages and receives by kind, of the ranks and channels where some receives are open."""
+        wanted: dict[Box, Counter[Kind]] = {}
+        for rank, act, n in performed(acts):
+            receive = act.receive
+            if receive is not None and receive.takes:
+                wanted.setdefault((receive.channel, rank), Counter())[receive.source, receive.tag] += n
+        return [
+            (box, self._kinds(box), kinds)
+            for box, kinds in wanted.items()
+            if any(ANY_SOURCE in kind or ANY_TAG in kind for kind in kinds)
+        ]
+
+    def _kinds(self, box: Box) -> dict[Kind, int]:
+        senders = self._sent.get(box, {})
+        return {(source, tag): n for source, tags in senders.items() for tag, n in tags.items()}
 
 
 class Spare:

@@ -23,6 +23,7 @@ from codegen.matching.engine import Engine
 from codegen.matching.mailbox import Repeated, Slot
 from codegen.matching.meetings import MismatchError
 from codegen.matching.packing import gathered, pack_peers, row
+from codegen.matching.quota import Quota
 from codegen.matching.report import DeadlockError, Report
 from codegen.matching.scopes import Scopes
 from codegen.matching.script import Script, cut_down
@@ -123,6 +124,7 @@ class Plan:
         scopes = Scopes(self.trace)
         self.traffic = Traffic(self.trace, scopes)
         self.acts = Acts(self.trace, scopes, self.traffic.only)
+        self.demand = self.traffic.demand(self.acts)
         open_events = {id(event) for event in wildcard_events(trace)}
         self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}
 
@@ -155,7 +157,9 @@ class Plan:
     def execute(self, policy: Policy, synchronous: bool, recorded: frozenset[int] = frozenset()) -> Execution:
         """Execute the trace once; it always ends."""
         spare = self.traffic.spare(self.acts)
-        engine = Engine(Script(self.trace), self.acts, spare, policy, synchronous, recorded)
+        quotas = {box: Quota(messages, receives) for box, messages, receives in self.demand}
+        script = Script(self.trace)
+        engine = Engine(script, self.acts, spare, quotas, policy, synchronous, recorded)
         try:
             if not engine.run():
                 return Execution(engine, diagnose(engine))
