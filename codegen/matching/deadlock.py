@@ -1,0 +1,58 @@
+"""Whether the ranks of a trace can come to wait for each other (dissertation §4.4.4).
+
+The trace is executed without time, several times: with buffered sends and messages from any source chosen in
+turns, by the lowest and by the highest rank, and by whom other receives wait for; then with sends that wait
+for their receives. What is found is there; what is not found may be there still: not every order is tried,
+since their number is beyond all bounds, and a trace holds what one run did (which rank a manager answered,
+say).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from codegen.matching.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
+from codegen.matching.diagnosis import unmatched
+from codegen.matching.report import Problem, Report
+from codegen.matching.wildcards import Execution, Plan
+from scalatrace.trace.trace import Trace
+
+__all__ = ["check_deadlock"]
+
+FEW_STEPS = 500_000
+"""Calls up to which every system of choosing senders is tried; beyond, only the most dangerous one."""
+
+
+def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
+    """The first problem found, gravest first; None when there is none.
+
+    A deadlock that needs a choice of senders says which (`Report.choices`); one that needs sends without
+    buffers is Problem.UNSAFE. Messages that nobody receives are a problem too.
+
+    Args:
+        synchronous: whether to look for deadlocks that only sends without buffers bring.
+
+    Costs up to five executions (`engine.py`).
+
+    Raises:
+        UsageError: the trace does not know its peers or tags.
+    """
+    plan = Plan(trace)
+    first = plan.execute(CAREFUL, synchronous=False)
+    if first.report is not None:
+        return first.report
+    if plan.certain().keys() != plan.wild.keys():
+        few = first.engine.steps <= FEW_STEPS
+        for policy in (ADVERSE, LOWEST, HIGHEST) if few else (ADVERSE,):
+            if (found := plan.execute(policy, synchronous=False)).report is not None:
+                return found.report
+    left = _left_over(first)
+    if left is None and synchronous:
+        found = plan.execute(CAREFUL, synchronous=True)
+        return found.report and replace(found.report, problem=Problem.UNSAFE)
+    return left
+
+
+def _left_over(execution: Execution) -> Report | None:
+    messages = unmatched(execution.engine)
+    return Report(Problem.UNMATCHED, unmatched=messages) if messages else None

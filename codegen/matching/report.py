@@ -1,0 +1,156 @@
+"""What is wrong with the order of a trace's calls: who waits for whom, and what is never matched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scalatrace.errors import ScalatraceError
+
+__all__ = ["Choice", "DeadlockError", "Problem", "Report", "Unmatched", "Waiting", "shown_ranks"]
+
+SHOWN = 12
+"""Lines of one kind that a text shows."""
+
+
+class Problem(StrEnum):
+    """What was found, gravest first."""
+
+    MISMATCH = "mismatch"  # ranks make different collective calls where they should make one together
+    DEADLOCK = "deadlock"
+    UNSAFE = "unsafe"  # a deadlock only where MPI does not buffer standard sends
+    UNMATCHED = "unmatched"  # all ranks end, but messages are left over
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A rank that cannot go on.
+
+    Attributes:
+        rank: world rank.
+        op, site: the call it is in; "" and "the end of the trace" for a rank that has ended.
+        awaits: world ranks that could let it go on.
+        any_one: one of them is enough (a receive from any source), else all are needed.
+        what: what it waits for, in words.
+    """
+
+    rank: int
+    op: str
+    site: str
+    awaits: tuple[int, ...]
+    any_one: bool
+    what: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank}, {_call(self.op, self.site)}, waits for {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """Messages that are never received.
+
+    Attributes:
+        source, dest: world ranks.
+        site: call site of the sends.
+        n: how many.
+    """
+
+    source: int
+    dest: int
+    tag: int
+    site: str
+    n: int
+
+    def __str__(self) -> str:
+        many = f"{self.n} message{'s' * (self.n != 1)} with tag {self.tag}"
+        return f"{many} from rank {self.source} to rank {self.dest}, sent at {self.site}"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A receive from any source, and whose message it got on the way to the deadlock."""
+
+    rank: int
+    source: int
+    site: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank} at {self.site} received from rank {self.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A problem of a trace.
+
+    Attributes:
+        cycle: ranks each of which waits for the next, and the last for the first; empty when the chain ends
+            at a rank that has ended, or nobody waits.
+        blocked: every rank that cannot go on.
+        unmatched: messages sent and never received.
+        choices: the latest decisions for receives from any source that led here, of those that had a choice.
+        detail: what else is to say, "" for nothing.
+    """
+
+    problem: Problem
+    cycle: tuple[Waiting, ...] = ()
+    blocked: tuple[Waiting, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    detail: str = ""
+
+    @property
+    def headline(self) -> str:
+        """One line."""
+        if self.problem is Problem.MISMATCH:
+            return f"collective calls do not fit together: {self.detail}"
+        if self.problem is Problem.UNMATCHED:
+            return f"{sum(part.n for part in self.unmatched)} messages are sent and never received"
+        ranks = shown_ranks([waiting.rank for waiting in self.cycle or self.blocked])
+        if self.problem is Problem.UNSAFE:
+            return f"deadlock of {ranks} unless MPI buffers their messages"
+        return f"potential deadlock of {ranks}"
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *self._details()])
+
+    def _details(self) -> list[str]:
+        lines: list[str] = []
+        if self.cycle:
+            lines.append("the cycle:")
+            following = (*self.cycle[1:], self.cycle[0])
+            lines += [f"  {w} -> rank {n.rank}" for w, n in zip(self.cycle, following, strict=True)]
+        others = [waiting for waiting in self.blocked if waiting not in self.cycle]
+        lines += _listed("also waiting:" if self.cycle else "waiting:", others)
+        lines += _listed("after these choices of a sender:", self.choices)
+        lines += _listed("never received:", self.unmatched)
+        if self.detail and self.problem is not Problem.MISMATCH:
+            lines.append(self.detail)
+        return lines
+
+
+class DeadlockError(ScalatraceError):
+    """The calls of a trace cannot be brought into an order; `report` says why."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(str(report))
+
+
+def shown_ranks(ranks: list[int]) -> str:
+    """ "rank 3", "ranks 0, 1 and 2", or the first of many."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if len(ranks) > SHOWN:
+        return f"ranks {', '.join(map(str, ranks[:SHOWN]))} and {len(ranks) - SHOWN} more"
+    return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
+
+
+def _call(op: str, site: str) -> str:
+    return f"in MPI_{op} at {site}" if op else f"at {site}"
+
+
+def _listed(title: str, items: list[Waiting] | tuple[object, ...]) -> list[str]:
+    if not items:
+        return []
+    lines = [title, *(f"  {item}" for item in items[:SHOWN])]
+    return lines if len(items) <= SHOWN else [*lines, f"  and {len(items) - SHOWN} more"]

@@ -1,0 +1,245 @@
+"""Receives from any source get a sender (dissertation §4.4.4, Algorithm 3).
+
+The trace keeps its form: only the sources, and the tags where those were open too, are written anew. They are
+such that the messages of the trace match one to one, in MPI's order. What is certain is found by counting:
+where only one rank ever sends such a message (a wavefront's neighbours, each with a tag of its own) nothing
+is executed. Otherwise the trace is executed without time (`engine.py`), first as if sends waited for their
+receives, then as if they were buffered.
+
+Costs: O(nodes) when nothing is open; O(nodes x ranks) when all is certain; else one step per call, and per
+iteration of a loop whose iterations are alike no more than three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as AnySequence
+from dataclasses import dataclass, field, replace
+
+from codegen.matching.acts import Acts
+from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, IN_TURNS, LOWEST, Policy, shuffled
+from codegen.matching.diagnosis import diagnose, mismatch
+from codegen.matching.engine import Engine
+from codegen.matching.mailbox import Repeated, Slot
+from codegen.matching.meetings import MismatchError
+from codegen.matching.packing import gathered, pack_peers, row
+from codegen.matching.quota import Quota
+from codegen.matching.report import DeadlockError, Report
+from codegen.matching.scopes import Scopes
+from codegen.matching.script import Script, cut_down
+from codegen.matching.traffic import Traffic
+from scalatrace.errors import UsageError
+from scalatrace.ops import operation
+from scalatrace.trace.counting import executions_of
+from scalatrace.trace.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, Vec
+from scalatrace.trace.walk import distinct_calls
+
+__all__ = ["Execution", "Plan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
+
+Items = list[Slot | Repeated]
+
+DRAWS = 40
+"""Executions with drawn senders, when those with a system came to no end."""
+
+PATIENCE = 5_000_000
+"""Calls that are executed in search of one that does."""
+
+
+def resolve_wildcards(trace: Trace) -> Trace:
+    """The trace with a certain sender (and tag) for every receive; the same object when it has them already.
+
+    Raises:
+        DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered
+        sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
+    """
+    if not has_wildcards(trace):
+        return trace
+    plan = Plan(trace)
+    items = plan.certain()
+    left = plan.wild.keys() - items.keys()
+    if left:
+        items |= _executed(plan, frozenset(left))
+    made = {id(plan.wild[key]): _resolved(trace, plan.wild[key], rows) for key, rows in items.items()}
+    return replace(trace, nodes=[_exchanged(node, made) for node in trace.nodes])
+
+
+def has_wildcards(trace: Trace) -> bool:
+    """Whether a receive or probe leaves its source or tag open; in O(nodes)."""
+    return next(wildcard_events(trace), None) is not None
+
+
+def wildcard_events(trace: Trace) -> Iterator[Event]:
+    """The event nodes that leave a source or tag open."""
+    for event in trace.leaves():
+        op = trace.ops[event.op]
+        row = operation(op.name)
+        if row.recvs is None or row.recvs.peer != "source":
+            continue
+        names = ("source", "recvtag" if op.index("recvtag") is not None else "tag")
+        if any(at is not None and _is_open(event, at) for at in map(op.index, names)):
+            yield event
+
+
+def _is_open(event: Event, at: int) -> bool:
+    param = event.params[at]
+    value = param.value if isinstance(param, Peer) else param
+    return any(_mentions(vec.terms) for vec in _vecs(value))
+
+
+def _vecs(value: Value) -> list[Vec]:
+    if isinstance(value, Groups):
+        return [vec for _, vec in value.groups]
+    return [value.vec] if isinstance(value, Columns) else [value] if isinstance(value, Vec) else []
+
+
+def _mentions(terms: object) -> bool:
+    if isinstance(terms, tuple):
+        return any(map(_mentions, terms))
+    return terms in (ANY_SOURCE, ANY_TAG)
+
+
+# -- one execution -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How an execution went: what receives got, and a report when not all ranks came to their ends."""
+
+    engine: Engine
+    report: Report | None
+    items: dict[int, dict[int, Items]] = field(default_factory=dict)
+
+
+class Plan:
+    """What several executions of one trace share."""
+
+    def __init__(self, trace: Trace) -> None:
+        """Raises UsageError when messages are not known."""
+        _check_known(trace)
+        self.trace, origin = cut_down(trace)
+        self._keep = origin
+        scopes = Scopes(self.trace)
+        self.traffic = Traffic(self.trace, scopes)
+        self.acts = Acts(self.trace, scopes, self.traffic.only)
+        self.demand = self.traffic.demand(self.acts)
+        open_events = {id(event) for event in wildcard_events(trace)}
+        self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}
+
+    def certain(self) -> dict[int, dict[int, Items]]:
+        """For the event nodes whose senders are certain on every rank: what each rank's receives get."""
+        found: dict[int, dict[int, Items]] = {key: {} for key in self.wild}
+        for rank in self.trace.ranks:
+            for event, times in executions_of(self.trace, rank):
+                if id(event) not in found:
+                    continue
+                items = self._certain(event, rank, times)
+                if items is None:
+                    del found[id(event)]
+                else:
+                    found[id(event)][rank] = items
+        return found
+
+    def _certain(self, event: Event, rank: int, times: int) -> Items | None:
+        items: Items = []
+        for call, n in distinct_calls(self.trace, event, rank, times):
+            act = self.acts.of(call)
+            slot = Slot(act.named)
+            if (receive := act.receive) is not None:
+                if receive.source == ANY_SOURCE or receive.tag == ANY_TAG:
+                    return None
+                slot.fill(receive.source, receive.tag)
+            items.append(slot if n == 1 else Repeated((slot,), n))
+        return items
+
+    def execute(self, policy: Policy, synchronous: bool, recorded: frozenset[int] = frozenset()) -> Execution:
+        """Execute the trace once; it always ends."""
+        spare = self.traffic.spare(self.acts)
+        quotas = {box: Quota(messages, receives) for box, messages, receives in self.demand}
+        script = Script(self.trace)
+        engine = Engine(script, self.acts, spare, quotas, policy, synchronous, recorded)
+        try:
+            if not engine.run():
+                return Execution(engine, diagnose(engine))
+        except MismatchError as error:
+            return Execution(engine, mismatch(self.trace, error))
+        items: dict[int, dict[int, Items]] = {key: {} for key in recorded}
+        for rank, actor in engine.actors.items():
+            for key, slots in actor.found.items():
+                items[key][rank] = slots
+        return Execution(engine, None, items)
+
+
+def _executed(plan: Plan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
+    report, steps = None, 0
+    for policy, synchronous in _attempts():
+        execution = plan.execute(policy, synchronous, recorded)
+        if execution.report is None:
+            return execution.items
+        if report is None and not synchronous:
+            report = execution.report
+        steps += execution.engine.steps
+        if steps > PATIENCE and report is not None:
+            break
+    assert report is not None
+    raise DeadlockError(report)
+
+
+def _attempts() -> Iterator[tuple[Policy, bool]]:
+    """Ways to execute, best first: a policy, and whether sends wait for their receives."""
+    yield CAREFUL, True
+    for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
+        yield policy, False
+    for seed in range(DRAWS):
+        yield shuffled(seed), False
+
+
+def _check_known(trace: Trace) -> None:
+    for event in trace.leaves():
+        for (name, _), param in zip(trace.ops[event.op].params, event.params, strict=True):
+            value = param.value if isinstance(param, Peer) else param
+            if isinstance(value, Summary) and name in ("dest", "source", "tag", "sendtag", "recvtag"):
+                op = trace.ops[event.op].name
+                raise UsageError(
+                    f"the {name} of MPI_{op} was recorded as a histogram: which messages match is not known;"
+                    " record it without summaries of peers and tags"
+                )
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+def _resolved(trace: Trace, event: Event, items: dict[int, Items]) -> Event:
+    op, params = trace.ops[event.op], list(event.params)
+    at = op.index("source")
+    if at is not None and _is_open(event, at) and items:
+        rows = {rank: row(slots, lambda slot: slot.peer) for rank, slots in items.items()}
+        params[at] = pack_peers(rows, {rank: _place(slots) for rank, slots in items.items()})
+    at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
+    if at is not None and _is_open(event, at) and items:
+        params[at] = gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
+    return replace(event, params=tuple(params))
+
+
+def _place(items: Items) -> tuple[int, int] | None:
+    """The receiver's number in the communicator and that one's size; None when there are several."""
+    scopes = {id(slot.scope): slot.scope for slot in _slots(items)}
+    if len(scopes) != 1 or (scope := next(iter(scopes.values()))) is None:
+        return None
+    return scope.comm.rank, max(len(scope.comm.peers), 1)
+
+
+def _slots(items: AnySequence[Slot | Repeated]) -> Iterator[Slot]:
+    for item in items:
+        if isinstance(item, Slot):
+            yield item
+        else:
+            yield from _slots(item.slots)
+
+
+def _exchanged(node: Node, made: dict[int, Event]) -> Node:
+    if isinstance(node, Event):
+        return made.get(id(node), node)
+    return Sequence(node.repeat, tuple(_exchanged(child, made) for child in node.nodes))
