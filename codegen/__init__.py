@@ -1,0 +1,1 @@
+"""Benchmarks from traces, and the languages they are written in."""
