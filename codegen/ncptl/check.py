@@ -75,9 +75,9 @@ def examine(text: str, path: str = "") -> Report:
         _Checker(report).program(report.program)
     except RecursionError:
         report.errors.append(ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX))
-    for error in report.errors:
-        error.path = path
-    report.errors.sort(key=lambda error: error.place)
+    for each in report.errors:
+        each.path = path
+    report.errors.sort(key=lambda each: each.place)
     report.notes.sort(key=lambda note: note.place)
     return report
 
@@ -138,9 +138,9 @@ class _Checker:
                 self.wrong(f"the {kind} {name} is declared in line {seen[name].line} already", header.place)
             seen.setdefault(name, header.place)
         self.expr(header.default, Context({}, pure="the default of a parameter"))
-        for name in _predeclared(header.default):
-            if name.name == "num_tasks":
-                self.wrong("num_tasks cannot be used in the default of a parameter", name.place)
+        for used in _predeclared(header.default):
+            if used.name == "num_tasks":
+                self.wrong("num_tasks cannot be used in the default of a parameter", used.place)
         self.bind(scope, header.name, header.place)
 
     # names
@@ -214,9 +214,7 @@ class _Checker:
             self.wrong("MY TASK can only be used in the condition of IF", node.place)
         elif not self.told_my_task:
             self.told_my_task = True
-            self.note(
-                "MY TASK makes tasks take different ways; a task description says it better", node.place
-            )
+            self.note("MY TASK sends tasks different ways; a task description says it better", node.place)
 
     # task descriptions
 
@@ -241,7 +239,7 @@ class _Checker:
     def _role(self, tasks: t.Tasks, role: str) -> None:
         forms = "TASK expression, TASKS t SUCH THAT condition, TASKS {...} or TASK GROUP name"
         if role == "source" and isinstance(tasks, t.AllOthers):
-            said = f"there is no other task here that ALL OTHER TASKS could leave out; expected ALL TASKS, {forms}"
+            said = f"ALL OTHER TASKS has no task to leave out here; expected ALL TASKS, {forms}"
             self.wrong(said, tasks.place)
         if role == "target" and isinstance(tasks, t.AllTasks):
             self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)

@@ -68,10 +68,9 @@ def hint(terminal: str, word: str) -> str:
 def _split(word: str) -> str | None:
     """Say why a word looks as if its beginning were missing: a number before it took it."""
     for taken in ("k", "m", "g", "t", "st", "nd", "rd", "th"):
-        if taken + word in KEYWORDS:
-            return (
-                f"the number before it took {taken.upper()!r}: leave a space before {(taken + word).upper()}"
-            )
+        whole = taken + word
+        if whole in KEYWORDS:
+            return f"the number before it took its {taken.upper()!r}: leave a space before {whole.upper()}"
     return None
 
 

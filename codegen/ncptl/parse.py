@@ -53,11 +53,11 @@ def _tree(tokens: list[Token], end: Place) -> Any:
     try:
         for token in tokens:
             parsing.feed_token(token)
-        return parsing.feed_eof(Token("$END", "", line=end.line, column=end.column))
+        return parsing.feed_eof(Token("$END", "", line=end.line, column=end.column))  # type: ignore[no-untyped-call]
     except UnexpectedToken as error:
         token = error.token
         place = Place(token.line or end.line, token.column or end.column)
-        accepted = parsing.accepts()
+        accepted = parsing.accepts()  # type: ignore[no-untyped-call]
         said = "the program ends too early" if token.type == "$END" else f"unexpected {_shown(token)}"
         if accepted == {"IDENT"} and token.type in KEYWORDS.values():
             said = f"{_shown(token)} is a reserved word"

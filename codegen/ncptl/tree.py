@@ -192,7 +192,7 @@ class Between(Node):
 
 @dataclass(frozen=True)
 class Logical(Node):
-    """Two relations, both (conjunction) or either of them; the right one is not looked at when the left decides."""
+    """Both relations (conjunction) or either; the right one is not looked at when the left decides."""
 
     conjunction: bool
     left: Rel

@@ -9,7 +9,7 @@ _NUMBERED = (
     "await bit buffer byte completion compute day doubleword execute halfword hour integer log message "
     "microsecond millisecond minute multicast output page processor quadword receive repetition reduce "
     "reset restore result second send sleep store synchronize task time word"
-).split()
+)
 
 _IRREGULAR = {
     "touch": "TOUCHES", "touches": "TOUCHES", "a": "A", "an": "A", "is": "IS", "are": "IS",
@@ -17,21 +17,21 @@ _IRREGULAR = {
 }  # fmt: skip
 
 _SINGLE = (
-    "abs absolute aggregates aligned all and arithmetic as assert assigned asynchronously backend be but cbrt "
-    "ceiling comes counters current data declares default deviation divides each even factor10 file_data "
-    "final floor for from geometric gigabyte greater group harmonic histogram if in into kilobyte "
-    "knomial_child knomial_children knomial_parent language less let log10 max maximum mean median megabyte "
-    "memory mesh_coordinate mesh_distance mesh_neighbor min minimum misaligned mod my nonunique not odd of "
-    "or other otherwise percentile plus processor_of random random_gaussian random_pareto random_poisson "
-    "random_uniform real reduces region require root round sized sqrt standard static_file_data stride such "
-    "sum synchronization synchronously tag task_of than that the then to touching tree_child tree_parent "
-    "unaligned unique unsuspecting using value variance verification version warmup where while who with "
-    "without xor"
-).split()
+    "abs absolute aggregates aligned all and arithmetic as assert assigned asynchronously backend be but "
+    "cbrt ceiling comes counters current data declares default deviation divides each even factor10 "
+    "file_data final floor for from geometric gigabyte greater group harmonic histogram if in into "
+    "kilobyte knomial_child knomial_children knomial_parent language less let log10 max maximum mean "
+    "median megabyte memory mesh_coordinate mesh_distance mesh_neighbor min minimum misaligned mod my "
+    "nonunique not odd of or other otherwise percentile plus processor_of random random_gaussian "
+    "random_pareto random_poisson random_uniform real reduces region require root round sized sqrt "
+    "standard static_file_data stride such sum synchronization synchronously tag task_of than that the "
+    "then to touching tree_child tree_parent unaligned unique unsuspecting using value variance "
+    "verification version warmup where while who with without xor"
+)
 
-KEYWORDS: dict[str, str] = {word: word.upper() for word in _SINGLE}
+KEYWORDS: dict[str, str] = {word: word.upper() for word in _SINGLE.split()}
 """Every reserved word in lower case -> its terminal."""
-KEYWORDS |= {form: word.upper() + "S" for word in _NUMBERED for form in (word, word + "s")}
+KEYWORDS |= {form: word.upper() + "S" for word in _NUMBERED.split() for form in (word, word + "s")}
 KEYWORDS |= _IRREGULAR
 
 PREDECLARED = (
