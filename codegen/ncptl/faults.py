@@ -186,8 +186,9 @@ class _Simulation:
             return False
         send = self.sent[channel][number]
         if send.size > receive.size:
-            said = f"task {channel[1]} receives {receive.size} bytes here, but task {channel[0]} sends {send.size}"
-            raise ProgramError(f"{said} in line {send.place.line}", receive.place)
+            sends = f"task {channel[0]} sends {send.size} in line {send.place.line}"
+            said = f"task {channel[1]} receives at most {receive.size} bytes here, but {sends}"
+            raise ProgramError(said, receive.place)
         return True
 
     def _collective(self, rank: int, task: _Task, event: e.Event) -> Callable[[], bool]:
@@ -207,9 +208,7 @@ class _Simulation:
         first = self.tasks[ranks[0]].at
         shown = "; ".join(self._waiting(rank) for rank in ranks[:4])
         more = f" and {len(ranks) - 4} more tasks likewise" if len(ranks) > 4 else ""
-        return ProgramError(
-            f"tasks wait for each other for ever: {shown}{more}", first.place if first else Place()
-        )
+        return ProgramError(f"this never ends: {shown}{more}", first.place if first else Place())
 
     def _waiting(self, rank: int) -> str:
         event = self.tasks[rank].at
@@ -220,7 +219,7 @@ class _Simulation:
             what = f"for a message of task {event.peer}{tag}"
         elif isinstance(event, e.Wait):
             what = "for the completion of its messages"
-        return f"task {rank} {what} (line {event.place.line})"
+        return f"task {rank} waits {what} (line {event.place.line})"
 
     def _unreceived(self) -> list[Note]:
         found = []

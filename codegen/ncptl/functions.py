@@ -167,7 +167,7 @@ def log10(value: int) -> int:
 
 def factor10(value: int) -> int:
     """Round towards zero to one digit that is not zero."""
-    scale = 10 ** (len(str(abs(value))) - 1)
+    scale: int = 10 ** (len(str(abs(value))) - 1)
     return divide(value, scale) * scale
 
 
@@ -316,8 +316,8 @@ _INTEGER_FUNCTIONS: dict[str, Callable[..., int]] = {
     "ROUND": lambda a: a,
     "SQRT": lambda a: root(2, a),
     "ROOT": root,
-    "MIN": lambda *a: min(a),
-    "MAX": lambda *a: max(a),
+    "MIN": lambda *a: int(min(a)),
+    "MAX": lambda *a: int(max(a)),
     "TREE_PARENT": tree_parent,
     "TREE_CHILD": tree_child,
     "KNOMIAL_PARENT": knomial_parent,

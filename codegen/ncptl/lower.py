@@ -145,7 +145,7 @@ class _Lowering:
     # task descriptions
 
     def sources(self, tasks: t.Tasks, env: Env, but: int | None = None) -> list[tuple[int, Env]]:
-        """Return the tasks described, ascending, each with what it knows; ALL OTHER TASKS leaves out `but`."""
+        """Return the tasks described, ascending, with what each knows; ALL OTHER TASKS leaves out `but`."""
         name = bound(tasks)
         match tasks:
             case t.AllTasks():

@@ -64,6 +64,8 @@ def source_first(receive: t.Receive, outer: Iterable[str]) -> bool:
     A side that binds nothing depends on the other one; of two that bind, the senders depend on the
     receivers when they use a name that nothing else binds.
     """
+    if isinstance(receive.target, t.AllOthers):
+        return True
     if bound(receive.source) is None:
         return False
     receiver = bound(receive.target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -27,7 +28,21 @@ def _parser() -> Lark:
         lexer=NoLexer,
         transformer=Builder(),
         maybe_placeholders=False,
+        cache=_cache() or False,
     )
+
+
+def _cache() -> str | None:
+    """Where lark keeps its tables, which take a second to make; None when there is no place for them."""
+    folder = os.environ.get("SCALATRACE_CACHE")
+    if not folder:
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        folder = os.path.join(home, "scalatrace")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return None
+    return os.path.join(folder, "conceptual.tables") if os.access(folder, os.W_OK) else None
 
 
 def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program:

@@ -1,0 +1,86 @@
+"""Message buffers: reused, aligned, filled with patterns and compared."""
+
+from __future__ import annotations
+
+import mmap
+
+import numpy as np
+import numpy.typing as npt
+
+from codegen.ncptl.events import Memory
+
+__all__ = ["Buffers", "fill", "wrong_bits"]
+
+Bytes = npt.NDArray[np.uint8]
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+class Buffers:
+    """The memory that a task's messages lie in."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[str, int], Bytes] = {}
+        self._regions: dict[int, Bytes] = {}
+        self.current: Bytes = np.empty(0, np.uint8)
+
+    def message(self, memory: Memory, size: int, slot: int) -> Bytes:
+        """Return where a message of `size` bytes lies; `slot`: how many messages are pending."""
+        room = memory.offset + size
+        if memory.unique:
+            block = self._made(room, memory)
+        else:
+            key = ("buffer", memory.buffer) if memory.buffer is not None else ("slot", slot)
+            block = self._shared(key, room, memory)
+        self.current = block[memory.offset : room]
+        return self.current
+
+    def _shared(self, key: tuple[str, int], room: int, memory: Memory) -> Bytes:
+        block = self._blocks.get(key)
+        if block is None or len(block) < room or memory.alignment:
+            block = self._made(room, memory)
+            self._blocks[key] = block
+        return block
+
+    def _made(self, room: int, memory: Memory) -> Bytes:
+        """Fresh memory that starts where it is wanted."""
+        step = mmap.PAGESIZE if memory.misaligned else max(memory.alignment, 1)
+        block = np.zeros(room + 2 * step + abs(memory.alignment), np.uint8)
+        start = -block.ctypes.data % step
+        if memory.misaligned:
+            start += memory.alignment % mmap.PAGESIZE
+        return block[start : start + room]
+
+    def touch(self, number: int | None, current: bool) -> None:
+        """Write to message buffers: one, the one last used, or all."""
+        if current:
+            self.current += 1
+            return
+        for (kind, own), block in self._blocks.items():
+            if number is None or (kind, own) == ("buffer", number):
+                block += 1
+
+    def region(self, size: int) -> Bytes:
+        """Return memory that is no message's."""
+        return self._regions.setdefault(size, np.zeros(size, np.uint8))
+
+
+def _pattern(seed: int, size: int) -> Bytes:
+    words = np.arange(size // 8 + 1, dtype=np.uint64) * np.uint64(GOLDEN) + np.uint64(seed)
+    words ^= words >> np.uint64(29)
+    return words.view(np.uint8)[:size]
+
+
+def fill(message: Bytes, seed: int) -> None:
+    """Fill a message with a pattern; its first word says which."""
+    if len(message) >= 8:
+        message[:8] = np.frombuffer(seed.to_bytes(8, "little"), np.uint8)
+        message[8:] = _pattern(seed, len(message) - 8)
+
+
+def wrong_bits(message: Bytes) -> int:
+    """Return how many bits of a filled message are not as they were."""
+    if len(message) < 8:
+        return 0
+    seed = int.from_bytes(message[:8].tobytes(), "little")
+    differing = message[8:] ^ _pattern(seed, len(message) - 8)
+    return int(np.unpackbits(differing).sum())
