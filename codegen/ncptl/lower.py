@@ -246,7 +246,7 @@ class _Lowering:
             t.If: self._if,
             t.Block: self._block,
         }
-        special.get(type(node), self._local)(node, env)
+        special.get(type(node), self._local)(node, self._now(env))
 
     def _local(self, node: Any, env: Env) -> None:
         for task, inner in self.sources(node.tasks, env):
@@ -325,7 +325,7 @@ class _Lowering:
         comm = self.comm(sources)
         if sources and not targets & set(sources):
             # Someone must pass the result on.
-            self.comm({sources[0], *targets})
+            self.comm({self.processors.index(comm[0]), *targets})
         else:
             self.comm(targets)
         receivers = tuple(sorted(self.processors[task] for task in targets))
