@@ -22,6 +22,17 @@ class Clause(NamedTuple):
     place: Place
 
 
+class Word(str):
+    """A unit, with the place where it stands."""
+
+    __slots__ = ("place",)
+
+    def __new__(cls, text: str, place: Place) -> Word:
+        word = super().__new__(cls, text)
+        word.place = place
+        return word
+
+
 def _place(parts: Parts) -> Place:
     for part in parts:
         if isinstance(part, Token):
@@ -369,15 +380,15 @@ class Builder(Transformer[Any, Any]):
     def async_(self, parts: Parts) -> Clause:
         return Clause("asynchronous", parts[0].type == "ASYNCHRONOUSLY", _place(parts))
 
-    def type(self, parts: Parts) -> str:
-        return str(parts[0].type)
+    def type(self, parts: Parts) -> Word:
+        return Word(parts[0].type, _place(parts))
 
     plain_unit = type
     time_unit = type
     aligned = type
 
-    def unit(self, parts: Parts) -> str:
-        return str(parts[0])
+    def unit(self, parts: Parts) -> Word:
+        return parts[0]  # type: ignore[no-any-return]
 
     # log and output
 

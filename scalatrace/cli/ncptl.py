@@ -130,9 +130,8 @@ def _seed(given: int | None) -> int:
 
 
 def _compile(args: argparse.Namespace) -> int:
-    from codegen.ncptl.compile import compile_program
-
     from codegen.ncptl.check import check
+    from codegen.ncptl.compile import compile_program
     from scalatrace.trace.writer import write_aside
 
     text = compile_program(check(_text(args.file), args.file), args.file)
