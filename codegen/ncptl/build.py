@@ -25,7 +25,7 @@ class Clause(NamedTuple):
 class Word(str):
     """A unit, with the place where it stands."""
 
-    __slots__ = ("place",)
+    place: Place
 
     def __new__(cls, text: str, place: Place) -> Word:
         word = super().__new__(cls, text)

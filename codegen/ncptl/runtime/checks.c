@@ -7,15 +7,13 @@ enum { NC_MOST_CHECKED = 64, NC_BUDGET = 400000 };
 
 /* Events of all ranks, and how many are pending at the end */
 
-static size_t nc_pending(const struct list *list, size_t pending, const struct event **first)
-{
+static size_t nc_pending(const struct list *list, size_t pending, const struct event **first) {
     for (size_t i = 0; i < list->count; i++) {
         const struct event *event = &list->events[i];
         if (event->kind == WAIT) {
             pending = 0;
         } else if ((event->kind == SEND || event->kind == RECV) && event->async) {
-            if (!pending++ && first)
-                *first = event;
+            if (!pending++ && first) *first = event;
         } else if (event->kind == REPEAT || event->kind == TIMED || event->kind == ASIDE) {
             pending = nc_pending(&event->body, pending, first);
         }
@@ -23,8 +21,7 @@ static size_t nc_pending(const struct list *list, size_t pending, const struct e
     return pending;
 }
 
-static void nc_check_awaited(int rank, const struct list *list)
-{
+static void nc_check_awaited(int rank, const struct list *list) {
     const struct event *first = NULL;
     if (nc_pending(list, 0, &first))
         nc_fail(first->at, "task %d never awaits messages that it starts; expected AWAIT COMPLETION behind", rank);
@@ -45,8 +42,7 @@ struct channels {
     size_t count, room;
 };
 
-static struct channel *nc_channel(struct channels *table, num a, num b, num c, num d)
-{
+static struct channel *nc_channel(struct channels *table, num a, num b, num c, num d) {
     if (2 * table->count >= table->room) {
         struct channels bigger = {nc_new(2 * table->room + 64, sizeof(struct channel)), 0, 2 * table->room + 64};
         for (size_t i = 0; i < table->room; i++)
@@ -61,8 +57,7 @@ static struct channel *nc_channel(struct channels *table, num a, num b, num c, n
     num key[4] = {a, b, c, d};
     for (size_t i = hash % table->room;; i = (i + 1) % table->room) {
         struct channel *slot = &table->slots[i];
-        if (slot->used && memcmp(slot->key, key, sizeof key))
-            continue;
+        if (slot->used && memcmp(slot->key, key, sizeof key)) continue;
         if (!slot->used) {
             memcpy(slot->key, key, sizeof key);
             slot->used = 1;
@@ -81,8 +76,7 @@ static struct {
     num left;
 } check;
 
-static void nc_count_net(int rank, const struct list *list, int loop)
-{
+static void nc_count_net(int rank, const struct list *list, int loop) {
     for (size_t i = 0; i < list->count; i++) {
         const struct event *event = &list->events[i];
         if (event->kind == SEND && loop)
@@ -93,8 +87,7 @@ static void nc_count_net(int rank, const struct list *list, int loop)
             nc_count_net(rank, &event->body, loop);
         else if (event->kind == REPEAT || event->kind == TIMED) {
             nc_count_net(rank, &event->body, event->serial);
-            if (nc_pending(&event->body, 0, NULL))
-                check.open[event->serial] = 1;
+            if (nc_pending(&event->body, 0, NULL)) check.open[event->serial] = 1;
         }
     }
 }
@@ -134,49 +127,40 @@ static struct {
     num *count;
 } nc_meetings;
 
-static void nc_enter(struct walker *w, const struct list *list, num turns, const struct event *loop)
-{
-    if (turns <= 0)
-        return;
+static void nc_enter(struct walker *w, const struct list *list, num turns, const struct event *loop) {
+    if (turns <= 0) return;
     w->frames = nc_grown(w->frames, w->depth, sizeof *w->frames);
     w->frames[w->depth++] = (struct frame){list, 0, turns, loop};
 }
 
-static int nc_matched(const struct wait *wait)
-{
+static int nc_matched(const struct wait *wait) {
     const num *k = wait->key.key;
     struct channel *channel = nc_channel(&check.channels, k[0], k[1], k[2], k[3]);
-    if (wait->number >= channel->nsent)
-        return 0;
+    if (wait->number >= channel->nsent) return 0;
     const struct event *sent = channel->sent[wait->number];
     if (sent->size > wait->event->size)
         nc_fail(wait->event->at,
                 "task %" PRId64 " receives at most %" PRId64 " bytes here, but task %" PRId64 " sends %" PRId64
-                " in line %d", k[2], wait->event->size, k[1], sent->size, sent->at.line);
+                " in line %d",
+                k[2], wait->event->size, k[1], sent->size, sent->at.line);
     return 1;
 }
 
-static int nc_all_matched(struct walker *w)
-{
+static int nc_all_matched(struct walker *w) {
     for (; w->ndue; w->ndue--)
-        if (!nc_matched(&w->due[w->ndue - 1]))
-            return 0;
+        if (!nc_matched(&w->due[w->ndue - 1])) return 0;
     return 1;
 }
 
-static int nc_met(const struct walker *w, int rank)
-{
+static int nc_met(const struct walker *w, int rank) {
     const struct meeting *meeting = &nc_meetings.of[w->comm][w->meeting];
     int root = w->at->root;
-    if (w->at->kind == BCAST)
-        return meeting->root;
-    if (w->at->kind == REDUCE && root >= 0 && rank != root)
-        return 1;
+    if (w->at->kind == BCAST) return meeting->root;
+    if (w->at->kind == REDUCE && root >= 0 && rank != root) return 1;
     return meeting->arrived == in.comms[w->comm].size;
 }
 
-static void nc_post(struct walker *w, int rank, const struct event *event)
-{
+static void nc_post(struct walker *w, int rank, const struct event *event) {
     struct channel *channel = nc_channel(&check.channels, 0, event->peer, rank, event->tag);
     struct wait **list = event->async ? &w->waits : &w->due;
     size_t *count = event->async ? &w->nwaits : &w->ndue;
@@ -190,8 +174,7 @@ static void nc_post(struct walker *w, int rank, const struct event *event)
     w->blocked = event->async ? FREE : MESSAGES;
 }
 
-static void nc_meet(struct walker *w, int rank, int comm, const struct event *event)
-{
+static void nc_meet(struct walker *w, int rank, int comm, const struct event *event) {
     w->comm = comm;
     w->meeting = w->met[comm]++;
     while (nc_meetings.count[comm] <= w->meeting) {
@@ -200,13 +183,11 @@ static void nc_meet(struct walker *w, int rank, int comm, const struct event *ev
         nc_meetings.of[comm][nc_meetings.count[comm]++] = (struct meeting){0, 0};
     }
     nc_meetings.of[comm][w->meeting].arrived++;
-    if (event->root == rank)
-        nc_meetings.of[comm][w->meeting].root = 1;
+    if (event->root == rank) nc_meetings.of[comm][w->meeting].root = 1;
     w->blocked = MEETING;
 }
 
-static void nc_step(struct walker *w, int rank, const struct event *event)
-{
+static void nc_step(struct walker *w, int rank, const struct event *event) {
     struct channel *channel;
     switch (event->kind) {
     case SEND:
@@ -219,8 +200,7 @@ static void nc_step(struct walker *w, int rank, const struct event *event)
         break;
     case RECV:
         check.left -= event->count;
-        if (check.left >= 0)
-            nc_post(w, rank, event);
+        if (check.left >= 0) nc_post(w, rank, event);
         break;
     case WAIT:
         free(w->due);
@@ -244,8 +224,7 @@ static void nc_step(struct walker *w, int rank, const struct event *event)
         nc_enter(w, &event->body, check.open[event->serial] || event->count < 2 ? event->count : 2, event);
         break;
     case TIMED:
-        if (check.open[event->serial])
-            check.left = -1;
+        if (check.open[event->serial]) check.left = -1;
         nc_enter(w, &event->body, 1, event);
         break;
     default:
@@ -254,15 +233,12 @@ static void nc_step(struct walker *w, int rank, const struct event *event)
 }
 
 /* Let a rank go on as far as it can; whether it got to its end. */
-static int nc_advance(struct walker *w, int rank)
-{
+static int nc_advance(struct walker *w, int rank) {
     static const struct event sync = {.kind = BARRIER, .root = -1};
     while (check.left >= 0) {
-        if ((w->blocked == MESSAGES && !nc_all_matched(w)) || (w->blocked == MEETING && !nc_met(w, rank)))
-            return 0;
+        if ((w->blocked == MESSAGES && !nc_all_matched(w)) || (w->blocked == MEETING && !nc_met(w, rank))) return 0;
         w->blocked = FREE;
-        if (!w->depth)
-            return 1;
+        if (!w->depth) return 1;
         struct frame *frame = &w->frames[w->depth - 1];
         if (frame->next < frame->list->count) {
             check.left--;
@@ -282,16 +258,14 @@ static int nc_advance(struct walker *w, int rank)
     return 0;
 }
 
-static void nc_deadlock(const struct walker *walkers, const char *done)
-{
+static void nc_deadlock(const struct walker *walkers, const char *done) {
     char text[1024] = "";
     size_t used = 0;
     struct place at = {0, 0};
     int told = 0;
     for (int rank = 0; rank < nc.tasks; rank++) {
         const struct event *event = walkers[rank].at;
-        if (done[rank] || !event || ++told > 4)
-            continue;
+        if (done[rank] || !event || ++told > 4) continue;
         at = at.line ? at : event->at;
         used += (size_t)snprintf(text + used, sizeof text - used, "%stask %d waits ", told > 1 ? "; " : "", rank);
         if (event->kind == RECV)
@@ -303,25 +277,21 @@ static void nc_deadlock(const struct walker *walkers, const char *done)
             used += (size_t)snprintf(text + used, sizeof text - used, " with tag %" PRId64, event->tag);
         used += (size_t)snprintf(text + used, sizeof text - used, " (line %d)", event->at.line);
     }
-    if (told > 4)
-        snprintf(text + used, sizeof text - used, " and %d more tasks likewise", told - 4);
+    if (told > 4) snprintf(text + used, sizeof text - used, " and %d more tasks likewise", told - 4);
     nc_fail(at, "this never ends: %s", text);
 }
 
-static void nc_unreceived(void)
-{
+static void nc_unreceived(void) {
     for (size_t i = 0; nc.rank == 0 && i < check.channels.room; i++) {
         const struct channel *channel = &check.channels.slots[i];
-        if (!channel->used || channel->nsent <= channel->posted)
-            continue;
+        if (!channel->used || channel->nsent <= channel->posted) continue;
         struct place at = channel->sent[channel->posted]->at;
         fprintf(stderr, "%s:%d:%d: warning: task %" PRId64 " never receives what task %" PRId64 " sends here\n",
                 NC_PROGRAM, at.line, at.column, channel->key[2], channel->key[1]);
     }
 }
 
-static void nc_simulate(void)
-{
+static void nc_simulate(void) {
     struct walker *walkers = nc_new((size_t)nc.tasks, sizeof *walkers);
     char *done = nc_new((size_t)nc.tasks, 1);
     int ended = 0, moved = 1;
@@ -339,18 +309,15 @@ static void nc_simulate(void)
                 moved = 1;
             }
             moved |= check.left != before;
-            if (check.left < 0)
-                return;
+            if (check.left < 0) return;
         }
     }
-    if (ended < nc.tasks)
-        nc_deadlock(walkers, done);
+    if (ended < nc.tasks) nc_deadlock(walkers, done);
     nc_unreceived();
 }
 
 /* Check the events of all ranks, `lists` being theirs. */
-static void nc_check(struct list *lists)
-{
+static void nc_check(struct list *lists) {
     check.lists = lists;
     check.left = NC_BUDGET;
     check.open = nc_new((size_t)in.serial + 1, 1);
@@ -361,7 +328,6 @@ static void nc_check(struct list *lists)
         nc_count_net(rank, &lists[rank], 0);
     }
     for (size_t i = 0; i < check.nets.room; i++)
-        if (check.nets.slots[i].used && check.nets.slots[i].net)
-            check.open[check.nets.slots[i].key[0]] = 1;
+        if (check.nets.slots[i].used && check.nets.slots[i].net) check.open[check.nets.slots[i].key[0]] = 1;
     nc_simulate();
 }

@@ -33,56 +33,45 @@ static struct {
     volatile unsigned char sink;
 } run;
 
-static num nc_clock_ns(void)
-{
+static num nc_clock_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (num)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Predeclared variables. While the program is gone through all counters are 0. */
-MAYBE_UNUSED static num nc_elapsed_usecs(void)
-{
-    return nc.running ? (nc_clock_ns() - run.now.since_ns) / 1000 : 0;
-}
+MAYBE_UNUSED static num nc_elapsed_usecs(void) { return nc.running ? (nc_clock_ns() - run.now.since_ns) / 1000 : 0; }
 
-static void nc_reset(void)
-{
+static void nc_reset(void) {
     memset(&run.now, 0, sizeof run.now);
     run.now.since_ns = nc_clock_ns();
 }
 
-static void nc_store(void)
-{
+static void nc_store(void) {
     run.stored = nc_grown(run.stored, run.nstored, sizeof *run.stored);
     run.stored[run.nstored] = run.now;
     run.stored[run.nstored++].since_ns = nc_clock_ns() - run.now.since_ns;
 }
 
-static void nc_restore(struct place at)
-{
-    if (!run.nstored)
-        nc_fail(at, "counters are restored that were not stored");
+static void nc_restore(struct place at) {
+    if (!run.nstored) nc_fail(at, "counters are restored that were not stored");
     run.now = run.stored[--run.nstored];
     run.now.since_ns = nc_clock_ns() - run.now.since_ns;
 }
 
 /* Memory */
 
-static struct block nc_made(num room, const struct memory *memory)
-{
+static struct block nc_made(num room, const struct memory *memory) {
     num page = sysconf(_SC_PAGESIZE);
     num step = memory->misaligned ? page : memory->alignment > 1 ? memory->alignment : 16;
     struct block block = {.room = room};
     block.raw = nc_new((size_t)(room + 2 * step + page), 1);
     block.start = block.raw + (step - (num)((uintptr_t)block.raw % (uintptr_t)step)) % step;
-    if (memory->misaligned)
-        block.start += nc_mod(memory->alignment, page);
+    if (memory->misaligned) block.start += nc_mod(memory->alignment, page);
     return block;
 }
 
-static unsigned char *nc_message(const struct memory *memory, num size, num slot)
-{
+static unsigned char *nc_message(const struct memory *memory, num size, num slot) {
     num room = memory->offset + size, number = memory->has_buffer ? memory->buffer : slot;
     struct block *block = NULL;
     if (memory->unique) {
@@ -93,8 +82,7 @@ static unsigned char *nc_message(const struct memory *memory, num size, num slot
         return run.current;
     }
     for (size_t i = 0; i < run.nblocks && !block; i++)
-        if (run.blocks[i].slot != memory->has_buffer && run.blocks[i].number == number)
-            block = &run.blocks[i];
+        if (run.blocks[i].slot != memory->has_buffer && run.blocks[i].number == number) block = &run.blocks[i];
     if (!block) {
         run.blocks = nc_grown(run.blocks, run.nblocks, sizeof *run.blocks);
         block = &run.blocks[run.nblocks++];
@@ -112,50 +100,38 @@ static unsigned char *nc_message(const struct memory *memory, num size, num slot
     return run.current;
 }
 
-static void nc_touch(unsigned char *bytes, num size)
-{
-    for (num i = 0; i < size; i++)
-        bytes[i]++;
+static void nc_touch(unsigned char *bytes, num size) {
+    for (num i = 0; i < size; i++) bytes[i]++;
 }
 
-static void nc_read(const unsigned char *bytes, num size)
-{
-    for (num i = 0; i < size; i++)
-        run.sink = (unsigned char)(run.sink + bytes[i]);
+static void nc_read(const unsigned char *bytes, num size) {
+    for (num i = 0; i < size; i++) run.sink = (unsigned char)(run.sink + bytes[i]);
 }
 
-static unsigned char nc_pattern(uint64_t seed, num index)
-{
+static unsigned char nc_pattern(uint64_t seed, num index) {
     uint64_t word = (uint64_t)(index / 8) * UINT64_C(0x9E3779B97F4A7C15) + seed;
     return (unsigned char)((word ^ (word >> 29)) >> (index % 8 * 8));
 }
 
-static void nc_fill(unsigned char *bytes, num size, uint64_t seed)
-{
-    if (size < 8)
-        return;
+static void nc_fill(unsigned char *bytes, num size, uint64_t seed) {
+    if (size < 8) return;
     memcpy(bytes, &seed, 8);
-    for (num i = 8; i < size; i++)
-        bytes[i] = nc_pattern(seed, i - 8);
+    for (num i = 8; i < size; i++) bytes[i] = nc_pattern(seed, i - 8);
 }
 
-static num nc_wrong_bits(const unsigned char *bytes, num size)
-{
+static num nc_wrong_bits(const unsigned char *bytes, num size) {
     uint64_t seed;
     num wrong = 0;
-    if (size < 8)
-        return 0;
+    if (size < 8) return 0;
     memcpy(&seed, bytes, 8);
     for (num i = 8; i < size; i++)
-        for (unsigned differing = bytes[i] ^ nc_pattern(seed, i - 8); differing; differing &= differing - 1)
-            wrong++;
+        for (unsigned differing = bytes[i] ^ nc_pattern(seed, i - 8); differing; differing &= differing - 1) wrong++;
     return wrong;
 }
 
 /* Messages */
 
-static void nc_do_send(const struct event *event)
-{
+static void nc_do_send(const struct event *event) {
     unsigned char *message = nc_message(&event->memory, event->size, (num)(run.nsends + run.nreceives));
     if (event->memory.verified)
         nc_fill(message, event->size, ((uint64_t)nc.rank << 32) + (uint64_t)++run.messages);
@@ -173,8 +149,7 @@ static void nc_do_send(const struct event *event)
     run.now.bytes_sent += event->size;
 }
 
-static void nc_received(const struct event *event, const unsigned char *message)
-{
+static void nc_received(const struct event *event, const unsigned char *message) {
     run.now.msgs_received++;
     run.now.bytes_received += event->size;
     if (event->memory.verified)
@@ -183,8 +158,7 @@ static void nc_received(const struct event *event, const unsigned char *message)
         nc_read(message, event->size);
 }
 
-static void nc_do_receive(const struct event *event)
-{
+static void nc_do_receive(const struct event *event) {
     unsigned char *message = nc_message(&event->memory, event->size, (num)(run.nsends + run.nreceives));
     if (event->async) {
         run.receives = nc_grown(run.receives, run.nreceives, sizeof *run.receives);
@@ -200,26 +174,20 @@ static void nc_do_receive(const struct event *event)
     }
 }
 
-static void nc_wait_all(struct pending **pending, size_t *count)
-{
+static void nc_wait_all(struct pending **pending, size_t *count) {
     MPI_Request *requests = nc_new(*count, sizeof *requests);
-    for (size_t i = 0; i < *count; i++)
-        requests[i] = (*pending)[i].request;
+    for (size_t i = 0; i < *count; i++) requests[i] = (*pending)[i].request;
     MPI_Waitall((int)*count, requests, MPI_STATUSES_IGNORE);
     free(requests);
 }
 
-static void nc_do_wait(void)
-{
-    if (run.nsends)
-        nc_wait_all(&run.sends, &run.nsends);
+static void nc_do_wait(void) {
+    if (run.nsends) nc_wait_all(&run.sends, &run.nsends);
     run.nsends = 0;
     free(run.sends);
     run.sends = NULL;
-    if (run.nreceives)
-        nc_wait_all(&run.receives, &run.nreceives);
-    for (size_t i = 0; i < run.nreceives; i++)
-        nc_received(run.receives[i].event, run.receives[i].message);
+    if (run.nreceives) nc_wait_all(&run.receives, &run.nreceives);
+    for (size_t i = 0; i < run.nreceives; i++) nc_received(run.receives[i].event, run.receives[i].message);
     run.nreceives = 0;
     free(run.receives);
     run.receives = NULL;
@@ -227,39 +195,32 @@ static void nc_do_wait(void)
 
 /* Collectives */
 
-static MPI_Datatype nc_type(enum unit unit)
-{
+static MPI_Datatype nc_type(enum unit unit) {
     return unit == INTEGERS ? MPI_INT : unit == DOUBLEWORDS ? MPI_DOUBLE : MPI_BYTE;
 }
 
-static void nc_do_bcast(const struct event *event)
-{
+static void nc_do_bcast(const struct event *event) {
     const struct comm *comm = &in.comms[event->comm];
     num size = event->count * nc_unit_bytes[event->unit];
     for (num n = 0; n < event->times; n++) {
         unsigned char *message = nc_message(&event->memory, size, 0);
-        if (event->memory.touched && event->root == nc.rank)
-            nc_touch(message, size);
+        if (event->memory.touched && event->root == nc.rank) nc_touch(message, size);
         MPI_Bcast(message, (int)event->count, nc_type(event->unit), comm->rank_in[event->root], comm->handle);
-        if (event->memory.touched && event->root != nc.rank)
-            nc_read(message, size);
+        if (event->memory.touched && event->root != nc.rank) nc_read(message, size);
     }
 }
 
 /* Memory to send from and, another, to receive into. */
-static unsigned char *nc_both(const struct event *event, num sent, num received, unsigned char **into)
-{
+static unsigned char *nc_both(const struct event *event, num sent, num received, unsigned char **into) {
     struct memory other = event->memory;
     unsigned char *from = nc_message(&event->memory, sent, 0);
-    if (event->memory.touched)
-        nc_touch(from, sent);
+    if (event->memory.touched) nc_touch(from, sent);
     other.buffer++;
     *into = nc_message(&other, received, 1);
     return from;
 }
 
-static void nc_do_alltoall(const struct event *event)
-{
+static void nc_do_alltoall(const struct event *event) {
     const struct comm *comm = &in.comms[event->comm];
     unsigned char *into;
     for (num n = 0; n < event->times; n++) {
@@ -268,8 +229,7 @@ static void nc_do_alltoall(const struct event *event)
     }
 }
 
-static int *nc_offsets(const int *counts, int size, num *total)
-{
+static int *nc_offsets(const int *counts, int size, num *total) {
     int *offsets = nc_new((size_t)size, sizeof(int));
     *total = 0;
     for (int i = 0; i < size; i++) {
@@ -279,8 +239,7 @@ static int *nc_offsets(const int *counts, int size, num *total)
     return offsets;
 }
 
-static void nc_do_alltoallv(const struct event *event)
-{
+static void nc_do_alltoallv(const struct event *event) {
     const struct comm *comm = &in.comms[event->comm];
     num sent, received;
     int *from_at = nc_offsets(event->sent, comm->size, &sent);
@@ -294,8 +253,7 @@ static void nc_do_alltoallv(const struct event *event)
     free(into_at);
 }
 
-static void nc_do_reduce(const struct event *event)
-{
+static void nc_do_reduce(const struct event *event) {
     const struct comm *comm = &in.comms[event->comm];
     num size = event->count * nc_unit_bytes[event->unit];
     unsigned char *into, *from = nc_both(event, size, size, &into);
@@ -308,23 +266,18 @@ static void nc_do_reduce(const struct event *event)
 
 /* What a task does by itself: called by the generated part */
 
-MAYBE_UNUSED static void nc_compute(num usecs)
-{
+MAYBE_UNUSED static void nc_compute(num usecs) {
     num deadline = nc_clock_ns() + (usecs > 0 ? usecs : 0) * 1000;
-    while (nc_clock_ns() < deadline)
-        ;
+    while (nc_clock_ns() < deadline);
 }
 
-MAYBE_UNUSED static void nc_sleep(num usecs)
-{
+MAYBE_UNUSED static void nc_sleep(num usecs) {
     struct timespec left = {usecs > 0 ? usecs / 1000000 : 0, usecs > 0 ? usecs % 1000000 * 1000 : 0};
-    while (nanosleep(&left, &left) && errno == EINTR)
-        ;
+    while (nanosleep(&left, &left) && errno == EINTR);
 }
 
 /* `touches` -1: as many as there are. */
-MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num times, int random, num stride)
-{
+MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num times, int random, num stride) {
     if (run.region_size < size) {
         free(run.region);
         run.region = nc_new((size_t)size, 1);
@@ -333,42 +286,30 @@ MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num ti
     touches = touches < 0 ? size / step : touches;
     for (num n = 0; size && n < times; n++) {
         num at = random ? nc_below(size) : 0, by = random ? 2 * nc_below(1 << 20) + 1 : stride;
-        for (num i = 0; i < touches; i++, at = (at + by) % size)
-            ((volatile unsigned char *)run.region)[at]++;
+        for (num i = 0; i < touches; i++, at = (at + by) % size) ((volatile unsigned char *)run.region)[at]++;
     }
 }
 
-MAYBE_UNUSED static void nc_touch_buffers(int all, num number)
-{
+MAYBE_UNUSED static void nc_touch_buffers(int all, num number) {
     for (size_t i = 0; i < run.nblocks; i++)
         if (all || (!run.blocks[i].slot && run.blocks[i].number == number))
             nc_touch(run.blocks[i].start, run.blocks[i].room);
 }
 
-MAYBE_UNUSED static void nc_touch_current(void)
-{
-    nc_touch(run.current, run.current ? run.current_size : 0);
-}
+MAYBE_UNUSED static void nc_touch_current(void) { nc_touch(run.current, run.current ? run.current_size : 0); }
 
-MAYBE_UNUSED static int nc_aside(void)
-{
-    return run.aside;
-}
+MAYBE_UNUSED static int nc_aside(void) { return run.aside; }
 
 /* Log what was evaluated; that takes no time. */
-MAYBE_UNUSED static void nc_log_row(struct column *columns, int count, const double *values)
-{
+MAYBE_UNUSED static void nc_log_row(struct column *columns, int count, const double *values) {
     num begin = nc_clock_ns();
-    for (int i = 0; i < count; i++)
-        nc_log_value(&columns[i], values[i]);
+    for (int i = 0; i < count; i++) nc_log_value(&columns[i], values[i]);
     run.now.since_ns += nc_clock_ns() - begin;
 }
 
-MAYBE_UNUSED static void nc_compute_aggregates(void)
-{
+MAYBE_UNUSED static void nc_compute_aggregates(void) {
     num begin = nc_clock_ns();
-    if (!run.aside)
-        nc_collapse();
+    if (!run.aside) nc_collapse();
     run.now.since_ns += nc_clock_ns() - begin;
 }
 
@@ -376,8 +317,7 @@ MAYBE_UNUSED static void nc_compute_aggregates(void)
 
 static void nc_execute(const struct list *list);
 
-static void nc_do_timed(const struct event *event)
-{
+static void nc_do_timed(const struct event *event) {
     num begin = nc_clock_ns();
     long long mine, least;
     do {
@@ -387,8 +327,7 @@ static void nc_do_timed(const struct event *event)
     } while (least < event->usecs);
 }
 
-static void nc_do_aside(const struct event *event)
-{
+static void nc_do_aside(const struct event *event) {
     nc_store();
     run.aside++;
     nc_execute(&event->body);
@@ -396,24 +335,19 @@ static void nc_do_aside(const struct event *event)
     nc_restore(event->at);
 }
 
-static void nc_do_table(void)
-{
+static void nc_do_table(void) {
     num begin = nc_clock_ns();
-    if (nc_log.file)
-        nc_write_table();
+    if (nc_log.file) nc_write_table();
     run.now.since_ns += nc_clock_ns() - begin;
 }
 
-static void nc_do(const struct event *event)
-{
+static void nc_do(const struct event *event) {
     switch (event->kind) {
     case SEND:
-        for (num n = 0; n < event->count; n++)
-            nc_do_send(event);
+        for (num n = 0; n < event->count; n++) nc_do_send(event);
         break;
     case RECV:
-        for (num n = 0; n < event->count; n++)
-            nc_do_receive(event);
+        for (num n = 0; n < event->count; n++) nc_do_receive(event);
         break;
     case WAIT:
         nc_do_wait();
@@ -439,8 +373,7 @@ static void nc_do(const struct event *event)
         event->act(event->v);
         break;
     case REPEAT:
-        for (num n = 0; n < event->count; n++)
-            nc_execute(&event->body);
+        for (num n = 0; n < event->count; n++) nc_execute(&event->body);
         break;
     case TIMED:
         nc_do_timed(event);
@@ -454,8 +387,6 @@ static void nc_do(const struct event *event)
     }
 }
 
-static void nc_execute(const struct list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        nc_do(&list->events[i]);
+static void nc_execute(const struct list *list) {
+    for (size_t i = 0; i < list->count; i++) nc_do(&list->events[i]);
 }

@@ -2,11 +2,24 @@
 
 enum { NC_FUNCTIONS = 32 };
 enum form { ALL, ONLY, COLLAPSED, HISTOGRAM };
-enum function { MEAN, HARMONIC_MEAN, GEOMETRIC_MEAN, MEDIAN, DEVIATION, VARIANCE, SPREAD, SUM, MINIMUM, MAXIMUM, FINAL,
-                PERCENTILE };
+enum function {
+    MEAN,
+    HARMONIC_MEAN,
+    GEOMETRIC_MEAN,
+    MEDIAN,
+    DEVIATION,
+    VARIANCE,
+    SPREAD,
+    SUM,
+    MINIMUM,
+    MAXIMUM,
+    FINAL,
+    PERCENTILE
+};
 
-static const char *const nc_titles[] = {"mean", "harm. mean", "geom. mean", "median", "std. dev.", "variance",
-                                        "med. abs. dev.", "sum", "minimum", "maximum", "final"};
+static const char *const nc_titles[] = {"mean",      "harm. mean", "geom. mean",     "median",
+                                        "std. dev.", "variance",   "med. abs. dev.", "sum",
+                                        "minimum",   "maximum",    "final"};
 
 struct text {
     const char *words;
@@ -37,86 +50,66 @@ static struct {
     time_t began;
 } nc_log;
 
-static const char *nc_fact(const char *key)
-{
+static const char *nc_fact(const char *key) {
     for (size_t i = 0; i < nc_log.nfacts; i++)
-        if (!strcmp(nc_log.keys[i], key))
-            return nc_log.facts[i];
+        if (!strcmp(nc_log.keys[i], key)) return nc_log.facts[i];
     return getenv(key) ? getenv(key) : "";
 }
 
-static const char *nc_words(const struct text *text)
-{
-    return text->key ? nc_fact(text->words) : text->words;
-}
+static const char *nc_words(const struct text *text) { return text->key ? nc_fact(text->words) : text->words; }
 
-static char *nc_copy(const char *text)
-{
-    return strcpy(nc_new(strlen(text) + 1, 1), text);
-}
+static char *nc_copy(const char *text) { return strcpy(nc_new(strlen(text) + 1, 1), text); }
 
 /* Integers in full, others with ten digits. */
-static char *nc_show(double value, char shown[40])
-{
+static char *nc_show(double value, char shown[40]) {
     snprintf(shown, 40, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.10g", value == 0 ? 0.0 : value);
     return shown;
 }
 
 /* Aggregates */
 
-static int nc_ascending(const void *a, const void *b)
-{
+static int nc_ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static double *nc_sorted(const double *values, size_t count)
-{
+static double *nc_sorted(const double *values, size_t count) {
     double *copy = memcpy(nc_new(count, sizeof(double)), values, count * sizeof(double));
     qsort(copy, count, sizeof(double), nc_ascending);
     return copy;
 }
 
-static double nc_median(const double *values, size_t count)
-{
+static double nc_median(const double *values, size_t count) {
     double *ordered = nc_sorted(values, count), middle = ordered[count / 2];
-    if (count % 2 == 0)
-        middle = (ordered[count / 2 - 1] + middle) / 2;
+    if (count % 2 == 0) middle = (ordered[count / 2 - 1] + middle) / 2;
     free(ordered);
     return middle;
 }
 
-static double nc_spread(const double *values, size_t count)
-{
+static double nc_spread(const double *values, size_t count) {
     double middle = nc_median(values, count), *apart = nc_new(count, sizeof(double));
-    for (size_t i = 0; i < count; i++)
-        apart[i] = fabs(values[i] - middle);
+    for (size_t i = 0; i < count; i++) apart[i] = fabs(values[i] - middle);
     middle = nc_median(apart, count);
     free(apart);
     return middle;
 }
 
-static double nc_variance(const double *values, size_t count)
-{
+static double nc_variance(const double *values, size_t count) {
     double mean = 0, squares = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += values[i] / (double)count;
-    for (size_t i = 0; i < count; i++)
-        squares += (values[i] - mean) * (values[i] - mean);
+    for (size_t i = 0; i < count; i++) mean += values[i] / (double)count;
+    for (size_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
     return count > 1 ? squares / (double)(count - 1) : 0;
 }
 
-static double nc_percentile(const double *values, size_t count, double percent)
-{
+static double nc_percentile(const double *values, size_t count, double percent) {
     double *ordered = nc_sorted(values, count), place = ceil(percent / 100.0 * (double)count);
-    size_t index = place < 1 ? 1 : place > (double)count ? count : (size_t)place;
+    size_t index = place<1 ? 1 : place>(double) count ? count : (size_t)place;
     double found = ordered[index - 1];
     free(ordered);
     return found;
 }
 
-static double nc_aggregate(enum function function, const double *x, size_t count, double percent)
-{
+static double nc_aggregate(enum function function, const double *x, size_t count, double percent) {
     double sum = 0, inverse = 0, logs = 0, least = x[0], most = x[0];
     for (size_t i = 0; i < count; i++) {
         sum += x[i];
@@ -155,13 +148,11 @@ static double nc_aggregate(enum function function, const double *x, size_t count
 
 /* Tables */
 
-static int nc_width(const struct column *column)
-{
+static int nc_width(const struct column *column) {
     return column->form == COLLAPSED ? column->nfunctions : column->form == HISTOGRAM ? 2 : 1;
 }
 
-MAYBE_UNUSED static void nc_log_value(struct column *column, double value)
-{
+MAYBE_UNUSED static void nc_log_value(struct column *column, double value) {
     char before[40], now[40];
     if (!column->known) {
         nc_log.columns = nc_grown(nc_log.columns, nc_log.ncolumns, sizeof(struct column *));
@@ -177,19 +168,16 @@ MAYBE_UNUSED static void nc_log_value(struct column *column, double value)
     column->values[column->nvalues++] = value;
 }
 
-static void nc_cell(struct column *column, int which, const char *text)
-{
+static void nc_cell(struct column *column, int which, const char *text) {
     column->cells[which] = nc_grown(column->cells[which], column->ncells[which], sizeof(char *));
     column->cells[which][column->ncells[which]++] = nc_copy(text);
 }
 
-static void nc_histogram(struct column *column)
-{
+static void nc_histogram(struct column *column) {
     char shown[40];
     double *ordered = nc_sorted(column->values, column->nvalues);
     for (size_t i = 0, next; i < column->nvalues; i = next) {
-        for (next = i; next < column->nvalues && ordered[next] == ordered[i];)
-            next++;
+        for (next = i; next < column->nvalues && ordered[next] == ordered[i];) next++;
         nc_cell(column, 0, nc_show(ordered[i], shown));
         nc_cell(column, 1, nc_show((double)(next - i), shown));
     }
@@ -197,8 +185,7 @@ static void nc_histogram(struct column *column)
 }
 
 /* Turn the values collected since the last time into rows. */
-static void nc_collapse(void)
-{
+static void nc_collapse(void) {
     size_t rows = 0;
     char shown[40];
     for (size_t i = 0; i < nc_log.ncolumns; i++)
@@ -207,30 +194,25 @@ static void nc_collapse(void)
     for (size_t i = 0; i < nc_log.ncolumns; i++) {
         struct column *column = nc_log.columns[i];
         for (int k = 0; column->nvalues && k < nc_width(column); k++)
-            while (column->ncells[k] < rows)
-                nc_cell(column, k, "");
-        if (column->form == HISTOGRAM && column->nvalues)
-            nc_histogram(column);
+            while (column->ncells[k] < rows) nc_cell(column, k, "");
+        if (column->form == HISTOGRAM && column->nvalues) nc_histogram(column);
         for (int k = 0; column->form == COLLAPSED && column->nvalues && k < column->nfunctions; k++) {
             double value = nc_aggregate(column->functions[k], column->values, column->nvalues, column->percents[k]);
             nc_cell(column, k, nc_show(value, shown));
         }
         for (size_t k = 0; column->form == ALL && k < column->nvalues; k++)
             nc_cell(column, 0, nc_show(column->values[k], shown));
-        if (column->form == ONLY && column->nvalues)
-            nc_cell(column, 0, nc_show(column->values[0], shown));
+        if (column->form == ONLY && column->nvalues) nc_cell(column, 0, nc_show(column->values[0], shown));
         column->nvalues = 0;
         free(column->values);
         column->values = NULL;
     }
 }
 
-static void nc_quoted(const char *text)
-{
+static void nc_quoted(const char *text) {
     fputc('"', nc_log.file);
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', nc_log.file);
+        if (*text == '"' || *text == '\\') fputc('\\', nc_log.file);
         if (*text == '\n')
             fputs("\\n", nc_log.file);
         else
@@ -239,8 +221,7 @@ static void nc_quoted(const char *text)
     fputc('"', nc_log.file);
 }
 
-static void nc_title(const struct column *column, int which)
-{
+static void nc_title(const struct column *column, int which) {
     char title[80], shown[40];
     if (column->form == COLLAPSED && column->functions[which] == PERCENTILE)
         snprintf(title, sizeof title, "(%sth percentile)", nc_show(column->percents[which], shown));
@@ -254,17 +235,14 @@ static void nc_title(const struct column *column, int which)
 }
 
 /* One line: labels (row -2), titles (-1) or cells. Whether there was anything to write. */
-static int nc_line(long row)
-{
+static int nc_line(long row) {
     int some = row < 0;
     for (size_t i = 0; i < nc_log.ncolumns; i++)
-        for (int k = 0; k < nc_width(nc_log.columns[i]); k++)
-            some = some || (size_t)row < nc_log.columns[i]->ncells[k];
+        for (int k = 0; k < nc_width(nc_log.columns[i]); k++) some = some || (size_t)row < nc_log.columns[i]->ncells[k];
     for (size_t i = 0, written = 0; some && i < nc_log.ncolumns; i++)
         for (int k = 0; k < nc_width(nc_log.columns[i]); k++) {
             struct column *column = nc_log.columns[i];
-            if (written++)
-                fputc(',', nc_log.file);
+            if (written++) fputc(',', nc_log.file);
             if (row == -2)
                 nc_quoted(nc_words(&column->label));
             else if (row == -1)
@@ -272,26 +250,20 @@ static int nc_line(long row)
             else if ((size_t)row < column->ncells[k])
                 fputs(column->cells[k][row], nc_log.file);
         }
-    if (some)
-        fputc('\n', nc_log.file);
+    if (some) fputc('\n', nc_log.file);
     return some;
 }
 
-static void nc_write_table(void)
-{
+static void nc_write_table(void) {
     nc_collapse();
-    if (!nc_log.ncolumns)
-        return;
-    if (nc_log.tables++)
-        fputc('\n', nc_log.file);
-    for (long row = -2; nc_line(row);)
-        row++;
+    if (!nc_log.ncolumns) return;
+    if (nc_log.tables++) fputc('\n', nc_log.file);
+    for (long row = -2; nc_line(row);) row++;
     fflush(nc_log.file);
     for (size_t i = 0; i < nc_log.ncolumns; i++) {
         struct column *column = nc_log.columns[i];
         for (int k = 0; k < nc_width(column); k++) {
-            for (size_t row = 0; row < column->ncells[k]; row++)
-                free(column->cells[k][row]);
+            for (size_t row = 0; row < column->ncells[k]; row++) free(column->cells[k][row]);
             free(column->cells[k]);
         }
         free(column->cells);
@@ -307,8 +279,7 @@ static void nc_write_table(void)
 
 static const char nc_rule[] = "###########################################################################\n";
 
-static void nc_add_fact(const char *key, const char *format, ...)
-{
+static void nc_add_fact(const char *key, const char *format, ...) {
     char text[4096];
     va_list list;
     va_start(list, format);
@@ -320,14 +291,12 @@ static void nc_add_fact(const char *key, const char *format, ...)
     nc_log.facts[nc_log.nfacts++] = nc_copy(text);
 }
 
-static void nc_now(char text[64])
-{
+static void nc_now(char text[64]) {
     time_t now = time(NULL);
     strftime(text, 64, "%a %b %d %H:%M:%S %Y", localtime(&now));
 }
 
-static void nc_comment(const char *text)
-{
+static void nc_comment(const char *text) {
     fputs(*text ? "# " : "#", nc_log.file);
     for (; *text; text++) {
         if (*text == '\n' || *text == '\r')
@@ -338,8 +307,7 @@ static void nc_comment(const char *text)
     fputc('\n', nc_log.file);
 }
 
-static int nc_is_secret(const char *variable)
-{
+static int nc_is_secret(const char *variable) {
     static const char *const signs[] = {"TOKEN", "SECRET", "PASSW", "CREDENTIAL", "APIKEY", "API_KEY", "PRIVATE"};
     char name[128];
     size_t i;
@@ -347,21 +315,15 @@ static int nc_is_secret(const char *variable)
         name[i] = (char)toupper((unsigned char)variable[i]);
     name[i] = '\0';
     for (i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strstr(name, signs[i]))
-            return 1;
+        if (strstr(name, signs[i])) return 1;
     return 0;
 }
 
-static int nc_by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int nc_by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-static void nc_environment(void)
-{
+static void nc_environment(void) {
     size_t count = 0;
-    while (environ[count])
-        count++;
+    while (environ[count]) count++;
     char **sorted = memcpy(nc_new(count, sizeof(char *)), environ, count * sizeof(char *));
     qsort(sorted, count, sizeof(char *), nc_by_name);
     for (size_t i = 0; i < count; i++) {
@@ -376,23 +338,19 @@ static void nc_environment(void)
     free(sorted);
 }
 
-static char *nc_log_name(void)
-{
+static char *nc_log_name(void) {
     char rank[16], *name = nc_new(strlen(nc.logfile) + 64, 1), *mark = strstr(nc.logfile, "%p");
     snprintf(rank, sizeof rank, "%d", nc.rank);
     strcpy(name, nc.logfile);
-    if (!mark)
-        return name;
+    if (!mark) return name;
     name[mark - nc.logfile] = '\0';
     return strcat(strcat(name, rank), mark + 2);
 }
 
-static void nc_open_log(void)
-{
+static void nc_open_log(void) {
     char *name = nc_log_name();
     nc_log.file = fopen(name, "w");
-    if (!nc_log.file)
-        nc_fail((struct place){0, 0}, "%s: %s", name, strerror(errno));
+    if (!nc_log.file) nc_fail((struct place){0, 0}, "%s: %s", name, strerror(errno));
     free(name);
     nc_log.began = time(NULL);
     fputs(nc_rule, nc_log.file);
@@ -411,15 +369,13 @@ static void nc_open_log(void)
     nc_comment("");
     nc_comment("coNCePTuaL source code");
     nc_comment("----------------------");
-    for (size_t i = 0; i < sizeof nc_source_lines / sizeof *nc_source_lines; i++)
-        nc_comment(nc_source_lines[i]);
+    for (size_t i = 0; i < sizeof nc_source_lines / sizeof *nc_source_lines; i++) nc_comment(nc_source_lines[i]);
     nc_comment("");
     fputs(nc_rule, nc_log.file);
     fflush(nc_log.file);
 }
 
-static void nc_close_log(void)
-{
+static void nc_close_log(void) {
     char now[64];
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
@@ -429,25 +385,19 @@ static void nc_close_log(void)
     fprintf(nc_log.file, "# Elapsed time: %.0f seconds\n", difftime(time(NULL), nc_log.began));
     fprintf(nc_log.file, "# Process CPU usage (user+system): %.0f seconds\n", cpu);
     fprintf(nc_log.file, "# Peak memory allocation: %ld bytes\n%s", used.ru_maxrss * 1024, nc_rule);
-    if (fclose(nc_log.file))
-        nc_fail((struct place){0, 0}, "the log file cannot be written: %s", strerror(errno));
+    if (fclose(nc_log.file)) nc_fail((struct place){0, 0}, "the log file cannot be written: %s", strerror(errno));
 }
 
 /* OUTPUT */
 
-MAYBE_UNUSED static void nc_print_text(struct text text)
-{
-    fputs(nc_words(&text), stdout);
-}
+MAYBE_UNUSED static void nc_print_text(struct text text) { fputs(nc_words(&text), stdout); }
 
-MAYBE_UNUSED static void nc_print(double value)
-{
+MAYBE_UNUSED static void nc_print(double value) {
     char shown[40];
     fputs(nc_show(value, shown), stdout);
 }
 
-MAYBE_UNUSED static void nc_print_end(void)
-{
+MAYBE_UNUSED static void nc_print_end(void) {
     fputc('\n', stdout);
     fflush(stdout);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codegen.ncptl import tree as t
+from codegen.ncptl.check import check
 from codegen.ncptl.errors import Note, Place, ProgramError, Stage
 from codegen.ncptl.names import children
 from codegen.ncptl.parse import parse
@@ -189,6 +190,4 @@ def test_every_node_has_a_place() -> None:
 
 def test_deep_nesting_is_an_error_of_the_program() -> None:
     with pytest.raises(ProgramError, match="nested too deeply"):
-        from codegen.ncptl.check import check
-
         check("TASK 0 OUTPUTS " + "(" * 5000 + "1" + "+1)" * 5000)

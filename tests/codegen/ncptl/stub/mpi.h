@@ -26,10 +26,7 @@ typedef int MPI_Op;
 
 static int stub_comms;
 
-static inline int stub_number(const char *name)
-{
-    return atoi(getenv(name));
-}
+static inline int stub_number(const char *name) { return atoi(getenv(name)); }
 
 #define MPI_Init(argc, argv) ((void)(argc), (void)(argv))
 #define MPI_Finalize() ((void)0)
@@ -37,39 +34,37 @@ static inline int stub_number(const char *name)
 #define MPI_Comm_rank(comm, rank) (*(rank) = stub_number("STUB_RANK"))
 #define MPI_Comm_size(comm, size) (*(size) = stub_number("STUB_TASKS"))
 #define MPI_Get_library_version(text, length) (strcpy(text, "stub"), *(length) = 4)
-#define MPI_Comm_split(comm, color, key, made) \
+#define MPI_Comm_split(comm, color, key, made)                                                                         \
     ((void)(key), printf("@Comm_split color=%d\n", color), *(made) = ++stub_comms)
-#define MPI_Send(data, count, type, peer, tag, comm) \
+#define MPI_Send(data, count, type, peer, tag, comm)                                                                   \
     ((void)(data), printf("@Send %d dst=%d tag=%d\n", count, peer, tag))
-#define MPI_Recv(data, count, type, peer, tag, comm, status) \
+#define MPI_Recv(data, count, type, peer, tag, comm, status)                                                           \
     ((void)(data), printf("@Recv %d src=%d tag=%d\n", count, peer, tag))
-#define MPI_Isend(data, count, type, peer, tag, comm, request) \
+#define MPI_Isend(data, count, type, peer, tag, comm, request)                                                         \
     ((void)(data), *(request) = 0, printf("@Isend %d dst=%d tag=%d\n", count, peer, tag))
-#define MPI_Irecv(data, count, type, peer, tag, comm, request) \
+#define MPI_Irecv(data, count, type, peer, tag, comm, request)                                                         \
     ((void)(data), *(request) = 0, printf("@Irecv %d src=%d tag=%d\n", count, peer, tag))
 #define MPI_Waitall(count, requests, statuses) ((void)(requests), printf("@Waitall %d\n", count))
 #define MPI_Barrier(comm) printf("@Barrier comm#%d\n", comm)
-#define MPI_Bcast(data, count, type, root, comm) \
+#define MPI_Bcast(data, count, type, root, comm)                                                                       \
     ((void)(data), printf("@Bcast %d %s root=%d comm#%d\n", count, type, root, comm))
-#define MPI_Alltoall(from, count, type, into, count2, type2, comm) \
+#define MPI_Alltoall(from, count, type, into, count2, type2, comm)                                                     \
     ((void)(from), (void)(into), printf("@Alltoall %d comm#%d\n", count, comm))
-#define MPI_Reduce(from, into, count, type, op, root, comm) \
+#define MPI_Reduce(from, into, count, type, op, root, comm)                                                            \
     ((void)(from), (void)(into), printf("@Reduce %d %s root=%d comm#%d\n", count, type, root, comm))
 
-static inline void stub_counts(const char *name, const int *counts, int size)
-{
+static inline void stub_counts(const char *name, const int *counts, int size) {
     printf(" %s=[", name);
-    for (int i = 0; i < size; i++)
-        printf("%d ", counts[i]);
+    for (int i = 0; i < size; i++) printf("%d ", counts[i]);
     printf("]");
 }
 
-#define MPI_Alltoallv(from, counts, at, type, into, counts2, at2, type2, comm)              \
-    ((void)(from), (void)(into), (void)(at), (void)(at2), printf("@Alltoallv"),             \
-     stub_counts("s", counts, in.comms[comm].size), stub_counts("r", counts2, in.comms[comm].size), \
+#define MPI_Alltoallv(from, counts, at, type, into, counts2, at2, type2, comm)                                         \
+    ((void)(from), (void)(into), (void)(at), (void)(at2), printf("@Alltoallv"),                                        \
+     stub_counts("s", counts, in.comms[comm].size), stub_counts("r", counts2, in.comms[comm].size),                    \
      printf(" comm#%d\n", comm))
-#define MPI_Allreduce(from, into, count, type, op, comm)              \
-    ((void)(from), memcpy(into, from, !strcmp(type, "MPI_LONG_LONG") ? 8 : 0), \
+#define MPI_Allreduce(from, into, count, type, op, comm)                                                               \
+    ((void)(from), memcpy(into, from, !strcmp(type, "MPI_LONG_LONG") ? 8 : 0),                                         \
      printf("@Allreduce %d %s comm#%d\n", count, type, comm))
 
 #endif
