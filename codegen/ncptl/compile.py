@@ -427,6 +427,9 @@ class _Compiler:
             act = self._act(node, Scope(own.names, own.functions, running=True))
             count = variables.count(",") + 1
             self.line(f"nc_local({c_place(node.place)}, {task}, {act}, {count}, {variables});")
+            change = {"STORES": 1, "RESTORES": -1}.get(getattr(node, "action", ""))
+            if change is not None:
+                self.line(f"nc_stored({task}, {change});")
 
     def _act(self, node: Any, scope: Scope) -> str:
         kind = type(node).__name__.lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -230,25 +231,26 @@ def progression(leading: Sequence[int], final: int, place: Place = Place()) -> l
     return _geometric(leading, final, place)
 
 
+LIKENESS = 1e-3
+"""By how much ratios may differ: terms that were computed are rounded."""
+
+
 def _geometric(leading: Sequence[int], final: int, place: Place) -> list[int]:
     pairs = list(pairwise(leading))
     a, b = pairs[0]
-    if 0 in leading or any(x * b != y * a for x, y in pairs) or abs(a) == abs(b):
+    unlike = max((abs(x * b - y * a) / max(abs(x * b), 1) for x, y in pairs), default=0.0)
+    if 0 in leading or unlike > LIKENESS or abs(a) == abs(b):
         shown = ", ".join(map(str, leading))
         raise ProgramError(f"{shown}, ... is neither an arithmetic nor a geometric progression", place)
     growing = abs(b) > abs(a)
     found, term = [], a
+    ratio = math.pow(leading[-1] / a, 1.0 / (len(leading) - 1)) if unlike else 0.0
     while term != 0 and (abs(term) <= abs(final) if growing else abs(term) >= abs(final)):
         if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
             break
         found.append(term)
-        term = f.divide(term * b, a) if growing else _shrunk(term, a, b)
+        term = f.rounded(a * math.pow(ratio, len(found))) if unlike else f.divide(term * b, a)
     return found
-
-
-def _shrunk(term: int, a: int, b: int) -> int:
-    """The next term of a falling progression, 0 when it is no integer any more."""
-    return term * b // a if term * b % a == 0 else 0
 
 
 # Data from files

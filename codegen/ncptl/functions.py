@@ -101,8 +101,9 @@ def integer_operator(operator: str, left: int, right: int) -> int:
 
 
 def _real_divide(left: float, right: float) -> float:
+    """Divide; by zero gives an infinity, for a time may be too short to be measured."""
     if right == 0.0:
-        raise UndefinedError("division by zero")
+        return math.copysign(math.inf, left) * math.copysign(1.0, right) if left else math.nan
     return left / right
 
 
@@ -126,12 +127,9 @@ def real_operator(operator: str, left: float, right: float) -> float:
     if operator not in _REAL_OPERATORS:
         return float(integer_operator(operator, truncated(left), truncated(right)))
     try:
-        result = _REAL_OPERATORS[operator](left, right)
+        return _REAL_OPERATORS[operator](left, right)
     except OverflowError:
-        result = math.inf
-    if not math.isfinite(result):
-        raise UndefinedError("the result is not a finite number")
-    return result
+        raise UndefinedError("the result is not a finite number") from None
 
 
 # Roots and digits

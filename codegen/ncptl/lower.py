@@ -20,7 +20,7 @@ from codegen.ncptl.evaluate import Env, holds, integer, values
 from codegen.ncptl.names import bound, children, source_first
 from codegen.ncptl.words import TIME_UNITS
 
-__all__ = ["Lowered", "lower", "string_tag"]
+__all__ = ["Lowered", "TooManyError", "lower", "string_tag"]
 
 UNIT_BYTES = {
     "BYTES": 1, "HALFWORDS": 2, "WORDS": 4, "INTEGERS": 4, "DOUBLEWORDS": 8, "QUADWORDS": 16,
@@ -29,6 +29,10 @@ UNIT_BYTES = {
 LARGEST = 2**31 - 1
 """Bytes in one message, as MPI counts them in an int."""
 DEFAULT_SEED = 1
+
+
+class TooManyError(Exception):
+    """A program has more events than were wanted."""
 
 
 @dataclass
@@ -63,6 +67,7 @@ def lower(
     parameters: Mapping[str, int] | None = None,
     ranks: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
+    most: int | None = None,
 ) -> Lowered:
     """Return what the tasks on `ranks` (default: all) do.
 
@@ -72,13 +77,15 @@ def lower(
         parameters: values from the command line; the others have their defaults.
         ranks: whose events are wanted.
         seed: of random tasks and of whatever else all tasks must agree on.
+        most: events, in all; None: any number.
 
     Raises:
         ProgramError: the program cannot run so; with the statement's place.
+        TooManyError: more events than wanted.
     """
     headers = [header for header in program.headers if isinstance(header, t.Parameter)]
     chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
-    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed)
+    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most)
     env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
     for sentence in program.sentences:
         for statement in sentence.statements:
@@ -94,6 +101,7 @@ class _Lowering:
     tasks: int
     ranks: Collection[int]
     seed: int
+    most: int | None
     comms: list[e.Comm] = field(default_factory=list)
     draws: Draws = field(init=False)
 
@@ -102,7 +110,7 @@ class _Lowering:
         self.out: dict[int, list[e.Event]] = {rank: [] for rank in self.ranks}
         self.active = set(self.ranks)
         self.processors = tuple(range(self.tasks))
-        self.serial = 0
+        self.serial = self.made = 0
         self.known: set[e.Comm] = {tuple(range(self.tasks))}
 
     # collecting
@@ -115,6 +123,9 @@ class _Lowering:
         """Let a rank do something."""
         if rank in self.active:
             self.out[rank].append(event)
+            self.made += 1
+            if self.most is not None and self.made > self.most:
+                raise TooManyError
 
     def each(self, event: e.Event) -> None:
         """Let all ranks do something."""

@@ -13,7 +13,7 @@ from codegen.ncptl.errors import ProgramError
 from codegen.ncptl.evaluate import Env, integer
 from codegen.ncptl.faults import find_faults
 from codegen.ncptl.logfile import LogFile, facts
-from codegen.ncptl.lower import DEFAULT_SEED, Lowered, lower
+from codegen.ncptl.lower import DEFAULT_SEED, Lowered, TooManyError, lower
 from codegen.ncptl.options import Options, parse_options
 from scalatrace.errors import ScalatraceError
 
@@ -22,24 +22,48 @@ __all__ = ["bind", "launched_rank", "run"]
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 MOST_CHECKED = 64
-"""With more tasks each looks at its own events only: deadlocks are then not found before the start."""
+MOST_EVENTS = 200_000
+"""With more tasks, or more events in all, each looks at its own only: deadlocks are then not found."""
 
 
 def bind(program: t.Program, tasks: int, rank: int, options: Options, path: str, seed: int) -> Lowered:
     """Return what the tasks do, once nothing is known to go wrong; rank 0 warns. Raises ProgramError."""
     try:
-        ranks = range(tasks) if tasks <= MOST_CHECKED else (rank,)
-        lowered = lower(program, tasks, options.parameters, ranks, seed)
-        _executable(lowered.events[rank])
-        for note in find_faults(lowered):
-            if rank == 0:
-                print(note.show(path), file=sys.stderr)
+        lowered = _lowered(program, tasks, rank, options, seed)
+        _check(lowered, rank, path)
         return lowered
     except RecursionError:
         raise ProgramError("the program is nested too deeply", program.place, path=path) from None
     except ProgramError as error:
         error.path = path
         raise
+
+
+class OwnFaultError(ProgramError):
+    """A fault that only this task knows of: it must end the others."""
+
+
+def _check(lowered: Lowered, rank: int, path: str) -> None:
+    try:
+        for events in lowered.events.values():
+            _executable(events)
+        for note in find_faults(lowered):
+            if rank == 0:
+                print(note.show(path), file=sys.stderr)
+    except ProgramError as error:
+        if len(lowered.events) == lowered.tasks:
+            raise
+        raise OwnFaultError(error.reason, error.place) from None
+
+
+def _lowered(program: t.Program, tasks: int, rank: int, options: Options, seed: int) -> Lowered:
+    """All tasks' events if they are not too many, else this task's."""
+    if tasks <= MOST_CHECKED:
+        try:
+            return lower(program, tasks, options.parameters, None, seed, MOST_EVENTS)
+        except TooManyError:
+            pass
+    return lower(program, tasks, options.parameters, (rank,), seed)
 
 
 def launched_rank() -> int:
@@ -78,6 +102,8 @@ def run(program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT
     try:
         lowered = bind(program, tasks, rank, options, path, seed)
     except ProgramError as error:
+        if isinstance(error, OwnFaultError):
+            _abort(f"scalatrace: {error}")
         # All tasks come to the same conclusion; one says it.
         if rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)

@@ -17,7 +17,7 @@ class Varies(ValueError):  # noqa: N818 - it is no error of the table's
 
 def number(value: float) -> str:
     """Return a number as logs and OUTPUT show it: integers in full, others with ten digits."""
-    if value == math.floor(value) and abs(value) < 1e15:
+    if math.isfinite(value) and value == math.floor(value) and abs(value) < 1e15:
         return str(int(value))
     return f"{value:.10g}"
 
@@ -32,7 +32,8 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def _variance(values: Sequence[float]) -> float:
-    return statistics.variance(values) if len(values) > 1 else 0.0
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1) if len(values) > 1 else 0.0
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -49,14 +50,14 @@ def _geometric(values: Sequence[float]) -> float:
 
 
 _FUNCTIONS: dict[str, tuple[str, Callable[[Sequence[float]], float]]] = {
-    "MEAN": ("mean", lambda values: math.fsum(values) / len(values)),
+    "MEAN": ("mean", lambda values: sum(values) / len(values)),
     "HARMONIC MEAN": ("harm. mean", _harmonic),
     "GEOMETRIC MEAN": ("geom. mean", _geometric),
     "MEDIAN": ("median", statistics.median),
     "STANDARD DEVIATION": ("std. dev.", _deviation),
     "VARIANCE": ("variance", _variance),
     "MEDIAN ABSOLUTE DEVIATION": ("med. abs. dev.", _spread),
-    "SUM": ("sum", math.fsum),
+    "SUM": ("sum", sum),
     "MINIMUM": ("minimum", min),
     "MAXIMUM": ("maximum", max),
     "FINAL": ("final", lambda values: values[-1]),

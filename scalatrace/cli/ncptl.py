@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from scalatrace.cli.output import add_json, print_json
-from scalatrace.errors import FormatError, UsageError
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
 EXAMPLE = (
     "scalatrace ncptl check latency.ncptl\n"
@@ -103,21 +103,21 @@ def _try(report: Any, tasks: int, path: str) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from codegen.ncptl.check import check
-    from codegen.ncptl.errors import ProgramError
     from codegen.ncptl.options import parse_options, usage
     from codegen.ncptl.run import launched_rank
     from codegen.ncptl.run import run as run_program
 
     try:
         program = check(_text(args.file), args.file)
-    except ProgramError as error:
+        if parse_options(program, args.options).help:
+            if launched_rank() == 0:
+                print(usage(program, f"scalatrace ncptl run {args.file}"))
+            return 0
+    except ScalatraceError as error:
         # All tasks come to the same conclusion; one says it.
         if launched_rank() > 0:
             return error.exit_status
         raise
-    if parse_options(program, args.options).help:
-        print(usage(program, f"scalatrace ncptl run {args.file}"))
-        return 0
     return run_program(program, args.file, args.options, _seed(args.seed))
 
 

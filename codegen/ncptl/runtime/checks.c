@@ -3,7 +3,7 @@
  * All ranks' events are gone through as MPI would. Blocking sends are taken to be buffered, so only deadlocks
  * that no MPI can avoid are found. */
 
-enum { NC_MOST_CHECKED = 64, NC_BUDGET = 400000 };
+enum { NC_MOST_CHECKED = 64, NC_BUDGET = 400000, NC_MOST_EVENTS = 200000 };
 
 /* Events of all ranks, and how many are pending at the end */
 
@@ -21,10 +21,43 @@ static size_t nc_pending(const struct list *list, size_t pending, const struct e
     return pending;
 }
 
+static size_t nc_events(const struct list *list) {
+    size_t count = list->count;
+    for (size_t i = 0; i < list->count; i++) count += nc_events(&list->events[i].body);
+    return count;
+}
+
+static void nc_free_list(struct list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->events[i].v);
+        free(list->events[i].sent);
+        free(list->events[i].received);
+        if (list->events[i].kind == ASIDE)
+            free(list->events[i].body.events); /* loops warm up with the body that they have anyway */
+        else
+            nc_free_list(&list->events[i].body);
+    }
+    free(list->events);
+}
+
 static void nc_check_awaited(int rank, const struct list *list) {
     const struct event *first = NULL;
     if (nc_pending(list, 0, &first))
         nc_fail(first->at, "task %d never awaits messages that it starts; expected AWAIT COMPLETION behind", rank);
+}
+
+/* How many stored counters are left, beginning with `depth`. */
+static num nc_check_stored(int rank, const struct list *list, num depth) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct event *event = &list->events[i];
+        depth += event->stored;
+        if (event->kind == REPEAT || event->kind == TIMED)
+            depth += (nc_check_stored(rank, &event->body, depth) - depth) * (event->kind == REPEAT ? event->count : 1);
+        else if (event->kind == ASIDE)
+            nc_check_stored(rank, &event->body, depth);
+        if (depth < 0) nc_fail(event->at, "task %d restores counters that it has not stored", rank);
+    }
+    return depth;
 }
 
 /* A hash table with keys of four numbers: (loop or 0, sender, receiver, tag) */
@@ -325,6 +358,7 @@ static void nc_check(struct list *lists) {
     nc_meetings.count = nc_new(in.ncomms, sizeof(num));
     for (int rank = 0; rank < nc.tasks; rank++) {
         nc_check_awaited(rank, &lists[rank]);
+        nc_check_stored(rank, &lists[rank], 0);
         nc_count_net(rank, &lists[rank], 0);
     }
     for (size_t i = 0; i < check.nets.room; i++)

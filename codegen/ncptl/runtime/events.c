@@ -37,6 +37,7 @@ struct event {
     void (*act)(const num *v); /* what a task does by itself */
     num *v;                    /* and the variables that it knows */
     num *processors;           /* and where the tasks are then */
+    int stored;                /* 1: it stores counters, -1: it restores them */
     struct list body;
     int serial; /* of a loop: the same on all ranks */
     num usecs;
@@ -300,6 +301,11 @@ MAYBE_UNUSED static void nc_local(struct place at, num task, void (*act)(const n
     event->act = act;
     event->v = memcpy(nc_new(count, sizeof(num)), v, count * sizeof(num));
     event->processors = nc.processors;
+}
+
+/* Say that what the task does last stores (1) or restores (-1) its counters. */
+MAYBE_UNUSED static void nc_stored(num task, int change) {
+    if (nc_mine(task)) in.list.events[in.list.count - 1].stored = change;
 }
 
 MAYBE_UNUSED static void nc_assign(struct place at, num task, num processor) {

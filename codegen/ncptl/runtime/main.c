@@ -141,6 +141,21 @@ static struct list nc_collect(int rank) {
     return in.list;
 }
 
+/* Check all ranks' events, if they are not too many in all. All ranks come to the same conclusion. */
+static int nc_check_all(const struct list *mine) {
+    size_t total = 0;
+    if (nc.tasks > NC_MOST_CHECKED || nc_events(mine) > NC_MOST_EVENTS) return 0;
+    struct list *lists = nc_new((size_t)nc.tasks, sizeof *lists);
+    for (int rank = 0; rank < nc.tasks && total <= NC_MOST_EVENTS; rank++) {
+        lists[rank] = nc_collect(rank);
+        total += nc_events(&lists[rank]);
+    }
+    if (total <= NC_MOST_EVENTS) nc_check(lists);
+    for (int rank = 0; rank < nc.tasks; rank++) nc_free_list(&lists[rank]);
+    free(lists);
+    return total <= NC_MOST_EVENTS;
+}
+
 static void nc_make_comms(void) {
     in.comms[0].handle = MPI_COMM_WORLD;
     for (size_t i = 1; i < in.ncomms; i++)
@@ -172,14 +187,13 @@ int main(int argc, char **argv) {
     nc_comm(world);
     free(world);
     struct list mine;
-    if (nc.tasks <= NC_MOST_CHECKED) {
-        struct list *lists = nc_new((size_t)nc.tasks, sizeof *lists);
-        for (int rank = 0; rank < nc.tasks; rank++) lists[rank] = nc_collect(rank);
-        nc_check(lists);
-        mine = lists[nc.rank];
-    } else {
-        mine = nc_collect(nc.rank);
+    mine = nc_collect(nc.rank);
+    if (!nc_check_all(&mine)) {
+        /* A fault of this task is known to no other: all must be ended. */
+        nc.running = 1;
         nc_check_awaited(nc.rank, &mine);
+        nc_check_stored(nc.rank, &mine, 0);
+        nc.running = 0;
     }
     nc_make_comms();
     if (nc_logs(&mine)) nc_open_log();

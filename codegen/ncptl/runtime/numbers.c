@@ -122,7 +122,7 @@ MAYBE_UNUSED static num nc_shift(num value, num bits) {
 
 MAYBE_UNUSED static num nc_neg(num a) { return nc_sub(0, a); }
 
-/* Doubles */
+/* Doubles; a division by zero gives an infinity, for a time may be too short to be measured */
 
 static double nc_finite(double value) {
     if (!isfinite(value)) NC_UNDEFINED("the result is not a finite number");
@@ -139,16 +139,13 @@ MAYBE_UNUSED static double nc_dround(double value) { return copysign(floor(fabs(
 
 MAYBE_UNUSED static num nc_rounded(double value) { return nc_trunc(nc_dround(value)); }
 
-MAYBE_UNUSED static double nc_dadd(double a, double b) { return nc_finite(a + b); }
+MAYBE_UNUSED static double nc_dadd(double a, double b) { return a + b; }
 
-MAYBE_UNUSED static double nc_dsub(double a, double b) { return nc_finite(a - b); }
+MAYBE_UNUSED static double nc_dsub(double a, double b) { return a - b; }
 
-MAYBE_UNUSED static double nc_dmul(double a, double b) { return nc_finite(a * b); }
+MAYBE_UNUSED static double nc_dmul(double a, double b) { return a * b; }
 
-MAYBE_UNUSED static double nc_ddiv(double a, double b) {
-    if (b == 0.0) NC_UNDEFINED("division by zero");
-    return nc_finite(a / b);
-}
+MAYBE_UNUSED static double nc_ddiv(double a, double b) { return a / b; }
 
 MAYBE_UNUSED static double nc_dpower(double a, double b) {
     if ((a == 0.0 && b <= 0.0) || (a < 0.0 && b != floor(b))) NC_UNDEFINED("%g ** %g", a, b);
@@ -399,6 +396,9 @@ MAYBE_UNUSED static double nc_random_pareto(double shape, double low, double hig
 
 /* Ranges */
 
+/* By how much the ratios of a geometric progression may differ: terms that were computed are rounded. */
+#define NC_LIKENESS 1e-3
+
 struct numbers {
     num *values;
     size_t count;
@@ -420,7 +420,15 @@ static int nc_same_steps(int count, const num *leading) {
 static void nc_geometric(struct numbers *numbers, int count, const num *leading, num final) {
     num a = leading[0], b = leading[1], term = a;
     int fits = a != 0 && b != 0 && nc_abs(a) != nc_abs(b), growing = nc_abs(b) > nc_abs(a);
-    for (int i = 1; i < count; i++) fits = fits && leading[i] && nc_mul(leading[i - 1], b) == nc_mul(leading[i], a);
+    double unlike = 0, ratio = 0;
+    for (int i = 1; i < count; i++) {
+        double wanted = (double)leading[i - 1] * (double)b, found = (double)leading[i] * (double)a;
+        double differs = fabs(wanted - found) / fmax(fabs(wanted), 1);
+        fits = fits && leading[i] && differs <= NC_LIKENESS;
+        unlike = differs > unlike ? differs : unlike;
+    }
+    if (unlike > 0) ratio = pow((double)leading[count - 1] / (double)a, 1.0 / (count - 1));
+    size_t before = numbers->count;
     if (!fits)
         nc_fail(nc.at,
                 "%" PRId64 ", %" PRId64 ", %" PRId64 ", ... is neither an arithmetic nor a geometric progression", a, b,
@@ -428,10 +436,9 @@ static void nc_geometric(struct numbers *numbers, int count, const num *leading,
     while (term != 0 && (growing ? nc_abs(term) <= nc_abs(final) : nc_abs(term) >= nc_abs(final))) {
         if ((term < 0) != (final < 0) && final != 0 && (a < 0) == (b < 0)) break;
         nc_append(numbers, term);
-        if (!growing)
-            term = nc_mul(term, b) % a == 0 ? nc_mul(term, b) / a : 0;
-        else if (nc_abs(term) > INT64_MAX / nc_abs(b))
-            break;
+        if (nc_abs(term) > INT64_MAX / nc_abs(b)) break;
+        if (unlike > 0)
+            term = nc_rounded((double)a * pow(ratio, (double)(numbers->count - before)));
         else
             term = term * b / a;
     }

@@ -21,6 +21,7 @@ from codegen.ncptl.lower import string_tag
 from codegen.ncptl.parse import parse
 from codegen.ncptl.show import show
 from support.ncptl_programs import calls, lowered
+from support.ncptl_stub import same_calls
 
 VARIABLE = "SCALATRACE_NCPTL_CORPUS"
 PATH = Path(os.environ.get(VARIABLE, ""))
@@ -83,3 +84,9 @@ def test_faults(probe: dict[str, Any]) -> None:
     with pytest.raises(ProgramError):
         find_faults(lowered(probe["source"]))
     check(probe["source"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("probe", [p for p in TRACED if p["id"] not in FAULTY], ids=ids)
+def test_compiled_calls(probe: dict[str, Any], tmp_path: Path) -> None:
+    same_calls(probe["source"], tmp_path, 4)
