@@ -26,6 +26,8 @@ from codegen.ncptl.words import TIME_UNITS
 
 __all__ = ["Executor"]
 
+SLOTS = 256
+"""Pending messages at most that have a place of their own; further ones share."""
 TYPES = {"BYTES": MPI.BYTE, "INTEGERS": MPI.INT, "DOUBLEWORDS": MPI.DOUBLE}
 NUMBERS = {"INTEGERS": np.int32, "DOUBLEWORDS": np.float64}
 
@@ -90,12 +92,11 @@ class Executor:
             else:
                 self._receive(event)
 
-    def _message(self, event: e.Transfer) -> Any:
-        slot = len(self.sends) + len(self.receives)
-        return self.buffers.message(event.memory, event.size, slot)
-
     def _send(self, event: e.Transfer) -> None:
-        message = self._message(event)
+        # What is only read may be sent from one place many times.
+        written = event.memory.verified or event.memory.touched
+        slot = -1 - (len(self.sends) % SLOTS if written else 0)
+        message = self.buffers.message(event.memory, event.size, slot, id(event))
         if event.memory.verified:
             self.messages += 1
             fill(message, (self.rank << 32) + self.messages)
@@ -109,7 +110,8 @@ class Executor:
         self.counters.sent(1, event.size)
 
     def _receive(self, event: e.Transfer) -> None:
-        message = self._message(event)
+        slot = len(self.receives) % SLOTS
+        message = self.buffers.message(event.memory, event.size, slot, id(event))
         spec = [message, event.size, MPI.BYTE]
         if event.asynchronous:
             request = self.world.Irecv(spec, event.peer, event.tag)
@@ -144,7 +146,7 @@ class Executor:
         comm, root = self._comm(event.comm), event.comm.index(event.root)
         size = event.count * UNIT_BYTES[event.unit]
         for _ in range(event.times):
-            message = self.buffers.message(event.memory, size, 0)
+            message = self.buffers.message(event.memory, size, 0, id(event))
             if event.memory.touched and event.root == self.rank:
                 message += 1
             comm.Bcast([message, event.count, TYPES[event.unit]], root)
@@ -157,20 +159,23 @@ class Executor:
     def _alltoall(self, event: e.Alltoall) -> None:
         total = event.size * len(event.comm)
         for _ in range(event.times):
-            sent, received = self._both(event.memory, total, total)
+            sent, received = self._both(event, total, total)
             self._comm(event.comm).Alltoall([sent, event.size, MPI.BYTE], [received, event.size, MPI.BYTE])
 
-    def _both(self, memory: e.Memory, sent: int, received: int) -> tuple[Any, Any]:
+    def _both(
+        self, event: e.Alltoall | e.Alltoallv | e.Reduction, sent: int, received: int
+    ) -> tuple[Any, Any]:
         """Memory to send from and, another, to receive into."""
-        outgoing = self.buffers.message(memory, sent, 0)
+        memory = event.memory
+        outgoing = self.buffers.message(memory, sent, -1, id(event))
         if memory.touched:
             outgoing += 1
         other = replace(memory, buffer=None if memory.buffer is None else memory.buffer + 1)
-        return outgoing, self.buffers.message(other, received, 1)
+        return outgoing, self.buffers.message(other, received, 0, id(event))
 
     def _alltoallv(self, event: e.Alltoallv) -> None:
         for _ in range(event.times):
-            sent, received = self._both(event.memory, sum(event.sent), sum(event.received))
+            sent, received = self._both(event, sum(event.sent), sum(event.received))
             self._comm(event.comm).Alltoallv(
                 [sent, (event.sent, None), MPI.BYTE], [received, (event.received, None), MPI.BYTE]
             )
@@ -178,7 +183,7 @@ class Executor:
     def _reduction(self, event: e.Reduction) -> None:
         comm, kind = self._comm(event.comm), TYPES[event.unit]
         size = event.count * UNIT_BYTES[event.unit]
-        sent, received = self._both(event.memory, size, size)
+        sent, received = self._both(event, size, size)
         if event.root is None:
             comm.Allreduce([sent, event.count, kind], [received, event.count, kind], MPI.SUM)
         else:

@@ -12,6 +12,8 @@ from codegen.ncptl.events import Memory
 __all__ = ["Buffers", "fill", "wrong_bits"]
 
 Bytes = npt.NDArray[np.uint8]
+Key = tuple[int, bool, int]
+"""Owner of a unique message or 0, whether the program gives the number, number."""
 GOLDEN = 0x9E3779B97F4A7C15
 
 
@@ -19,27 +21,33 @@ class Buffers:
     """The memory that a task's messages lie in."""
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[str, int], Bytes] = {}
+        self._blocks: dict[Key, tuple[Bytes, Memory]] = {}
         self._regions: dict[int, Bytes] = {}
         self.current: Bytes = np.empty(0, np.uint8)
 
-    def message(self, memory: Memory, size: int, slot: int) -> Bytes:
-        """Return where a message of `size` bytes lies; `slot`: how many messages are pending."""
+    def message(self, memory: Memory, size: int, slot: int, owner: int) -> Bytes:
+        """Return where a message of `size` bytes lies.
+
+        Args:
+            memory: what the program says of it.
+            size: bytes.
+            slot: keeps pending messages apart.
+            owner: the event to which a unique message belongs.
+        """
         room = memory.offset + size
-        if memory.unique:
+        named = memory.buffer is not None and not memory.unique
+        key = (
+            owner if memory.unique else 0,
+            named,
+            memory.buffer if memory.buffer is not None and named else slot,
+        )
+        block, before = self._blocks.get(key, (self.current[:0], memory))
+        same = before.misaligned == memory.misaligned and memory.alignment in (0, before.alignment)
+        if len(block) < room or not same or key not in self._blocks:
             block = self._made(room, memory)
-        else:
-            key = ("buffer", memory.buffer) if memory.buffer is not None else ("slot", slot)
-            block = self._shared(key, room, memory)
+            self._blocks[key] = block, memory
         self.current = block[memory.offset : room]
         return self.current
-
-    def _shared(self, key: tuple[str, int], room: int, memory: Memory) -> Bytes:
-        block = self._blocks.get(key)
-        if block is None or len(block) < room or memory.alignment:
-            block = self._made(room, memory)
-            self._blocks[key] = block
-        return block
 
     def _made(self, room: int, memory: Memory) -> Bytes:
         """Fresh memory that starts where it is wanted."""
@@ -55,8 +63,8 @@ class Buffers:
         if current:
             self.current += 1
             return
-        for (kind, own), block in self._blocks.items():
-            if number is None or (kind, own) == ("buffer", number):
+        for (_, named, own), (block, _) in self._blocks.items():
+            if number is None or (named and own == number):
                 block += 1
 
     def region(self, size: int) -> Bytes:

@@ -12,9 +12,11 @@ struct counters {
 };
 
 struct block {
-    unsigned char *raw, *start;
-    num room;
-    int slot; /* 1: of a pending message; 0: named by the program */
+    unsigned char *start;
+    num room, alignment;
+    int misaligned;
+    int named;         /* 1: the program gives it its number; 0: messages are put into it as they come */
+    const void *owner; /* the one event that a unique message belongs to */
     num number;
 };
 
@@ -61,39 +63,36 @@ static void nc_restore(struct place at) {
 
 /* Memory */
 
-static struct block nc_made(num room, const struct memory *memory) {
+static unsigned char *nc_made(num room, const struct memory *memory) {
     num page = sysconf(_SC_PAGESIZE);
     num step = memory->misaligned ? page : memory->alignment > 1 ? memory->alignment : 16;
-    struct block block = {.room = room};
-    block.raw = nc_new((size_t)(room + 2 * step + page), 1);
-    block.start = block.raw + (step - (num)((uintptr_t)block.raw % (uintptr_t)step)) % step;
-    if (memory->misaligned) block.start += nc_mod(memory->alignment, page);
-    return block;
+    unsigned char *raw = nc_new((size_t)(room + 2 * step + page), 1);
+    raw += (step - (num)((uintptr_t)raw % (uintptr_t)step)) % step;
+    return memory->misaligned ? raw + nc_mod(memory->alignment, page) : raw;
 }
 
-static unsigned char *nc_message(const struct memory *memory, num size, num slot) {
-    num room = memory->offset + size, number = memory->has_buffer ? memory->buffer : slot;
-    struct block *block = NULL;
-    if (memory->unique) {
-        /* It is never used again, but MPI may use it until the end. */
-        struct block own = nc_made(room, memory);
-        run.current = own.start + memory->offset;
-        run.current_size = size;
-        return run.current;
+static struct block *nc_block(const void *owner, int named, num number) {
+    for (size_t i = 0; i < run.nblocks; i++) {
+        struct block *block = &run.blocks[i];
+        if (block->owner == owner && block->named == named && block->number == number) return block;
     }
-    for (size_t i = 0; i < run.nblocks && !block; i++)
-        if (run.blocks[i].slot != memory->has_buffer && run.blocks[i].number == number) block = &run.blocks[i];
-    if (!block) {
-        run.blocks = nc_grown(run.blocks, run.nblocks, sizeof *run.blocks);
-        block = &run.blocks[run.nblocks++];
-        memset(block, 0, sizeof *block);
-    }
-    num step = memory->alignment > 1 ? memory->alignment : 1;
-    if (!block->raw || block->room < room || memory->misaligned || (uintptr_t)block->start % (uintptr_t)step) {
+    run.blocks = nc_grown(run.blocks, run.nblocks, sizeof *run.blocks);
+    run.blocks[run.nblocks] = (struct block){.owner = owner, .named = named, .number = number};
+    return &run.blocks[run.nblocks++];
+}
+
+/* Where a message lies; `slot` keeps pending ones apart. */
+static unsigned char *nc_message(const struct event *event, const struct memory *memory, num size, num slot) {
+    num room = memory->offset + size;
+    int named = memory->has_buffer && !memory->unique;
+    struct block *block = nc_block(memory->unique ? event : NULL, named, named ? memory->buffer : slot);
+    int fits = block->start && block->room >= room && block->misaligned == memory->misaligned;
+    if (!fits || (memory->alignment && block->alignment != memory->alignment)) {
         /* The old one is kept: a pending message may lie in it. */
-        *block = nc_made(room, memory);
-        block->slot = !memory->has_buffer;
-        block->number = number;
+        block->start = nc_made(room, memory);
+        block->room = room;
+        block->alignment = memory->alignment;
+        block->misaligned = memory->misaligned;
     }
     run.current = block->start + memory->offset;
     run.current_size = size;
@@ -131,8 +130,14 @@ static num nc_wrong_bits(const unsigned char *bytes, num size) {
 
 /* Messages */
 
+/* Pending messages at most that have a place of their own; further ones share. */
+enum { NC_SLOTS = 256 };
+
 static void nc_do_send(const struct event *event) {
-    unsigned char *message = nc_message(&event->memory, event->size, (num)(run.nsends + run.nreceives));
+    /* What is only read may be sent from one place many times. */
+    int written = event->memory.verified || event->memory.touched;
+    num slot = written ? -1 - (num)(run.nsends % NC_SLOTS) : -1;
+    unsigned char *message = nc_message(event, &event->memory, event->size, slot);
     if (event->memory.verified)
         nc_fill(message, event->size, ((uint64_t)nc.rank << 32) + (uint64_t)++run.messages);
     else if (event->memory.touched)
@@ -159,7 +164,7 @@ static void nc_received(const struct event *event, const unsigned char *message)
 }
 
 static void nc_do_receive(const struct event *event) {
-    unsigned char *message = nc_message(&event->memory, event->size, (num)(run.nsends + run.nreceives));
+    unsigned char *message = nc_message(event, &event->memory, event->size, (num)(run.nreceives % NC_SLOTS));
     if (event->async) {
         run.receives = nc_grown(run.receives, run.nreceives, sizeof *run.receives);
         struct pending *pending = &run.receives[run.nreceives++];
@@ -203,7 +208,7 @@ static void nc_do_bcast(const struct event *event) {
     const struct comm *comm = &in.comms[event->comm];
     num size = event->count * nc_unit_bytes[event->unit];
     for (num n = 0; n < event->times; n++) {
-        unsigned char *message = nc_message(&event->memory, size, 0);
+        unsigned char *message = nc_message(event, &event->memory, size, 0);
         if (event->memory.touched && event->root == nc.rank) nc_touch(message, size);
         MPI_Bcast(message, (int)event->count, nc_type(event->unit), comm->rank_in[event->root], comm->handle);
         if (event->memory.touched && event->root != nc.rank) nc_read(message, size);
@@ -213,10 +218,10 @@ static void nc_do_bcast(const struct event *event) {
 /* Memory to send from and, another, to receive into. */
 static unsigned char *nc_both(const struct event *event, num sent, num received, unsigned char **into) {
     struct memory other = event->memory;
-    unsigned char *from = nc_message(&event->memory, sent, 0);
+    unsigned char *from = nc_message(event, &event->memory, sent, -1);
     if (event->memory.touched) nc_touch(from, sent);
     other.buffer++;
-    *into = nc_message(&other, received, 1);
+    *into = nc_message(event, &other, received, 0);
     return from;
 }
 
@@ -292,7 +297,7 @@ MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num ti
 
 MAYBE_UNUSED static void nc_touch_buffers(int all, num number) {
     for (size_t i = 0; i < run.nblocks; i++)
-        if (all || (!run.blocks[i].slot && run.blocks[i].number == number))
+        if (all || (run.blocks[i].named && run.blocks[i].number == number))
             nc_touch(run.blocks[i].start, run.blocks[i].room);
 }
 
