@@ -178,7 +178,8 @@ def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
         case t.Parity(operand, odd):
             return (f.truncated(value(operand, env)) % 2 == 1) == odd
         case t.Within(operand, ranges, negated):
-            return (value(operand, env) in values(ranges, env)) != negated
+            wanted = value(operand, env)
+            return any(wanted in _terms(each, env) for each in ranges) != negated
         case t.Between(operand, low, high, negated):
             ends = value(low, env), value(high, env)
             return (min(ends) <= value(operand, env) <= max(ends)) != negated
@@ -192,17 +193,19 @@ def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
 
 def values(ranges: Sequence[t.Range], env: Env) -> list[int]:
     """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
-    return [value for each in ranges for value in _range(each, env)]
+    found = [_terms(each, env) for each in ranges]
+    if sum(map(len, found)) > MOST_NUMBERS:
+        raise ProgramError(f"more than {MOST_NUMBERS:,} numbers in a range", ranges[0].place)
+    return [value for terms in found for value in terms]
 
 
-def _range(node: t.Range, env: Env) -> Iterator[int]:
+def _terms(node: t.Range, env: Env) -> Sequence[int]:
     if isinstance(node, t.Listing):
-        yield from (integer(value, env) for value in node.values)
-    elif isinstance(node, t.Progression):
+        return [integer(value, env) for value in node.values]
+    if isinstance(node, t.Progression):
         leading = [integer(value, env) for value in node.leading]
-        yield from progression(leading, integer(node.final, env), node.place)
-    else:
-        yield from _comprehension(node, node.generators, env)
+        return progression(leading, integer(node.final, env), node.place)
+    return list(_comprehension(node, node.generators, env))
 
 
 def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: Env) -> Iterator[int]:
@@ -213,7 +216,11 @@ def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: En
         yield integer(node.head, env)
 
 
-def progression(leading: Sequence[int], final: int, place: Place = Place()) -> list[int]:  # noqa: B008
+MOST_NUMBERS = 10_000_000
+"""In one range that is gone through."""
+
+
+def progression(leading: Sequence[int], final: int, place: Place = Place()) -> Sequence[int]:  # noqa: B008
     """Return the terms from the first leading one up to (or down to) the final value.
 
     One term goes on by 1 towards the end; two by their difference; more by what they have in common, a
@@ -222,12 +229,12 @@ def progression(leading: Sequence[int], final: int, place: Place = Place()) -> l
     """
     first = leading[0]
     if len(leading) == 1:
-        return list(range(first, final + 1)) if first <= final else list(range(first, final - 1, -1))
+        return range(first, final + 1) if first <= final else range(first, final - 1, -1)
     step = leading[1] - first
     if all(b - a == step for a, b in pairwise(leading)):
         if step == 0:
             return [first]
-        return list(range(first, final + (1 if step > 0 else -1), step))
+        return range(first, final + (1 if step > 0 else -1), step)
     return _geometric(leading, final, place)
 
 

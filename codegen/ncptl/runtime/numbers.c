@@ -407,6 +407,7 @@ struct numbers {
 typedef void nc_ranges(struct numbers *numbers, const num *v);
 
 MAYBE_UNUSED static void nc_append(struct numbers *numbers, num value) {
+    if (numbers->count == 10000000) nc_fail(nc.at, "more than 10,000,000 numbers in a range");
     numbers->values = nc_grown(numbers->values, numbers->count, sizeof(num));
     numbers->values[numbers->count++] = value;
 }

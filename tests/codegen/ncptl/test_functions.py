@@ -105,12 +105,18 @@ def test_what_is_no_progression(leading: list[int]) -> None:
         progression(leading, 100)
 
 
+def test_long_ranges_are_refused_but_can_be_asked() -> None:
+    assert true("1G IS IN {0,2,...,1T}")
+    with pytest.raises(ProgramError, match="more than 10,000,000 numbers"):
+        values((t.Progression((t.Integer(0),), t.Integer(2**40)),), Env())
+
+
 @given(st.integers(-50, 50), st.integers(1, 20), st.integers(1, 8), st.booleans())
 def test_arithmetic_progressions_are_pythons(first: int, step: int, count: int, down: bool) -> None:
     step = -step if down else step
     wanted = [first + n * step for n in range(count + 2)]
-    assert progression(wanted[:3], wanted[-1]) == wanted
-    assert progression(wanted[:2], wanted[-1]) == wanted
+    assert list(progression(wanted[:3], wanted[-1])) == wanted
+    assert list(progression(wanted[:2], wanted[-1])) == wanted
 
 
 @given(st.integers(1, 7), st.integers(0, 10**18))
