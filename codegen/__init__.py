@@ -1,1 +1,1 @@
-"""Benchmarks from traces (dissertation chapter 4)."""
+"""Benchmarks from traces, and the languages they are written in."""

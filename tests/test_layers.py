@@ -18,7 +18,7 @@ LAYERS |= {"scalatrace.__main__": 9}
 
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
-    "mpi4py": ("replay", "scalatrace.record", "scalatrace.auto"),
+    "mpi4py": ("replay", "codegen", "scalatrace.record", "scalatrace.auto"),
     "lark": ("scalatrace.trace", "codegen"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }

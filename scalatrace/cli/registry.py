@@ -34,6 +34,7 @@ COMMANDS = (
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
     Command("extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate"),
     Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
+    Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("doctor", "what was found on this machine, and what is missing", "doctor"),
 )
 

@@ -1,0 +1,474 @@
+"""Tree -> events of every task, for a number of tasks and values of the parameters.
+
+All tasks go through the same statements and agree on who does what, so this needs no messages: who is meant
+by a task description, sizes, conditions and loop bounds are evaluated here, once, before anything runs.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from codegen.ncptl import events as e
+from codegen.ncptl import tree as t
+from codegen.ncptl.collectives import multicasts, reductions
+from codegen.ncptl.draws import Draws
+from codegen.ncptl.errors import ProgramError
+from codegen.ncptl.evaluate import Env, holds, integer, values
+from codegen.ncptl.names import bound, children, source_first
+from codegen.ncptl.words import TIME_UNITS
+
+__all__ = ["Lowered", "TooManyError", "lower", "string_tag"]
+
+UNIT_BYTES = {
+    "BYTES": 1, "HALFWORDS": 2, "WORDS": 4, "INTEGERS": 4, "DOUBLEWORDS": 8, "QUADWORDS": 16,
+    "PAGES": mmap.PAGESIZE, "KILOBYTE": 2**10, "MEGABYTE": 2**20, "GIGABYTE": 2**30,
+}  # fmt: skip
+LARGEST = 2**31 - 1
+"""Bytes in one message, as MPI counts them in an int."""
+DEFAULT_SEED = 1
+
+
+class TooManyError(Exception):
+    """A program has more events than were wanted."""
+
+
+@dataclass
+class Lowered:
+    """A program bound to a number of tasks.
+
+    Attributes:
+        tasks: how many.
+        events: of each rank asked for.
+        comms: sets of ranks that need a communicator, in the order in which they are met.
+        parameters: values of the program's parameters.
+    """
+
+    tasks: int
+    events: dict[int, tuple[e.Event, ...]]
+    comms: list[e.Comm]
+    parameters: Mapping[str, int]
+    seed: int
+
+
+def string_tag(text: str) -> int:
+    """Return the tag that a string stands for: its FNV-1a hash (Fowler, Noll and Vo), cut to 23 bits."""
+    value = 0x811C9DC5
+    for byte in text.encode():
+        value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
+    return value & 0x7FFFFF
+
+
+def lower(
+    program: t.Program,
+    tasks: int,
+    parameters: Mapping[str, int] | None = None,
+    ranks: Collection[int] | None = None,
+    seed: int = DEFAULT_SEED,
+    most: int | None = None,
+) -> Lowered:
+    """Return what the tasks on `ranks` (default: all) do.
+
+    Args:
+        program: a checked program.
+        tasks: num_tasks.
+        parameters: values from the command line; the others have their defaults.
+        ranks: whose events are wanted.
+        seed: of random tasks and of whatever else all tasks must agree on.
+        most: events, in all; None: any number.
+
+    Raises:
+        ProgramError: the program cannot run so; with the statement's place.
+        TooManyError: more events than wanted.
+    """
+    headers = [header for header in program.headers if isinstance(header, t.Parameter)]
+    chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
+    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most)
+    env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
+    for sentence in program.sentences:
+        for statement in sentence.statements:
+            lowering.statement(statement, env)
+        lowering.each(e.EndOfTable(place=sentence.place))
+    return Lowered(tasks, lowering.taken(), lowering.comms, chosen, seed)
+
+
+@dataclass
+class _Lowering:
+    """Collects events while it goes through the statements."""
+
+    tasks: int
+    ranks: Collection[int]
+    seed: int
+    most: int | None
+    comms: list[e.Comm] = field(default_factory=list)
+    draws: Draws = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.draws = Draws(self.seed)
+        self.out: dict[int, list[e.Event]] = {rank: [] for rank in self.ranks}
+        self.active = set(self.ranks)
+        self.processors = tuple(range(self.tasks))
+        self.serial = self.made = 0
+        self.known: set[e.Comm] = {tuple(range(self.tasks))}
+
+    # collecting
+
+    def add(self, task: int, event: e.Event) -> None:
+        """Let a task do something."""
+        self.put(self.processors[task], event)
+
+    def put(self, rank: int, event: e.Event) -> None:
+        """Let a rank do something."""
+        if rank in self.active:
+            self.out[rank].append(event)
+            self.made += 1
+            if self.most is not None and self.made > self.most:
+                raise TooManyError
+
+    def each(self, event: e.Event) -> None:
+        """Let all ranks do something."""
+        for rank in self.active:
+            self.out[rank].append(event)
+
+    def taken(self) -> dict[int, tuple[e.Event, ...]]:
+        """Return what was collected and start anew."""
+        found = {rank: tuple(events) for rank, events in self.out.items()}
+        self.out = {rank: [] for rank in self.ranks}
+        return found
+
+    def comm(self, tasks: Collection[int]) -> e.Comm:
+        """Return the communicator of some tasks; a new one is made at start-up."""
+        ranks = tuple(sorted(self.processors[task] for task in tasks))
+        if ranks not in self.known:
+            self.known.add(ranks)
+            self.comms.append(ranks)
+        return ranks
+
+    def body(self, statement: t.Statement, env: Env) -> dict[int, tuple[e.Event, ...]]:
+        """Return the events of a statement, which are not executed here and now."""
+        outer, self.out = self.out, {rank: [] for rank in self.ranks}
+        self.statement(statement, env)
+        inner, self.out = self.taken(), outer
+        return inner
+
+    # task descriptions
+
+    def sources(self, tasks: t.Tasks, env: Env, but: int | None = None) -> list[tuple[int, Env]]:
+        """Return the tasks described, ascending, with what each knows; ALL OTHER TASKS leaves out `but`."""
+        name = bound(tasks)
+        match tasks:
+            case t.AllTasks():
+                found: Collection[int] = range(self.tasks)
+            case t.AllOthers():
+                found = [task for task in range(self.tasks) if task != but]
+            case t.OneTask(task):
+                found = [integer(task, env)]
+            case t.SuchThat(variable, condition):
+                everyone = range(self.tasks)
+                found = [task for task in everyone if holds(condition, env.bind(variable, task))]
+            case t.TaskRanges(ranges):
+                found = sorted(set(values(ranges, env)))
+            case t.TaskGroup(group):
+                found = env.groups[group]
+        return [(task, env.bind(name, task)) for task in found if 0 <= task < self.tasks]
+
+    def pairs(self, source: t.Tasks, target: t.Tasks, env: Env) -> list[tuple[int, int]]:
+        """Return (source, target) for each message, ascending."""
+        return [
+            (a, b) for a, inner in self.sources(source, env) for b, _ in self.sources(target, inner, but=a)
+        ]
+
+    # messages
+
+    def size(self, measure: t.Measure | None, env: Env) -> int:
+        """Return a measure in bytes."""
+        if measure is None:
+            return 0
+        amount = 1 if measure.amount is None else integer(measure.amount, env)
+        size = (amount + 7) // 8 if measure.unit == "BITS" else amount * UNIT_BYTES[measure.unit]
+        if not -LARGEST <= size <= LARGEST:
+            raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", measure.place)
+        return size
+
+    def extent(self, measure: t.Measure | None, env: Env) -> int:
+        """Return a measure that must not be negative."""
+        size = self.size(measure, env)
+        if size < 0:
+            assert measure is not None
+            raise ProgramError(f"a size of {size} bytes; expected 0 or more", measure.place)
+        return size
+
+    def count(self, count: t.Expr | None, env: Env) -> int:
+        """Return how many; never negative."""
+        return 1 if count is None else max(0, integer(count, env))
+
+    def tag(self, tag: t.Expr | str | None, env: Env) -> int:
+        """Return the tag of a message."""
+        if tag is None or isinstance(tag, str):
+            return 0 if tag is None else string_tag(tag)
+        value = abs(integer(tag, env))
+        if value > LARGEST:
+            raise ProgramError(f"tag {value} is too large for MPI", tag.place)
+        return value
+
+    def untagged(self, node: Any, env: Env) -> None:
+        """Refuse a tag where MPI has none."""
+        if node is not None and node.tag is not None and self.tag(node.tag, env) != 0:
+            raise ProgramError("collective messages have no tags; expected tag 0 or none", node.place)
+
+    def memory(self, node: Any, env: Env, under: Any = None) -> e.Memory:
+        """Return where a message lies; what the node does not say, `under` does."""
+
+        def said(name: str) -> Any:
+            own = getattr(node, name, None)
+            return own if own is not None or under is None else getattr(under, name)
+
+        alignment, touching, buffer = said("alignment"), said("touching"), said("buffer")
+        wanted = touching is not None and touching.wanted
+        return e.Memory(
+            buffer=None if buffer is None or buffer.number is None else integer(buffer.number, env),
+            unique=bool(said("unique")),
+            offset=self.extent(buffer.offset, env) if buffer is not None else 0,
+            alignment=self.size(alignment.measure, env) if alignment is not None else 0,
+            misaligned=alignment is not None and alignment.kind == "MISALIGNED",
+            touched=wanted and not touching.verification,
+            verified=wanted and touching.verification,
+        )
+
+    # statements
+
+    def statement(self, node: t.Statement, env: Env) -> None:
+        """Add what a statement does, on all ranks."""
+        special: dict[type, Callable[[Any, Env], None]] = {
+            t.Send: self._send,
+            t.Receive: self._receive,
+            t.Multicast: self._multicast,
+            t.Reduce: self._reduce,
+            t.Await: self._await,
+            t.Synchronize: self._synchronize,
+            t.Assign: self._assign,
+            t.Assert: self._assert,
+            t.ForEach: self._for_each,
+            t.ForCount: self._for_count,
+            t.ForTime: self._for_time,
+            t.Let: self._let,
+            t.If: self._if,
+            t.Block: self._block,
+        }
+        special.get(type(node), self._local)(node, self._now(env))
+
+    def _local(self, node: Any, env: Env) -> None:
+        for task, inner in self.sources(node.tasks, env):
+            self.add(task, e.Local(node, inner, place=node.place))
+
+    def _send(self, node: t.Send, env: Env) -> None:
+        message, reception = node.message, node.reception or t.Reception()
+        pairs = self.pairs(node.source, node.target, env)
+        size, count = self.extent(message.size, env), self.count(message.count, env)
+        tag = self.tag(message.tag, env)
+        here = bool(node.asynchronous)
+        there = here if reception.asynchronous is None else reception.asynchronous
+        self._not_to_oneself(node, pairs, here and (there or node.unsuspecting) and count > 0)
+        if not node.unsuspecting:
+            memory = self.memory(reception, env, message)
+            their_tag = tag if reception.tag is None else self.tag(reception.tag, env)
+            self._transfers(False, [(b, a) for a, b in pairs], size, their_tag, count, there, memory, node)
+        self._transfers(True, pairs, size, tag, count, here, self.memory(message, env), node)
+
+    def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
+        alone = next((a for a, b in pairs if a == b), None)
+        if alone is not None and not allowed:
+            said = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
+            raise ProgramError(said, node.place)
+
+    def _receive(self, node: t.Receive, env: Env) -> None:
+        if source_first(node, env.names):
+            pairs = [(b, a) for a, b in self.pairs(node.source, node.target, env)]
+        else:
+            pairs = self.pairs(node.target, node.source, env)
+        message = node.message
+        size, count = self.extent(message.size, env), self.count(message.count, env)
+        tag, memory = self.tag(message.tag, env), self.memory(message, env)
+        self._transfers(False, pairs, size, tag, count, bool(node.asynchronous), memory, node)
+
+    def _transfers(
+        self,
+        sends: bool,
+        pairs: Sequence[tuple[int, int]],
+        size: int,
+        tag: int,
+        count: int,
+        asynchronous: bool,
+        memory: e.Memory,
+        node: t.Node,
+    ) -> None:
+        for task, peer in pairs if count else ():
+            rank = self.processors[peer]
+            event = e.Transfer(sends, rank, size, tag, count, asynchronous, memory, place=node.place)
+            self.add(task, event)
+
+    def _multicast(self, node: t.Multicast, env: Env) -> None:
+        self.untagged(node.message, env)
+        members = self.sources(node.source, env)
+        targets = {task: {b for b, _ in self.sources(node.target, inner, task)} for task, inner in members}
+        size, times = self.extent(node.message.size, env), self.count(node.message.count, env)
+        memory = self.memory(node.message, env)
+        if targets:
+            comm = self.comm({*targets, *(b for found in targets.values() for b in found)})
+            placed = {self.processors[a]: {self.processors[b] for b in found} for a, found in targets.items()}
+            for rank, event in multicasts(comm, placed, size, times, memory, node.place) if times else ():
+                self.put(rank, event)
+
+    def _reduce(self, node: t.Reduce, env: Env) -> None:
+        for part in (node.values, node.to, node.result):
+            self.untagged(part, env)
+        count = self.count(node.values.count, env)
+        for other in (node.to, node.result.values if node.result else None):
+            if other is not None and self.count(other.count, env) != count:
+                said = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
+                raise ProgramError(said, other.place)
+        members = self.sources(node.source, env)
+        sources, targets = [task for task, _ in members], {task for task, _ in members}
+        if node.target is not None:
+            targets = {b for _, inner in members for b, _ in self.sources(node.target, inner)}
+        comm = self.comm(sources)
+        if sources and not targets & set(sources):
+            # Someone must pass the result on.
+            self.comm({self.processors.index(comm[0]), *targets})
+        else:
+            self.comm(targets)
+        receivers = tuple(sorted(self.processors[task] for task in targets))
+        memory = self.memory(node.values, env)
+        size = count * UNIT_BYTES[node.values.unit]
+        if size > LARGEST:
+            raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", node.values.place)
+        for rank, event in reductions(comm, receivers, count, node.values.unit, memory, node.place):
+            self.put(rank, event)
+
+    def _await(self, node: t.Await, env: Env) -> None:
+        for task, _ in self.sources(node.tasks, env):
+            self.add(task, e.Wait(place=node.place))
+
+    def _synchronize(self, node: t.Synchronize, env: Env) -> None:
+        comm = self.comm([task for task, _ in self.sources(node.tasks, env)])
+        for rank in comm:
+            self.put(rank, e.Barrier(comm, place=node.place))
+
+    def _assign(self, node: t.Assign, env: Env) -> None:
+        for task, inner in self.sources(node.tasks, env):
+            if node.processor is None:
+                processor = self.draws.below(self.tasks)
+            else:
+                processor = integer(node.processor, self._now(inner))
+            if not 0 <= processor < self.tasks:
+                said = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
+                raise ProgramError(said, node.place)
+            # Two tasks change places, so that every processor has one.
+            placed = list(self.processors)
+            other = placed.index(processor)
+            placed[task], placed[other] = processor, placed[task]
+            self.processors = tuple(placed)
+
+    def _now(self, env: Env) -> Env:
+        return env if env.processors == self.processors else replace(env, processors=self.processors)
+
+    def _assert(self, node: t.Assert, env: Env) -> None:
+        if not holds(node.condition, env):
+            raise ProgramError(f"the program asserts: {node.text}", node.place)
+
+    def _for_each(self, node: t.ForEach, env: Env) -> None:
+        for value in values(node.ranges, env):
+            self.statement(node.body, env.bind(node.variable, value))
+
+    def _for_count(self, node: t.ForCount, env: Env) -> None:
+        count = self.count(node.count, env)
+        warmup = self.count(node.warmup, env) if node.warmup is not None else 0
+        self.serial += 1
+        serial = self.serial
+        if count or warmup:
+            bodies = self.body(node.body, env)
+        for rank in self.active:
+            body = bodies[rank] if count or warmup else ()
+            aside: list[e.Event] = []
+            if warmup and body:
+                aside.append(e.Repeat(warmup, body, serial, place=node.place))
+            self._after_warmup(rank, aside, node)
+            if count and body:
+                self.put(rank, e.Repeat(count, body, serial, place=node.place))
+
+    def _after_warmup(self, rank: int, aside: list[e.Event], node: t.ForCount | t.ForTime) -> None:
+        if node.synchronized:
+            aside.append(e.Barrier(tuple(range(self.tasks)), place=node.place))
+        if aside:
+            self.put(rank, e.Aside(tuple(aside), place=node.place))
+
+    def _for_time(self, node: t.ForTime, env: Env) -> None:
+        duration = self.microseconds(node.duration, node.unit, env)
+        warmup = 0
+        if node.warmup is not None:
+            warmup = self.microseconds(node.warmup, node.warmup_unit or "", env)
+        self.serial += 1
+        serial = self.serial
+        bodies = self.body(node.body, env)
+        for rank in self.active:
+            aside: list[e.Event] = []
+            if warmup:
+                aside.append(e.Timed(warmup, bodies[rank], serial, place=node.place))
+            self._after_warmup(rank, aside, node)
+            self.put(rank, e.Timed(duration, bodies[rank], serial, place=node.place))
+
+    def microseconds(self, duration: t.Expr, unit: str, env: Env) -> int:
+        """Return a time in microseconds, never negative."""
+        return max(0, integer(duration, env)) * TIME_UNITS[unit]
+
+    def _let(self, node: t.Let, env: Env) -> None:
+        for binding in node.bindings:
+            match binding:
+                case t.LetValue(name, value):
+                    env = env.bind(name, integer(value, env))
+                case t.LetTasks(name, tasks):
+                    env = env.bind_group(name, [task for task, _ in self.sources(tasks, env)])
+                case t.LetRandom():
+                    env = env.bind(binding.name, self._random_task(binding, env))
+        self.statement(node.body, env)
+
+    def _random_task(self, node: t.LetRandom, env: Env) -> int:
+        low, high = 0, self.tasks - 1
+        if node.low is not None:
+            low = max(low, integer(node.low, env) + (node.form == "GREATER"))
+        if node.high is not None:
+            high = min(high, integer(node.high, env) - (node.form == "LESS"))
+        but = None if node.but is None else integer(node.but, env)
+        possible = [task for task in range(low, high + 1) if task != but]
+        if not possible:
+            raise ProgramError(f"no task fits {node.name} among {self.tasks}", node.place)
+        return possible[self.draws.below(len(possible))]
+
+    def _if(self, node: t.If, env: Env) -> None:
+        if not _mentions_me(node.condition):
+            chosen = node.then if holds(node.condition, env) else node.otherwise
+            if chosen is not None:
+                self.statement(chosen, env)
+            return
+        self._if_mine(node, env)
+
+    def _if_mine(self, node: t.If, env: Env) -> None:
+        """Tasks that go different ways: each executes its own, and only its own, part of it."""
+        active = self.active
+        tasks = {self.processors.index(rank): rank for rank in active}
+        mine = {rank for task, rank in tasks.items() if holds(node.condition, replace(env, me=task))}
+        for ranks, branch in ((mine, node.then), (active - mine, node.otherwise)):
+            if branch is not None:
+                self.active = ranks
+                self.statement(branch, env)
+        self.active = active
+
+    def _block(self, node: t.Block, env: Env) -> None:
+        for statement in node.statements:
+            self.statement(statement, env)
+
+
+def _mentions_me(node: t.Node) -> bool:
+    return isinstance(node, t.MyTask) or any(map(_mentions_me, children(node)))

@@ -1,0 +1,142 @@
+"""Check, run or compile a program in coNCePTuaL, the language for network benchmarks.
+"run" is for mpiexec; what stands behind the file are the program's own options (-? lists them)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from scalatrace.cli.output import add_json, print_json
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
+
+EXAMPLE = (
+    "scalatrace ncptl check latency.ncptl\n"
+    "  mpiexec -n 4 scalatrace ncptl run latency.ncptl --reps 1000\n"
+    "  scalatrace ncptl compile latency.ncptl -o latency.c && mpicc latency.c -o latency -lm"
+)
+SEED_VARIABLE = "NCPTL_SEED"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
+    check = actions.add_parser("check", help="is it a program, and would it run?", allow_abbrev=False)
+    check.add_argument("files", nargs="+", metavar="FILE")
+    check.add_argument("-n", "--tasks", type=int, metavar="N", help="find what would go wrong on N tasks too")
+    add_json(check)
+    run = actions.add_parser("run", help="run it on the tasks of mpiexec", allow_abbrev=False)
+    run.add_argument(
+        "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
+    )
+    run.add_argument("file", metavar="FILE")
+    run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
+    compile_ = actions.add_parser("compile", help="make one C file of it", allow_abbrev=False)
+    compile_.add_argument("file", metavar="FILE")
+    compile_.add_argument("-o", "--output", metavar="FILE.c", help="default: stdout")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what the action says."""
+    return {"check": _check, "run": _run, "compile": _compile}[args.action](args)
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
+
+
+def _check(args: argparse.Namespace) -> int:
+    found = [_facts(path, args.tasks) for path in args.files]
+    if args.json:
+        print_json(found)
+    else:
+        for facts in found:
+            for each in (*facts["errors"], *facts["warnings"]):
+                mark = "warning: " if each in facts["warnings"] else ""
+                print(f"{facts['file']}:{each['line']}:{each['column']}: {mark}{each['text']}")
+    return 1 if any(facts["errors"] for facts in found) else 0
+
+
+def _facts(path: str, tasks: int | None) -> dict[str, Any]:
+    from codegen.ncptl.check import examine
+    from codegen.ncptl.errors import Note, ProgramError, Stage
+
+    report = examine(_text(path), path)
+    if tasks is not None and report.program is not None and not report.errors:
+        _try(report, tasks, path)
+
+    def plain(each: Note | ProgramError, text: str) -> dict[str, Any]:
+        return {"line": each.place.line, "column": each.place.column, "text": text}
+
+    return {
+        "file": path,
+        "syntax": _verdict(report.accepts(Stage.SYNTAX)),
+        "front_end": _verdict(report.accepts(Stage.MEANING)),
+        "execution": _verdict(report.accepts(Stage.EXECUTION)),
+        "errors": [{**plain(error, error.reason), "stage": str(error.stage)} for error in report.errors],
+        "warnings": [plain(note, note.text) for note in report.notes],
+    }
+
+
+def _verdict(accepted: bool) -> str:
+    return "accept" if accepted else "reject"
+
+
+def _try(report: Any, tasks: int, path: str) -> None:
+    from codegen.ncptl.errors import ProgramError
+    from codegen.ncptl.faults import find_faults
+    from codegen.ncptl.lower import lower
+
+    if tasks < 1:
+        raise UsageError("--tasks wants at least 1")
+    try:
+        report.notes += find_faults(lower(report.program, tasks))
+    except ProgramError as error:
+        error.path = path
+        report.errors.append(error)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from codegen.ncptl.check import check
+    from codegen.ncptl.options import parse_options, usage
+    from codegen.ncptl.run import launched_rank
+    from codegen.ncptl.run import run as run_program
+
+    try:
+        program = check(_text(args.file), args.file)
+        if parse_options(program, args.options).help:
+            if launched_rank() == 0:
+                print(usage(program, f"scalatrace ncptl run {args.file}"))
+            return 0
+    except ScalatraceError as error:
+        # All tasks come to the same conclusion; one says it.
+        if launched_rank() > 0:
+            return error.exit_status
+        raise
+    return run_program(program, args.file, args.options, _seed(args.seed))
+
+
+def _seed(given: int | None) -> int:
+    text = os.environ.get(SEED_VARIABLE, "1") if given is None else str(given)
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{SEED_VARIABLE} is {text!r}; expected a whole number") from None
+
+
+def _compile(args: argparse.Namespace) -> int:
+    from codegen.ncptl.check import check
+    from codegen.ncptl.compile import compile_program
+    from scalatrace.trace.writer import write_aside
+
+    text = compile_program(check(_text(args.file), args.file), args.file)
+    if args.output:
+        write_aside(args.output, text.encode())
+    else:
+        sys.stdout.write(text)
+    return 0

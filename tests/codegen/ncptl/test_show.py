@@ -1,0 +1,68 @@
+"""A program that is printed and read again is the same program."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from codegen.ncptl import tree as t
+from codegen.ncptl.parse import parse
+from codegen.ncptl.show import show
+from support import ncptl_trees as trees
+from support.ncptl_programs import PROGRAMS
+
+SLOW_TO_MAKE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+
+def again(program: t.Program) -> None:
+    text = show(program)
+    assert parse(text) == program, text
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SLOW_TO_MAKE)
+@given(trees.programs)
+def test_random_programs_survive(program: t.Program) -> None:
+    again(program)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=SLOW_TO_MAKE)
+@given(trees.statements)
+def test_random_statements_survive(statement: t.Statement) -> None:
+    again(t.Program((), (t.Sentence((statement,)),)))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_TO_MAKE)
+@given(trees.expressions)
+def test_random_expressions_survive(expression: t.Expr) -> None:
+    again(t.Program((), (t.Sentence((t.Output(t.AllTasks(), (expression,)),)),)))
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_programs_survive(source: str) -> None:
+    again(parse(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("TASK 0 OUTPUTS x-(MIN(1,2)).", "TASK 0 OUTPUTS x - (MIN(1, 2))."),
+        ("TASK 0 OUTPUTS -(SQRT(4)).", "TASK 0 OUTPUTS 0 - (SQRT(4))."),
+        ("TASK 0 OUTPUTS -(MY TASK).", "TASK 0 OUTPUTS -(MY TASK)."),
+        ("TASK 0 SENDS n (-m) BYTE MESSAGES TO TASK 1.", "TASK 0 SENDS n (-m) BYTE MESSAGES TO TASK 1."),
+        ("TASK 0 SENDS A 64-BYTE PAGE-ALIGNED MESSAGE TO TASK 1.",
+         "TASK 0 SENDS A 64 BYTE PAGE ALIGNED MESSAGE TO TASK 1."),
+        ("TASK 0 OUTPUTS 10-(4-3)-2**-1.", "TASK 0 OUTPUTS 10 - (4 - 3) - 2**-1."),
+        ("TASKS t SUCH THAT (t=0 \\/ t=2) /\\ t<5 SYNCHRONIZE.",
+         "TASKS t SUCH THAT (t = 0 \\/ t = 2) /\\ t < 5 SYNCHRONIZE."),
+    ],
+)  # fmt: skip
+def test_text_is_safe_for_the_first_compiler(source: str, text: str) -> None:
+    assert show(parse(source)) == text + "\n"
+
+
+def test_a_dangling_otherwise_gets_braces() -> None:
+    one, two = t.Output(t.AllTasks(), ("1",)), t.Output(t.AllTasks(), ("2",))
+    test = t.Compare("=", t.Integer(1), t.Integer(1))
+    program = t.Program((), (t.Sentence((t.If(test, t.If(test, one), two),)),))
+    read = parse(show(program)).sentences[0].statements[0]
+    assert read == t.If(test, t.Block((t.If(test, one),)), two)
