@@ -14,7 +14,8 @@ from extrap.grid import Grid
 from extrap.instantiate import instantiate
 from extrap.model import Model
 from extrap.space import Run
-from extrap.timing_rules import of_the_largest
+from extrap.timing.registry import timing_model
+from extrap.timing_rules import over_ranks
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -41,6 +42,8 @@ def extrapolate(
     dims: Sequence[int] | None = None,
     params: Mapping[str, int] | None = None,
     dims_of: Sequence[Sequence[int]] | None = None,
+    timing_model: str | None = None,
+    run_noise: float = 0.0,
 ) -> Extrapolation:
     """The trace of a program on `nprocs` ranks, from traces on fewer.
 
@@ -49,17 +52,24 @@ def extrapolate(
         dims: sizes of the target's grid; worked out from those of the inputs unless given.
         params: the target's parameters; those of the traces where all have the same.
         dims_of: the grids of the input traces, found in them unless given.
+        timing_model: a name of `extrap.timing.registry.TIMING_MODELS`; chosen by its fit unless given.
+        run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
 
     Raises:
         InputError: the inputs do not go together.
         ExtrapolationError: something in the traces follows no rule.
     """
     _, model, evidence = model_of(traces, dims_of)
-    return replace(of_model(model, nprocs, dims, params), evidence=evidence)
+    return replace(of_model(model, nprocs, dims, params, timing_model, run_noise), evidence=evidence)
 
 
 def of_model(
-    model: Model, nprocs: int, dims: Sequence[int] | None = None, params: Mapping[str, int] | None = None
+    model: Model,
+    nprocs: int,
+    dims: Sequence[int] | None = None,
+    params: Mapping[str, int] | None = None,
+    timing: str | None = None,
+    run_noise: float = 0.0,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
@@ -67,7 +77,9 @@ def of_model(
     if grid.nprocs != nprocs:
         raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
     inputs = target_inputs(model, params or {})
-    return Extrapolation(instantiate(model, grid, inputs, of_the_largest), grid, model)
+    timing_model(timing)
+    rule = over_ranks([g.nprocs for g in grids], nprocs, timing, run_noise)
+    return Extrapolation(instantiate(model, grid, inputs, rule), grid, model)
 
 
 def model_of(

@@ -156,7 +156,7 @@ def _of_index(names: Names) -> Iterator[Feature]:
     yield Feature(f"{i}*{i}", 2.4)
     yield Feature(f"{i}%2", 2)
     if len(names.sizes) == 2 and names.coords:
-        yield from _stages(names.sizes[0], *names.coords, i)
+        yield from _stages(names.sizes[0], names.coords[0], names.coords[1], i)
     for coord, size in zip(names.coords, names.sizes, strict=False):
         yield Feature(f"({i}%{size}<{coord})", 3)
         yield Feature(f"({i}%{size}=={coord})", 3)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from extrap.fields import CYCLE, EVERYWHERE, INDEXED, Field, Part
+from extrap.fields import CYCLE, INDEXED, Field, Part
 from extrap.model import FamilyRule, Model, ParamRule, Rule
+from extrap.space import EVERYWHERE
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import special_name

@@ -35,7 +35,9 @@ def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) 
 def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
     """Record the program, which begins as it does when it is timed."""
     result = trace.with_suffix(".seconds")
-    record(mpi, nprocs, [str(mpi.python), str(TIMED), str(result), *argv], trace, options=options, timeout=300).check()
+    record(
+        mpi, nprocs, [str(mpi.python), str(TIMED), str(result), *argv], trace, options=options, timeout=300
+    ).check()
     return trace
 
 

@@ -2,9 +2,9 @@
 
     mpiexec -n 4 python timed.py RESULT PROGRAM [ARGUMENT ...]
 
-The seconds of the slowest rank go to RESULT: from the end of MPI_Init to the program's end, as in a replay. MPI
-begins when the program has read its command line, so that loading modules, which takes as long as a short run and
-never twice as long, is no part of the program nor of its trace.
+The seconds of the slowest rank go to RESULT: from the end of MPI_Init to the program's end, as in a replay.
+MPI begins when the program has read its command line, so that loading modules, which takes as long as a short
+run, is no part of the program nor of its trace.
 """
 
 import argparse

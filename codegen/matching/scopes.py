@@ -122,14 +122,13 @@ class Scopes:
             comm = self._trace.communicator(family, rank)
         except FormatError:
             return None
-        everyone = comm.members + (comm.remote or ())
+        everyone = (*comm.members, *(comm.remote or ()))
+        peers = tuple(comm.peers)
         if everyone not in self._members:
             ranks = self._trace.ranks
             inside = frozenset(r for r in everyone if r != UNDEFINED and r in ranks)
             self._members[everyone] = tuple(sorted(inside)), inside
-        if comm.peers not in self._numbers:
-            self._numbers[comm.peers] = {rank: i for i, rank in enumerate(comm.peers)}
+        if peers not in self._numbers:
+            self._numbers[peers] = {rank: i for i, rank in enumerate(peers)}
         members, inside = self._members[everyone]
-        return (
-            Scope((family, members[0]), members, inside, comm, self._numbers[comm.peers]) if members else None
-        )
+        return Scope((family, members[0]), members, inside, comm, self._numbers[peers]) if members else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from scalatrace.cli.extrapolating import add_timing
 from scalatrace.cli.output import add_json, natural, print_json
 from scalatrace.errors import UsageError
 
@@ -55,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave each trace out in turn, predict it from the others, compare",
     )
+    add_timing(parser)
     add_json(parser)
 
 
@@ -79,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("say how many ranks the result has: -P N, or --dims XxY")
         dims = None if args.dims is None else steps.parse_dims(args.dims)
         params = steps.parse_params(args.param)
-        facts = steps.extrapolated(traces, args.ranks, dims, params, dims_of, args.output)
+        facts = steps.extrapolated(
+            traces, args.ranks, dims, params, dims_of, args.output, args.timing_model, args.run_noise
+        )
     if args.json:
         print_json(facts)
     else:

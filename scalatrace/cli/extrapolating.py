@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
@@ -12,6 +13,23 @@ from scalatrace.errors import UsageError
 if TYPE_CHECKING:
     from extrap.model import Model
     from scalatrace import Trace
+
+
+def add_timing(parser: argparse.ArgumentParser) -> None:
+    """Let the command be told how times go on."""
+    parser.add_argument(
+        "--timing-model",
+        metavar="NAME",
+        help="how times follow the number of ranks: normal-form (the best of many forms; the default), "
+        "dissertation, constant, linear, inverse, inverse+constant",
+    )
+    parser.add_argument(
+        "--run-noise",
+        type=float,
+        default=0.0,
+        metavar="F",
+        help="how much whole runs differ in time (0.05: 5 %%): small differences are then no trend",
+    )
 
 
 def parse_dims(text: str) -> tuple[int, ...]:
@@ -55,22 +73,31 @@ def extrapolated(
     params: Mapping[str, int],
     dims_of: Sequence[tuple[int, ...]] | None,
     output: str,
+    timing: str | None,
+    run_noise: float,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
     from extrap.extrapolate import model_of
 
     _, model, evidence = model_of(traces, dims_of)
-    return {"evidence": evidence, **instantiated(model, nprocs or prod(dims or ()), dims, params, output)}
+    size = nprocs or prod(dims or ())
+    return {"evidence": evidence, **instantiated(model, size, dims, params, output, timing, run_noise)}
 
 
 def instantiated(
-    model: Model, nprocs: int, dims: tuple[int, ...] | None, params: Mapping[str, int], output: str
+    model: Model,
+    nprocs: int,
+    dims: tuple[int, ...] | None,
+    params: Mapping[str, int],
+    output: str,
+    timing: str | None,
+    run_noise: float,
 ) -> dict[str, Any]:
     """Evaluate formulas, write the trace, and return what there is to tell."""
     import scalatrace
     from extrap.extrapolate import of_model
 
-    found = of_model(model, nprocs, dims, params)
+    found = of_model(model, nprocs, dims, params, timing, run_noise)
     scalatrace.save(found.trace, output)
     return {
         "grid": str(found.grid),

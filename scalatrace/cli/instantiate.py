@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from math import prod
 
+from scalatrace.cli.extrapolating import add_timing
 from scalatrace.cli.output import add_json, natural, print_json
 from scalatrace.errors import UsageError
 
@@ -26,6 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="FILE", help="Python file with formulas of its own"
     )
+    add_timing(parser)
     add_json(parser)
 
 
@@ -40,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
     load_plugins(args.plugin)
     dims = None if args.dims is None else steps.parse_dims(args.dims)
     nprocs = prod(dims) if args.ranks is None and dims else args.ranks
-    facts = steps.instantiated(load(args.formulas), nprocs, dims, steps.parse_params(args.param), args.output)
+    params = steps.parse_params(args.param)
+    model = load(args.formulas)
+    facts = steps.instantiated(model, nprocs, dims, params, args.output, args.timing_model, args.run_noise)
     if args.json:
         print_json(facts)
     else:

@@ -1,4 +1,4 @@
-"""Show a trace as a tree of loops and events, exact text, in the dissertation's notation, or one rank's calls."""
+"""Show a trace: as a tree of loops and events, exact text, the dissertation's notation, one rank's calls."""
 
 from __future__ import annotations
 

@@ -156,6 +156,8 @@ class LargeLayout:
     def __init__(self, members: Vec, size: int, total: int) -> None:
         self._members, self._size, self._total = members, size, total
 
+    remote: list[tuple[int, ...]] | None = None
+
     @property
     def groups(self) -> list[tuple[int, ...]]:
         """The members of each instance."""
