@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 
 from codegen.emit.base import Emitter
 from codegen.emit.c import CEmitter
+from codegen.emit.python import PythonEmitter
 from scalatrace.errors import UsageError
 
 __all__ = ["GROUP", "emitter", "names"]
@@ -13,7 +14,7 @@ __all__ = ["GROUP", "emitter", "names"]
 GROUP = "scalatrace.emitters"
 """Entry points of this group are classes or functions that give an `Emitter` when called."""
 
-BUILT_IN = {"c": CEmitter}
+BUILT_IN = {"c": CEmitter, "python": PythonEmitter}
 
 
 def names() -> list[str]:

@@ -209,7 +209,13 @@ class Writing(ABC):
                 return named[e.value]
             if argument.kind is Kind.ARRAY:
                 return f"A{e.value}"
+        if argument.kind is Kind.ARRAY:
+            return self.array_at(self.infix.expr(e))
         return self.scaled(argument.name, self.infix.expr(e), e)
+
+    def array_at(self, index: str) -> str:
+        """The array with a number that is worked out."""
+        return index
 
     def scaled(self, name: str, text: str, e: Expr) -> str:
         """A number of elements times the what-if factor."""
@@ -228,6 +234,16 @@ class Writing(ABC):
     def us(self, duration: Duration) -> str:
         """A mean in microseconds."""
         return f"{duration.ns * self.options.compute_scale / 1000:.6g}"
+
+    def rows(self, duration: Duration) -> list[str]:
+        """The bins of a histogram: share, least, mean and largest in microseconds."""
+        assert duration.histogram is not None
+        bins, scale = duration.histogram.all_bins, self.options.compute_scale / 1000
+        count = max(1, sum(b.count for b in bins))
+        return [
+            f"{b.count / count:.4g}, {b.min * scale:.6g}, {b.mean * scale:.6g}, {b.max * scale:.6g}"
+            for b in bins
+        ]
 
     def site(self, call: Call) -> str:
         """Where the application made a call."""

@@ -126,15 +126,7 @@ class _Writing(Writing):
             rows = ", ".join(f"{{{mark}, {self.us(c.duration)}}}" for c in contexts for mark in c.marks)
             lines.append(f"static const struct after {name}[] = {{{rows}}};")
         for duration, name in self.bins.items():
-            assert duration.histogram is not None
-            scale, count = (
-                self.options.compute_scale / 1000,
-                max(1, sum(b.count for b in duration.histogram.all_bins)),
-            )
-            rows = ", ".join(
-                f"{{{b.count / count:.4g}, {b.min * scale:.6g}, {b.mean * scale:.6g}, {b.max * scale:.6g}}}"
-                for b in duration.histogram.all_bins
-            )
+            rows = ", ".join(f"{{{row}}}" for row in self.rows(duration))
             lines.append(f"static const struct bin {name}[] = {{{rows}}};")
         return "\n".join(lines)
 

@@ -72,5 +72,8 @@ class Lines:
         """Indent no more."""
         self._depth -= 1
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     def __str__(self) -> str:
         return "\n".join(self._lines) + "\n"

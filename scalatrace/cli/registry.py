@@ -32,6 +32,7 @@ COMMANDS = (
     Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
     Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
+    Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate"),
     Command("doctor", "what was found on this machine, and what is missing", "doctor"),
 )
 
