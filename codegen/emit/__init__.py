@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.metadata import entry_points
 
 from codegen.emit.base import Emitter
 from codegen.emit.c import CEmitter
+from codegen.emit.conceptual.emitter import ConceptualEmitter
 from codegen.emit.python import PythonEmitter
 from scalatrace.errors import UsageError
 
@@ -14,7 +16,11 @@ __all__ = ["GROUP", "emitter", "names"]
 GROUP = "scalatrace.emitters"
 """Entry points of this group are classes or functions that give an `Emitter` when called."""
 
-BUILT_IN = {"c": CEmitter, "python": PythonEmitter}
+BUILT_IN: dict[str, Callable[[], Emitter]] = {
+    "c": CEmitter,
+    "python": PythonEmitter,
+    "conceptual": ConceptualEmitter,
+}
 
 
 def names() -> list[str]:

@@ -72,6 +72,20 @@ class Lines:
         """Indent no more."""
         self._depth -= 1
 
+    def cut(self, length: int) -> None:
+        """Forget what stands behind the first `length` lines."""
+        del self._lines[length:]
+
+    def without_last_then(self) -> None:
+        """Take back the THEN of the last statement: nothing follows it."""
+        for i in range(len(self._lines) - 1, -1, -1):
+            text, mark, note = self._lines[i].partition("  # ")
+            if text.strip().startswith("#"):
+                continue
+            if text.endswith(" THEN"):
+                self._lines[i] = text.removesuffix(" THEN") + mark + note
+            return
+
     def __len__(self) -> int:
         return len(self._lines)
 
