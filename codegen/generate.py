@@ -9,6 +9,7 @@ from codegen.build import build, where
 from codegen.emit import emitter
 from codegen.emit.base import EmitOptions, Emitter
 from codegen.errors import GenerateError
+from codegen.obfuscate import check, obfuscated
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
 from scalatrace.trace.trace import Trace
 
@@ -65,7 +66,11 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
         raise GenerateError(_complaint(unsupported, language))
     if unsupported:
         program = program.with_body(_without(program.body, target))
+    if options.obfuscate:
+        program = obfuscated(program)
     text = target.emit(program, options.emit)
+    if options.obfuscate:
+        check(text, trace, target.vocabulary())
     skipped = Counter(call.op for call in unsupported)
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 

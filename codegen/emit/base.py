@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from codegen.emit.pieces import Library, Piece
 from codegen.emit.text import Lines
 from codegen.errors import GenerateError
 from codegen.expr import Const, Expr, Var
+from codegen.obfuscate import words
 from codegen.program import (
     Argument,
     Branch,
@@ -31,7 +33,7 @@ from codegen.program import (
 from codegen.values import of_vec, prefix_of_vec
 from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.tables import IntArray, Kind
-from scalatrace.trace.values import SPECIAL_MAX, special_name
+from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
 __all__ = ["EmitOptions", "Emitter", "ImperativeEmitter"]
 
@@ -77,6 +79,10 @@ class Emitter(Protocol):
         """The text. Raises GenerateError for what cannot be expressed."""
         ...
 
+    def vocabulary(self) -> set[str]:
+        """All words that are the language's or the emitter's own, and no trace's."""
+        ...
+
 
 class ImperativeEmitter(ABC):
     """C and Python: the tree as it is, around it a library of functions named as MPI's."""
@@ -86,6 +92,7 @@ class ImperativeEmitter(ABC):
     exact_times = True
     prefix: str
     reserved: frozenset[str] = frozenset()
+    syntax: AbstractSet[str] = frozenset()
 
     @property
     @abstractmethod
@@ -104,6 +111,15 @@ class ImperativeEmitter(ABC):
     def emit(self, program: Program, options: EmitOptions) -> str:
         """The text of a program."""
         return self.writing(program, options).text()
+
+    def vocabulary(self) -> set[str]:
+        """The words of the library, and of a program that does nothing."""
+        frame = self.emit(Program(1, (), load=Vec((0,))), EmitOptions())
+        return (
+            words(frame)
+            | {word for p in self.library.pieces.values() for word in words(p.text)}
+            | self.syntax
+        )
 
     @abstractmethod
     def writing(self, program: Program, options: EmitOptions) -> Writing:

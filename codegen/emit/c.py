@@ -10,6 +10,7 @@ from codegen.emit.text import c_comment, c_string
 from codegen.emit.typing_c import construct
 from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var
+from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.errors import FormatError
@@ -39,6 +40,9 @@ class CEmitter(ImperativeEmitter):
     """C11 with MPI 3."""
 
     name, suffix, prefix = "c", ".c", "MPI_"
+    syntax = words(
+        "static const int struct after bin array enum for else own size rank left out made make_arrays"
+    )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 
     @property

@@ -13,6 +13,7 @@ from codegen.emit.text import hash_comment
 from codegen.emit.typing_python import construct
 from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var
+from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.errors import FormatError
@@ -28,6 +29,7 @@ class PythonEmitter(ImperativeEmitter):
     """Python 3.10 with mpi4py 4."""
 
     name, suffix, prefix = "python", ".py", "MPI."
+    syntax = words("for range else not and types arrays left out pass global came random seed share")
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
 
     @property

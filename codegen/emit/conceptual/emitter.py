@@ -26,6 +26,12 @@ SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONME
 
 KNOWN = SENDS | RECEIVES | EXCHANGES | INITS | PROBES | COMPLETIONS | {"Start", "Startall", "Pcontrol"}
 
+KEYWORDS = words.plain_words(
+    "all tasks task such that divides mod xor is not in if otherwise then for each repetitions compute"
+    " microseconds asynchronously send receive a byte message using tag to unsuspecting from await completion multicast"
+    " multicasts other reduce integers synchronize left out"
+)
+
 
 class ConceptualEmitter:
     """coNCePTuaL 1.5."""
@@ -39,6 +45,10 @@ class ConceptualEmitter:
             return True
         row = operation(op)
         return row.category in SILENT and not row.nonblocking and op != "Abort"
+
+    def vocabulary(self) -> set[str]:
+        """The words of the language that are used here."""
+        return KEYWORDS | words.plain_words(self.emit(Program(2, ()), EmitOptions()))
 
     def emit(self, program: Program, options: EmitOptions) -> str:
         """The text."""

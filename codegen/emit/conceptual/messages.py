@@ -71,9 +71,10 @@ class Messages:
         known = [call[count], call[datatype], self.tag(call, tag)]
         for some, (n, kind, channel) in self.speech.special.classes(known, ranks):
             nbytes = self.sizes.nbytes(n, kind)
-            for those, other in self.peers(call, peer, some):
+            for those, other in self.split(self.peers(call, peer, some), verb == "SEND" and not later):
                 using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-                asynchronously = "ASYNCHRONOUSLY " if later else ""
+                own = verb == "SEND" and self.is_own(other, those.first)
+                asynchronously = "ASYNCHRONOUSLY " if later or own else ""
                 spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
                 one = len(those) == 1
                 named = RANK in variables([other])
@@ -83,6 +84,21 @@ class Messages:
                 self.speech.say(
                     f"{who} {asynchronously}{verb} {spec} {way} TASK {words.atom(at)}", self.speech.site(call)
                 )
+
+    def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
+        """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
+
+        Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
+        """
+        found = []
+        for ranks, e in peers:
+            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
+            found += [(some, e) for some in (own, ranks - own) if len(some)]
+        return found
+
+    def is_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be the rank itself."""
+        return rank in _leaves(self.speech.special.expr(peer, rank))
 
     def receive(self, call: Call, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""

@@ -106,6 +106,11 @@ def _cond(c: Cond, task: str) -> tuple[str, int]:
             return _is_in(_at(_expr(e, task), SUM), list(values), outside), COMPARE
 
 
+def plain_words(text: str) -> set[str]:
+    """The words of a text."""
+    return set(text.replace("{", " ").replace("}", " ").replace(".", " ").replace(",", " ").split())
+
+
 def tasks(ranks: RankList, nprocs: int, task: str = "t", named: bool = True, target: bool = False) -> str:
     """A set of tasks.
 
