@@ -11,6 +11,7 @@ from codegen.emit.base import EmitOptions, Emitter
 from codegen.errors import GenerateError
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
+from codegen.whatif import scale_bytes, scale_compute
 from scalatrace.trace.trace import Trace
 
 __all__ = ["Benchmark", "Options", "generate"]
@@ -22,11 +23,15 @@ class Options:
 
     Attributes:
         emit: how its text is.
+        compute_scale: factor on computations.
+        bytes_scale: factor on the elements of messages.
         skip_unsupported: leave out operations that the language has no words for, with a comment.
         obfuscate: no names, paths, call sites or tags of the application.
     """
 
     emit: EmitOptions = field(default_factory=EmitOptions)
+    compute_scale: float = 1.0
+    bytes_scale: float = 1.0
     skip_unsupported: bool = False
     obfuscate: bool = False
 
@@ -66,6 +71,7 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
         raise GenerateError(_complaint(unsupported, language))
     if unsupported:
         program = program.with_body(_without(program.body, target))
+    program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
     if options.obfuscate:
         program = obfuscated(program)
     text = target.emit(program, options.emit)

@@ -47,14 +47,10 @@ class EmitOptions:
 
     Attributes:
         drawn: computations are drawn from the histograms; else they take the mean.
-        compute_scale: factor on computations.
-        bytes_scale: factor on the elements of messages.
         io_folder: for files of MPI-IO.
     """
 
     drawn: bool = False
-    compute_scale: float = 1.0
-    bytes_scale: float = 1.0
     io_folder: str = "bench-io"
 
 
@@ -149,7 +145,7 @@ class Writing(ABC):
             for mark in context.marks
         }
         self.lines = Lines()
-        self.computes = options.compute_scale > 0
+        self.computes = any(isinstance(stmt, Compute) for stmt in statements(program.body))
 
     @abstractmethod
     def text(self) -> str:
@@ -175,8 +171,7 @@ class Writing(ABC):
                 case Call():
                     self.call(stmt)
                 case Compute():
-                    if self.computes:
-                        self.compute(stmt)
+                    self.compute(stmt)
                 case Loop():
                     self.loop(stmt)
                 case Branch():
@@ -227,21 +222,11 @@ class Writing(ABC):
                 return f"A{e.value}"
         if argument.kind is Kind.ARRAY:
             return self.array_at(self.infix.expr(e))
-        return self.scaled(argument.name, self.infix.expr(e), e)
+        return self.infix.expr(e)
 
     def array_at(self, index: str) -> str:
         """The array with a number that is worked out."""
         return index
-
-    def scaled(self, name: str, text: str, e: Expr) -> str:
-        """A number of elements times the what-if factor."""
-        if self.options.bytes_scale == 1.0 or name not in SCALED_COUNTS:
-            return text
-        if isinstance(e, Const):
-            n = e.value
-            return self.constant(n if n <= 0 else ceil_times(n, self.options.bytes_scale))
-        self.infix.helpers.add("scaled")
-        return f"scaled({text}, {self.options.bytes_scale:g})"
 
     @abstractmethod
     def text_argument(self, name: str, e: Expr) -> str:
@@ -249,12 +234,12 @@ class Writing(ABC):
 
     def us(self, duration: Duration) -> str:
         """A mean in microseconds."""
-        return f"{duration.ns * self.options.compute_scale / 1000:.6g}"
+        return f"{duration.ns / 1000:.6g}"
 
     def rows(self, duration: Duration) -> list[str]:
         """The bins of a histogram: share, least, mean and largest in microseconds."""
         assert duration.histogram is not None
-        bins, scale = duration.histogram.all_bins, self.options.compute_scale / 1000
+        bins, scale = duration.histogram.all_bins, 1 / 1000
         count = max(1, sum(b.count for b in bins))
         return [
             f"{b.count / count:.4g}, {b.min * scale:.6g}, {b.mean * scale:.6g}, {b.max * scale:.6g}"
@@ -281,11 +266,3 @@ class Writing(ABC):
         """Where the program has a file of the application: under its last name in a folder of its own."""
         name = os.path.basename(self.program.strings[index]) or "unnamed"
         return os.path.join(self.options.io_folder, name)
-
-
-SCALED_COUNTS = frozenset({"count", "sendcount", "recvcount"})
-
-
-def ceil_times(n: int, factor: float) -> int:
-    """n times a factor, rounded up."""
-    return -int(-n * factor // 1)

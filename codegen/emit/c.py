@@ -82,7 +82,7 @@ class _Writing(Writing):
         share = self.share()
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
-            self.wanted["after"] = None
+            self.wanted["came" if self.options.drawn else "after"] = None
         for name in ("tally", "comms", *(("compute",) if self.computes else ())):
             self.wanted[name] = None
         pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays"))))

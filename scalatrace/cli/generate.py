@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and not args.output:
         raise UsageError("--json describes the benchmark on standard output: give its file with -o")
-    emit = EmitOptions(args.times == "drawn", args.compute_scale, args.bytes_scale)
-    options = Options(emit, args.skip_unsupported, args.obfuscate)
+    emit = EmitOptions(drawn=args.times == "drawn")
+    options = Options(emit, args.compute_scale, args.bytes_scale, args.skip_unsupported, args.obfuscate)
     made = generate(scalatrace.load(args.trace), args.to, options)
     if not args.output:
         print(made.text, end="")

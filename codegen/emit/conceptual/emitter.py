@@ -28,7 +28,8 @@ KNOWN = SENDS | RECEIVES | EXCHANGES | INITS | PROBES | COMPLETIONS | {"Start", 
 
 KEYWORDS = words.plain_words(
     "all tasks task such that divides mod xor is not in if otherwise then for each repetitions compute"
-    " microseconds asynchronously send receive a byte message using tag to unsuspecting from await completion multicast"
+    " microseconds asynchronously send receive a byte message using tag to unsuspecting from await"
+    " completion multicast"
     " multicasts other reduce integers synchronize left out"
 )
 
@@ -58,7 +59,7 @@ class ConceptualEmitter:
 class _Writing:
     def __init__(self, program: Program, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
-        self.speech = Speech(program, options.bytes_scale, options.compute_scale)
+        self.speech = Speech(program)
         self.messages, self.groups = Messages(self.speech), Groups(self.speech)
 
     def text(self) -> str:
@@ -143,7 +144,7 @@ class _Writing:
 
     def compute(self, compute: Compute, ranks: RankList) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
-        us = [c.duration.ns * self.speech.compute_scale / 1000 for c in compute.contexts]
+        us = [c.duration.ns / 1000 for c in compute.contexts]
         first = compute.first if len(us) > 1 else None
         self.speech.compute(ranks, (us[0], us[-1] if first is not None else us[0]), first)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from codegen.emit.base import ceil_times
 from codegen.emit.conceptual.speech import Speech
 from codegen.errors import GenerateError
-from codegen.expr import Binary, Choose, Const, Expr, Item, choose, map_leaves, mul
+from codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
 from codegen.specialise import per_value
 
 __all__ = ["Sizes"]
 
 
 class Sizes:
-    """Works out sizes, times the what-if factor."""
+    """Works out sizes."""
 
     def __init__(self, speech: Speech) -> None:
         self.speech = speech
@@ -27,25 +26,21 @@ class Sizes:
         size = per_value(kind, lambda i: sizes[i] if i >= 0 else 0)
         if isinstance(size, Const):
             return self.scaled(n, size.value)
-        factor = self.speech.bytes_scale
         if isinstance(n, Const) and isinstance(size, Item):
             n = Item((n.value,) * len(size.table), size.index)
         if isinstance(size, Item) and isinstance(n, Item) and n.index == size.index:
             pairs = zip(n.table, size.table, strict=True)
-            return Item(tuple(ceil_times(max(0, a), factor) * b for a, b in pairs), n.index)
+            return Item(tuple(max(0, a) * b for a, b in pairs), n.index)
         raise GenerateError("size and datatype vary without a common rule")
 
     def scaled(self, n: Expr, size: int) -> Expr:
-        """So many elements in bytes, times the what-if factor."""
-        factor = self.speech.bytes_scale
+        """So many elements in bytes."""
 
         def leaf(e: Expr) -> Expr:
             if isinstance(e, Const):
-                return Const(ceil_times(max(0, e.value), factor) * size)
+                return Const(max(0, e.value) * size)
             if isinstance(e, Item):
-                return Item(tuple(ceil_times(max(0, v), factor) * size for v in e.table), e.index)
-            if factor == 1.0:
-                return mul(e, Const(size))
-            return Binary("/", mul(e, Const(round(factor * 1000) * size)), Const(1000))
+                return Item(tuple(max(0, v) * size for v in e.table), e.index)
+            return mul(e, Const(size))
 
         return map_leaves(n, leaf)

@@ -20,9 +20,8 @@ __all__ = ["Speech"]
 class Speech:
     """The text so far, and what all parts of the emitter know of the program."""
 
-    def __init__(self, program: Program, bytes_scale: float, compute_scale: float) -> None:
+    def __init__(self, program: Program) -> None:
         self.program, self.nprocs = program, program.nprocs
-        self.bytes_scale, self.compute_scale = bytes_scale, compute_scale
         self.everyone = RankList.all(program.nprocs)
         self.trace = Trace(program.nprocs, comms=list(program.comms))
         self.special = Specialiser(self.trace)

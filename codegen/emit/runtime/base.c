@@ -60,9 +60,10 @@ static void compute(double us) {
     while (now() < end) sched_yield();
 }
 
-//: after | base
+//: came |
 static int came; /* the mark of the call before */
 
+//: after | came
 struct after {
     int mark;
     double us;
@@ -109,13 +110,6 @@ static int among(int value, const int *set, int n) {
     for (int i = 0; i < n; i++)
         if (set[i] == value) return 1;
     return 0;
-}
-
-//: scaled |
-/* A number of elements times a factor; something becomes nothing only times 0. */
-static int scaled(int n, double factor) {
-    double x = n * factor;
-    return n <= 0 ? n : (int)x + (x > (int)x);
 }
 
 //: comms | base
