@@ -291,6 +291,8 @@ def compare(op: str, a: Expr, b: Expr) -> Cond:
         yes, no = verdicts[positive] if positive == op else verdicts[positive][::-1]
         if yes or no:
             return Truth(yes)
+        if op == "!=" and high - low == 1:
+            return Compare("==", a, Const(low + high - n))
         if (op, n) == (">=", high) or (op, n) == (">", high - 1):
             return Compare("==", a, Const(high))
         if (op, n) == ("<", low + 1) or (op, n) == ("<=", low):
@@ -308,7 +310,7 @@ def negate(cond: Cond) -> Cond:
         case Truth(value):
             return Truth(not value)
         case Compare(op, a, b):
-            return Compare(_OPPOSITE[op], a, b)
+            return compare(_OPPOSITE[op], a, b)
         case AllOf(parts):
             return either(*map(negate, parts))
         case AnyOf(parts):

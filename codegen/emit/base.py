@@ -204,6 +204,8 @@ class Writing(ABC):
         if not self.emitter.supports(call.op):
             raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
         self.wanted[call.op] = None
+        if len(call.arguments) != self.emitter.library.pieces[call.op].parameters:
+            raise GenerateError(f"MPI_{call.op}{where(call.site)} has other parameters than a recorded one")
         try:
             return ", ".join(self.argument(argument) for argument in call.arguments)
         except GenerateError as error:

@@ -23,6 +23,9 @@ __all__ = ["Library", "Piece", "library"]
 _HEAD = re.compile(r"^(?://|#): (?P<names>[\w ]+)\|(?P<needs>[\w? ]*)$", re.MULTILINE)
 
 
+_PARAMETERS = re.compile(r"\$op\((?P<list>[^)]*)\)")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A part of the library.
@@ -36,6 +39,12 @@ class Piece:
     name: str
     needs: tuple[str, ...]
     text: str
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters the function of an operation has."""
+        match = _PARAMETERS.search(self.text)
+        return len([p for p in match["list"].split(",") if p.strip()]) if match else 0
 
 
 class Library:
