@@ -11,7 +11,7 @@ from codegen.emit.base import EmitOptions, Emitter
 from codegen.errors import GenerateError
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
-from codegen.whatif import scale_bytes, scale_compute
+from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.trace.trace import Trace
 
 __all__ = ["Benchmark", "Options", "generate"]
@@ -25,6 +25,7 @@ class Options:
         emit: how its text is.
         compute_scale: factor on computations.
         bytes_scale: factor on the elements of messages.
+        by_messages: collectives become messages between each pair of ranks.
         skip_unsupported: leave out operations that the language has no words for, with a comment.
         obfuscate: no names, paths, call sites or tags of the application.
     """
@@ -32,6 +33,7 @@ class Options:
     emit: EmitOptions = field(default_factory=EmitOptions)
     compute_scale: float = 1.0
     bytes_scale: float = 1.0
+    by_messages: bool = False
     skip_unsupported: bool = False
     obfuscate: bool = False
 
@@ -72,6 +74,8 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     if unsupported:
         program = program.with_body(_without(program.body, target))
     program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
+    if options.by_messages:
+        program = collectives_as_messages(program)
     if options.obfuscate:
         program = obfuscated(program)
     text = target.emit(program, options.emit)

@@ -13,7 +13,7 @@ from scalatrace.ops import Category, operation
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.tables import IntArray
 
-__all__ = ["scale_bytes", "scale_compute"]
+__all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
 
 COUNTS = frozenset({"count", "sendcount", "recvcount"})
 VECTORS = frozenset({"sendcounts", "recvcounts"})
@@ -113,3 +113,27 @@ def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tupl
         if changed is not None:
             found.append(changed)
     return tuple(found)
+
+
+BY_MESSAGES = frozenset({
+    "Barrier", "Bcast", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
+    "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
+})  # fmt: skip
+"""The collectives that can become messages; those of intercommunicators stay what they are."""
+
+SUFFIX = "_by_messages"
+
+
+def collectives_as_messages(program: Program) -> Program:
+    """The same with messages between each pair of ranks in place of collectives (Figure 4.13)."""
+
+    def change(stmt: Stmt) -> Stmt:
+        if not isinstance(stmt, Call) or stmt.op not in BY_MESSAGES:
+            return stmt
+        family = stmt["comm"]
+        known = [program.comms[family.value]] if isinstance(family, Const) else program.comms
+        if any(f.remote_sizes is not None for f in known):
+            return stmt
+        return replace(stmt, op=stmt.op + SUFFIX)
+
+    return program.with_body(_each(program.body, change))

@@ -22,7 +22,7 @@ from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
 
-FILES = ("base", "calls", "collectives", "communicators")
+FILES = ("base", "calls", "collectives", "communicators", "messages")
 
 
 class PythonEmitter(ImperativeEmitter):

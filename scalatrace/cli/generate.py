@@ -33,6 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
     )
     parser.add_argument(
+        "--collectives",
+        choices=("native", "p2p"),
+        default="native",
+        help="p2p: messages between each pair of ranks",
+    )
+    parser.add_argument(
         "--obfuscate", action="store_true", help="no names, paths, call sites or tags of the application"
     )
     parser.add_argument(
@@ -51,7 +57,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json and not args.output:
         raise UsageError("--json describes the benchmark on standard output: give its file with -o")
     emit = EmitOptions(drawn=args.times == "drawn")
-    options = Options(emit, args.compute_scale, args.bytes_scale, args.skip_unsupported, args.obfuscate)
+    options = Options(
+        emit,
+        args.compute_scale,
+        args.bytes_scale,
+        args.collectives == "p2p",
+        args.skip_unsupported,
+        args.obfuscate,
+    )
     made = generate(scalatrace.load(args.trace), args.to, options)
     if not args.output:
         print(made.text, end="")

@@ -206,6 +206,17 @@ def lines_of(texts: Iterator[str]) -> list[int]:
     return [text.count("\n") for text in texts]
 
 
+def test_collectives_become_messages() -> None:
+    made = {name: generate(stencil(), name, Options(by_messages=True)).text for name in names()}
+    assert "    Allreduce_by_messages(1, DOUBLE, MPI_SUM, WORLD, 0);" in body(
+        made["c"], "static void benchmark"
+    )
+    assert "MPI_Allreduce(data" not in made["c"]
+    assert "def Allreduce_by_messages(" in made["python"]
+    assert "REDUCE" not in made["conceptual"]
+    assert "TASKS u SUCH THAT u <> 0 ASYNCHRONOUSLY SEND A 8 BYTE MESSAGE TO TASK 0" in made["conceptual"]
+
+
 @pytest.mark.parametrize("language", ["c", "python", "conceptual"])
 def test_no_program_grows_with_ranks_or_steps(language: str) -> None:
     def ring(nprocs: int, steps: int) -> Trace:

@@ -43,7 +43,7 @@ def compiled(mpi: Mpi, source: Path) -> Path:
     return binary
 
 
-@samples("pickled", "persistent", "subcomms.py cart", "npb/is", "coupled")
+@samples("pickled", "coupled")
 def test_c_does_what_the_application_did(
     openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path
 ) -> None:
@@ -54,7 +54,7 @@ def test_c_does_what_the_application_did(
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 
 
-@samples("pickled", "heat.c", "npb/is")
+@samples("heat.c")
 def test_python_does_what_the_application_did(
     openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path
 ) -> None:

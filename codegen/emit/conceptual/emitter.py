@@ -16,6 +16,7 @@ from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
 from codegen.specialise import variables
+from codegen.whatif import SUFFIX
 from scalatrace.ops import Category, operation
 from scalatrace.trace.ranklist import RankList
 
@@ -42,7 +43,7 @@ class ConceptualEmitter:
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""
-        if op in KNOWN or op in PATTERNS:
+        if op in KNOWN or op.removesuffix(SUFFIX) in PATTERNS:
             return True
         row = operation(op)
         return row.category in SILENT and not row.nonblocking and op != "Abort"
@@ -176,7 +177,7 @@ class _Writing:
             messages.complete(call, ranks)
         elif op in PROBES:
             messages.probe(call, ranks)
-        elif op in PATTERNS:
+        elif op.removesuffix(SUFFIX) in PATTERNS:
             self.groups.collective(call, ranks)
 
 

@@ -12,6 +12,7 @@ from codegen.emit.conceptual.speech import Speech
 from codegen.errors import GenerateError
 from codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from codegen.program import Call
+from codegen.whatif import SUFFIX
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
 
@@ -43,7 +44,7 @@ class Groups:
 
     def together(self, call: Call, groups: list[tuple[int, ...]]) -> None:
         """The collective of each communicator; rows or columns of a grid of equal sizes in one statement."""
-        pattern = PATTERNS[call.op]
+        pattern, by_messages = PATTERNS[call.op.removesuffix(SUFFIX)], call.op.endswith(SUFFIX)
         facts = [(self.volume(call, g, pattern.volume), g[self.root(call, g)]) for g in groups]
         sizes = {size for size, _ in facts}
         roots = [root for _, root in facts]
@@ -52,12 +53,15 @@ class Groups:
         if rule is None or any(b - a != step for a, b in pairwise(roots)):
             for members, (size, root) in zip(groups, facts, strict=True):
                 for kind in pattern.steps:
-                    self.speech.say(self.step(kind, members, Const(root), size), self.speech.site(call))
+                    self.speech.say(
+                        self.step(kind, members, Const(root), size, None, by_messages), self.speech.site(call)
+                    )
             return
         row = Var("c", len(groups))
+        (size,) = sizes
         for kind in pattern.steps:
             root_rule = add(mul(row, Const(step)), Const(roots[0]))
-            text = self.step(kind, groups[0], root_rule, sizes.copy().pop(), rule)
+            text = self.step(kind, groups[0], root_rule, size, rule, by_messages)
             self.speech.say(f"FOR EACH c IN {{0, ..., {len(groups) - 1}}} {text}", self.speech.site(call))
 
     def rule(self, groups: list[tuple[int, ...]]) -> Expr | None:
@@ -72,31 +76,31 @@ class Groups:
         return None
 
     def step(
-        self, step: str, members: tuple[int, ...], root: Expr, size: Expr, rule: Expr | None = None
+        self,
+        step: str,
+        members: tuple[int, ...],
+        root: Expr,
+        size: Expr,
+        rule: Expr | None,
+        by_messages: bool,
     ) -> str:
         """One statement of a collective; with a rule, that of the c-th of many groups."""
         group = RankList(members)
         who = self.speech.actors(group) if rule is None else f"TASKS t SUCH THAT {words.expr(rule)} = c"
-        data, at = f"A {words.atom(size)} BYTE MESSAGE", f"TASK {words.atom(root)}"
+        at, others = f"TASK {words.atom(root)}", self.others(group, root, rule)
+        whole = mul(size, Const(len(members))) if step == "multicast all" else size
+        data = f"A {words.atom(whole)} BYTE MESSAGE"
         numbers = f"{words.atom(integers(size))} INTEGERS"
+        everyone = self.everyone(group, rule)
+        if by_messages:
+            return self.messages(step, who, at, others, everyone, data)
         match step:
             case "barrier":
                 return f"{who} SYNCHRONIZE"
-            case "multicast":
-                return f"{at} MULTICASTS {data} TO {self.others(group, root, rule)}"
-            case "multicast all":
-                whole = words.atom(mul(size, Const(len(members))))
-                return f"{at} MULTICASTS A {whole} BYTE MESSAGE TO {self.others(group, root, rule)}"
+            case "multicast" | "multicast all":
+                return f"{at} MULTICASTS {data} TO {others}"
             case "all to all":
-                if rule is not None:
-                    return f"{who} MULTICAST {data} TO TASKS u SUCH THAT {words.expr(rule, 'u')} = c"
-                everyone = len(members) == self.speech.nprocs
-                to = (
-                    "ALL OTHER TASKS"
-                    if everyone
-                    else words.tasks(group, self.speech.nprocs, "u", target=True)
-                )
-                return f"{who} MULTICAST {data} TO {to}"
+                return f"{who} MULTICAST {data} TO {everyone}"
             case "reduce":
                 return f"{who} REDUCE {numbers} TO {at}"
             case "reduce to all":
@@ -104,6 +108,34 @@ class Groups:
         if rule is not None:
             raise GenerateError("reductions to each task of several communicators have no words")
         return f"FOR EACH r IN {{{self.listed(members)}}} {who} REDUCE {numbers} TO TASK r"
+
+    def messages(self, step: str, who: str, at: str, others: str, everyone: str, data: str) -> str:
+        """A step as messages between each pair of tasks, all at once."""
+        wait = f"THEN {who} AWAIT COMPLETION"
+        match step:
+            case "multicast" | "multicast all":
+                return f"{{ {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
+            case "reduce":
+                senders = others.replace(
+                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
+                )
+                return f"{{ {senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait} }}"
+            case "reduce to all":
+                senders = others.replace(
+                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
+                )
+                there = f"{senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait}"
+                return f"{{ {there} THEN {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
+        to = everyone if everyone.startswith("ALL") else f"{everyone} /\\ u <> t"
+        return f"{{ {who} ASYNCHRONOUSLY SEND {data} TO {to} {wait} }}"
+
+    def everyone(self, group: RankList, rule: Expr | None) -> str:
+        """All of a group as targets of all of it."""
+        if rule is not None:
+            return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c"
+        if len(group) == self.speech.nprocs:
+            return "ALL OTHER TASKS"
+        return words.tasks(group, self.speech.nprocs, "u", target=True)
 
     def listed(self, members: tuple[int, ...]) -> str:
         if len(members) > 2 and members == tuple(range(members[0], members[0] + len(members))):
