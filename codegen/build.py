@@ -147,15 +147,28 @@ class _Builder:
             return _under(is_nonzero(times), stmts), scope.before.either(before)
         variable = Var(next(self.names), limits[1] if limits else None)
         index = add(first, variable)
-        # Once for what the body's end leaves, once more with the head of the loop knowing that.
-        names = self.names
-        self.names = iter(f"unused{n}" for n in count())
-        _, end = self.content(node, _Scope(scope.ranks, index, scope.before.looped(scope.before, variable)))
-        self.names = names
+        end = self.flow(node, scope.ranks, scope.before)
         stmts, before = self.content(node, _Scope(scope.ranks, index, scope.before.looped(end, variable)))
         if not limits or limits[0] < 1:
             before = scope.before.either(before)
         return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+
+    def flow(self, node: Node, ranks: RankList, before: Before) -> Before:
+        """What was called last after the content of a node ran once for these ranks."""
+        if isinstance(node, Event):
+            pred = self.trace.pred_index.get((node.op, node.signature))
+            silent = pred is None or not self.runs.get(id(node))
+            return before if silent or pred is None else before.called(pred, ranks)
+        for child in node.nodes:
+            some = _participants(child.repeat, ranks)
+            if not len(some):
+                continue
+            here = before.only(some)
+            after = self.flow(child, some, here)
+            if _may_be_nothing(child.repeat):
+                after = here.either(after)
+            before = after.joined(before.only(ranks - some))
+        return before
 
     def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
         """How often the content ran before the node is met this time."""
@@ -274,6 +287,13 @@ class _Builder:
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
         return of_elastic(value, ranks, self.trace.nprocs, of)
+
+
+def _may_be_nothing(repeat: Elastic) -> bool:
+    """Whether a participant may meet a node and not run it."""
+    if isinstance(repeat, Groups):
+        return any((vec.smallest() or 0) < 1 for _, vec in repeat.groups if vec.constant != 0)
+    return isinstance(repeat, Vec) and (repeat.smallest() or 0) < 1
 
 
 def _is_constant(repeat: Elastic) -> bool:

@@ -17,6 +17,22 @@ __all__ = [
 ]  # fmt: skip
 
 
+class _Hashed:
+    """Remembers its hash: expressions hold expressions, and are keys wherever equal ones meet."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            names: tuple[str, ...] = type(self).__slots__
+            found = hash((type(self).__name__, *(getattr(self, name) for name in names)))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
 @dataclass(frozen=True, slots=True)
 class Const:
     """An integer; one below `SPECIAL_MAX` is a constant of MPI."""
@@ -47,29 +63,32 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Hashed):
     """`+ - * / % ^`; division and remainder are of numbers that are not negative."""
 
     op: str
     left: Expr
     right: Expr
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Choose:
+class Choose(_Hashed):
     """One of two values."""
 
     cond: Cond
     then: Expr
     otherwise: Expr
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(_Hashed):
     """An entry of a static table."""
 
     table: tuple[int, ...]
     index: Expr
+    __hash__ = _Hashed.__hash__
 
 
 Expr = Const | Var | Own | Size | Binary | Choose | Item
@@ -83,35 +102,39 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(_Hashed):
     """`== != < >=` and so on."""
 
     op: str
     left: Expr
     right: Expr
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf:
+class AllOf(_Hashed):
     """Each of several conditions."""
 
     parts: tuple[Cond, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(_Hashed):
     """At least one of several conditions."""
 
     parts: tuple[Cond, ...]
+    __hash__ = _Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class Member(_Hashed):
     """Whether a value is one of a set (or, `outside`, none of it): where no rule was found."""
 
     expr: Expr
     values: tuple[int, ...]
     outside: bool = False
+    __hash__ = _Hashed.__hash__
 
 
 Cond = Truth | Compare | AllOf | AnyOf | Member

@@ -61,14 +61,10 @@ static int *copied(int counts) {
 }
 
 //: Barrier_by_messages | to_all
-static void $op(int comm) {
-    to_all(comm, 0, 0, 0, 0);
-}
+static void $op(int comm) { to_all(comm, 0, 0, 0, 0); }
 
 //: Bcast_by_messages | from_root
-static void $op(int count, int type, int root, int comm) {
-    from_root(root, comm, count, type, count, type);
-}
+static void $op(int count, int type, int root, int comm) { from_root(root, comm, count, type, count, type); }
 
 //: Reduce_by_messages | to_root
 static void $op(int count, int type, MPI_Op op, int root, int comm, int in_place) {
