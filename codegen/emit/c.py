@@ -19,7 +19,7 @@ from scalatrace.trace.typetree import parse
 
 __all__ = ["CEmitter"]
 
-FILES = ("base", "frame", "calls", "collectives", "communicators", "messages")
+FILES = ("base", "frame", "calls", "collectives", "communicators", "messages", "neighbours")
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
 

@@ -138,23 +138,31 @@ static void await_quietly(MPI_Request handle) {
 }
 
 //: one_of | gather await_quietly
-/* What the program saw complete is what completes here: the others are kept out of the call. */
+/* What the program saw complete is awaited first. Others may be complete by then too: where one of those would live on,
+   they are kept out of the call. */
 static int one_of(int ages, int index) {
-    int n = gather(ages);
-    for (int i = 0; index != MPI_UNDEFINED && i < n; i++)
-        if (i == index)
-            await_quietly(handles[i]);
-        else
-            handles[i] = MPI_REQUEST_NULL;
+    int n = gather(ages), apart = 0;
+    if (index == MPI_UNDEFINED) return n;
+    await_quietly(handles[index]);
+    for (int i = 0; i < n; i++)
+        if (handles[i] != MPI_REQUEST_NULL && of_age(arrays[ages].at[i])->persistent) apart = 1;
+    for (int i = 0; apart && i < n; i++)
+        if (i != index) handles[i] = MPI_REQUEST_NULL;
     return n;
 }
 
-//: one_done | of_age ended
-static void one_done(int ages, int index) {
-    if (index == MPI_UNDEFINED) return;
-    struct live *r = of_age(arrays[ages].at[index]);
+//: one_done | one_of of_age ended
+/* Of requests that nobody can tell apart afterwards, the one that ended takes the age of the one wanted. */
+static void one_done(int ages, int wanted, int index) {
+    if (wanted == MPI_UNDEFINED || index == MPI_UNDEFINED) return;
+    struct live *r = of_age(arrays[ages].at[index]), *place = of_age(arrays[ages].at[wanted]);
     r->handle = handles[index];
-    r->gone = !r->persistent;
+    if (place != r) {
+        struct live other = *place;
+        *place = *r;
+        *r = other;
+    }
+    place->gone = !place->persistent;
     ended();
 }
 
@@ -162,14 +170,14 @@ static void one_done(int ages, int index) {
 static void $op(int ages, int index) {
     int n = one_of(ages, index), done;
     CALL($op, 0, MPI_$op(n, handles, &done, MPI_STATUS_IGNORE));
-    one_done(ages, index);
+    one_done(ages, index, done);
 }
 
 //: Testany | tally one_of one_done
 static void $op(int ages, int index) {
     int n = one_of(ages, index), done, flag = 0;
     CALL($op, 0, while (MPI_$op(n, handles, &done, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
-    one_done(ages, index);
+    one_done(ages, index, done);
 }
 
 //: Waitsome Testsome | tally gather scatter await_quietly
