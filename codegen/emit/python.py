@@ -22,7 +22,7 @@ from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
 
-FILES = ("base", "calls", "collectives", "communicators", "messages")
+FILES = ("base", "calls", "collectives", "communicators", "messages", "neighbours")
 
 
 class PythonEmitter(ImperativeEmitter):
