@@ -21,7 +21,7 @@ SAMPLES = [
     *(s for s in (*PYTHON_SAMPLES, *COMPILED_SAMPLES) if s.deterministic),
     *(w.of_steps(6) for w in WORKLOADS),
 ]
-STRICT = ("-O1", "-std=c11", "-Wall", "-Wextra", "-Werror")
+STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 
 
 def samples(*quick: str) -> pytest.MarkDecorator:
@@ -89,8 +89,11 @@ def test_valgrind_finds_nothing(openmpi: Mpi, recorded: Recorder, tmp_path: Path
     trace, _ = recorded(openmpi, 4, next(s for s in PYTHON_SAMPLES if s.source == "persistent.py"))
     source = tmp_path / "bench.c"
     source.write_text(generate(load(trace), "c", Options(compute_scale=0)).text)
-    watch = ["valgrind", "--quiet", "--error-exitcode=9", "--undef-value-errors=no"]
-    mpirun(openmpi, 4, [*watch, compiled(openmpi, source)], timeout=300).check()
+    # The loader and MPI itself have findings of their own: none may come from the program.
+    watch = ["valgrind", "--undef-value-errors=no"]
+    shown = mpirun(openmpi, 4, [*watch, compiled(openmpi, source)], timeout=300).check().stderr
+    assert "ERROR SUMMARY" in shown
+    assert not [line for line in shown.split("\n") if "bench.c:" in line or "(in " + str(tmp_path) in line]
 
 
 def test_ft_is_a_page_of_conceptual(openmpi: Mpi, recorded: Recorder) -> None:
