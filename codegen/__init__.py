@@ -1,1 +1,1 @@
-"""Benchmarks from traces, and the languages they are written in."""
+"""Benchmarks from traces (dissertation chapter 4): the program tree, and an emitter for each language."""

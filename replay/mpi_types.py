@@ -10,8 +10,8 @@ from mpi4py import MPI
 
 from replay import clibrary
 from replay.args import Handles, Ints, Ref, Wide, Wides
-from replay.datatypes import TypeTree
 from replay.errors import ReplayError
+from scalatrace.trace.typetree import TypeTree
 
 Call = Callable[..., None]
 """Issues MPI_<op>(*args)."""

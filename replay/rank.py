@@ -15,7 +15,6 @@ from typing import Any
 
 from replay.args import Constant, Count, Out, Ref
 from replay.buffers import Buffers
-from replay.datatypes import TypeTree, parse
 from replay.errors import ReplayError
 from replay.ledger import Ledger, Tally
 from replay.made import Made, MadeCalls
@@ -23,6 +22,7 @@ from replay.pace import Pace
 from replay.requests import Live, LiveList
 from replay.transport import Handle, Prepared, Transport
 from scalatrace.ops import Category, operation
+from scalatrace.trace.typetree import TypeTree, parse
 
 WORLD, SELF, NULL = 0, 1, 2
 """The families every trace has."""

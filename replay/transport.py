@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from replay.datatypes import TypeTree
+from scalatrace.trace.typetree import TypeTree
 
 Handle = Any
 """A communicator, datatype, request, ...: the transport's own object, opaque to the engine."""

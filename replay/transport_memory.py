@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.args import Handles, Out, Ref
-from replay.datatypes import TypeTree
 from replay.errors import ReplayError
+from scalatrace.trace.typetree import TypeTree
 
 SIZES = {"MPI_DOUBLE": 8, "MPI_FLOAT": 4, "MPI_INT": 4, "MPI_BYTE": 1, "MPI_CHAR": 1, "MPI_LONG": 8}
 

@@ -12,7 +12,7 @@ from mpi4py import MPI
 
 from replay import clibrary, mpi_types
 from replay.args import Constant, Count, Counts, Ints, Out, Ref
-from replay.datatypes import TypeTree
+from scalatrace.trace.typetree import TypeTree
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED
 
 _NULLS: dict[str, type] = {

@@ -12,9 +12,9 @@ from typing import Any
 
 from replay.args import Count, Handles, Ref, Statuses
 from replay.calls.sides import displacements, is_given
-from replay.datatypes import TypeTree
 from replay.rank import Built, Rank
 from replay.transport import Handle
+from scalatrace.trace.typetree import TypeTree
 
 TAG = 1
 

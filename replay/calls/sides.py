@@ -7,8 +7,8 @@ from itertools import accumulate
 from typing import Any
 
 from replay.args import Constant, Count, Counts, Handles, Wides
-from replay.datatypes import TypeTree
 from replay.rank import Built, Rank
+from scalatrace.trace.typetree import TypeTree
 
 NO_TYPE = "MPI_DATATYPE_NULL"
 """The recorded datatype of a side that means nothing on a rank, or in place."""

@@ -35,6 +35,7 @@ COMMANDS = (
     Command("extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate"),
     Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
+    Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate"),
     Command("doctor", "what was found on this machine, and what is missing", "doctor"),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from replay.datatypes import TypeTree, parse
-from replay.errors import ReplayError
+from scalatrace.errors import FormatError
+from scalatrace.trace.typetree import TypeTree, parse
 
 DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
 
@@ -47,6 +47,6 @@ def test_descriptions(description: str, tree: TypeTree) -> None:
     ],
 )
 def test_damaged_descriptions(description: str) -> None:
-    with pytest.raises(ReplayError) as error:
+    with pytest.raises(FormatError) as error:
         parse(description)
     assert repr(description) in str(error.value)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from replay.errors import ReplayError
+from scalatrace.errors import FormatError
 
 Argument = int | str | tuple[int, ...]
 
@@ -40,7 +40,7 @@ def parse(description: str) -> TypeTree:
     """Return the tree of a description.
 
     Raises:
-        ReplayError: the description does not follow docs/format.md.
+        FormatError: the description does not follow docs/format.md.
     """
     tokens = _Tokens(description)
     tree = _type(tokens)
@@ -71,16 +71,16 @@ class _Tokens:
             raise self.error(repr(mark))
         self.next()
 
-    def error(self, wanted: str) -> ReplayError:
+    def error(self, wanted: str) -> FormatError:
         """Return the error that says what was wanted instead of the present word."""
-        return ReplayError(f"datatype {self.text!r}: {wanted} expected, not {self.value or 'its end'!r}")
+        return FormatError(f"datatype {self.text!r}: {wanted} expected, not {self.value or 'its end'!r}")
 
     def _split(self, text: str) -> Iterator[tuple[str, str]]:
         position = 0
         while text[position:].strip():
             match = _TOKEN.match(text, position)
             if match is None:
-                raise ReplayError(f"datatype {text!r}: cannot read {text[position:]!r}")
+                raise FormatError(f"datatype {text!r}: cannot read {text[position:]!r}")
             yield str(match.lastgroup), match[str(match.lastgroup)]
             position = match.end()
 

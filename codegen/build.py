@@ -1,0 +1,322 @@
+"""From a trace to a program: one pass over the compressed tree, nothing expanded (§4.4.1).
+
+A node becomes what its repeat says: the ranks it names a condition, a constant a loop, values that differ
+from iteration to iteration a condition or a count in the loop variables. Parameters become expressions of the
+same variables, by the number of times that the node ran before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from codegen.before import Before, choose_context
+from codegen.conditions import among, rank_variable
+from codegen.errors import GenerateError
+from codegen.expr import (
+    TRUE,
+    Binary,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Own,
+    Size,
+    Var,
+    add,
+    bounds,
+    is_nonzero,
+    map_leaves,
+    mentions,
+    mod,
+    mul,
+    xor,
+)  # fmt: skip
+from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.tidy import tidy
+from codegen.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.errors import FormatError
+from scalatrace.trace.counting import executions
+from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
+from scalatrace.trace.nodes import Encoding, Event, Node, Peer
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import SPECIAL_MAX, Vec
+
+__all__ = ["build", "where"]
+
+SILENT = frozenset({"Init", "Init_thread", "Finalize"})
+"""Every benchmark has these around its body."""
+
+COMPUTE = "compute_ns"
+WORLD = Const(0)
+
+
+def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
+    """The program of a trace.
+
+    Args:
+        exact_times: computations may look at the call before; else what the loops do not tell is averaged.
+        sites: calls say where the application made them.
+
+    Raises:
+        GenerateError: ranks or values of parameters are missing from the trace.
+    """
+    if len(trace.ranks) != trace.nprocs:
+        raise GenerateError(
+            f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
+        )
+    body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
+    load = (
+        trace.load[0] if trace.load and trace.load[0] is not None and trace.load[0].constant is None else None
+    )
+    return Program(
+        nprocs=trace.nprocs,
+        body=tidy(tuple(body)),
+        title=trace.meta.get("program", ""),
+        comms=tuple(trace.comms),
+        types=tuple(trace.types),
+        strings=tuple(trace.strings),
+        arrays=tuple(trace.arrays),
+        load=load,
+    )
+
+
+def where(site: Sequence[str]) -> str:
+    """The innermost frame of a call, for messages."""
+    return f" at {site[0]}" if site else ""
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Where a node stands: who comes here, how often it was met before, what was called last."""
+
+    ranks: RankList
+    met: Expr
+    before: Before
+
+    def after(self, before: Before) -> _Scope:
+        return _Scope(self.ranks, self.met, before)
+
+
+def _root(trace: Trace) -> _Scope:
+    return _Scope(trace.ranks, Const(0), Before.start(trace.ranks))
+
+
+class _Builder:
+    def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
+        self.trace, self.exact_times, self.sites = trace, exact_times, sites
+        self.names = (f"i{n}" for n in count(1))
+        self.stat = trace.stat_index.get(COMPUTE)
+        self.runs = {
+            id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
+        }
+
+    def nodes(self, nodes: Sequence[Node], scope: _Scope) -> tuple[list[Stmt], Before]:
+        """Statements of nodes one after the other, and what was called last."""
+        found: list[Stmt] = []
+        for node in nodes:
+            stmts, before = self.node(node, scope)
+            found += stmts
+            scope = scope.after(before)
+        return found, scope.before
+
+    def node(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
+        """Condition and loop of one node."""
+        ranks = _participants(node.repeat, scope.ranks)
+        if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
+            return [], scope.before
+        here = among(ranks, scope.ranks, self.trace.nprocs)
+        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.met))
+        inner = _Scope(ranks, scope.met, scope.before.only(ranks))
+        stmts, before = self.repeated(node, times, inner)
+        if len(rest := scope.ranks - ranks):
+            before = before.joined(scope.before.only(rest))
+        return _under(here, stmts), before
+
+    def repeated(self, node: Node, times: Expr, scope: _Scope) -> tuple[list[Stmt], Before]:
+        """What the participants of a node do each time they meet it."""
+        limits = bounds(times)
+        first = self.ran_before(node, times, scope)
+        if limits == (1, 1):
+            return self.content(node, _Scope(scope.ranks, first, scope.before))
+        if limits == (0, 1):
+            stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before))
+            return _under(is_nonzero(times), stmts), scope.before.either(before)
+        variable = Var(next(self.names), limits[1] if limits else None)
+        index = add(first, variable)
+        end = self.flow(node, scope.ranks, scope.before)
+        stmts, before = self.content(node, _Scope(scope.ranks, index, scope.before.looped(end, variable)))
+        if not limits or limits[0] < 1:
+            before = scope.before.either(before)
+        return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+
+    def flow(self, node: Node, ranks: RankList, before: Before) -> Before:
+        """What was called last after the content of a node ran once for these ranks."""
+        if isinstance(node, Event):
+            pred = self.trace.pred_index.get((node.op, node.signature))
+            silent = pred is None or not self.runs.get(id(node))
+            return before if silent or pred is None else before.called(pred, ranks)
+        for child in node.nodes:
+            some = _participants(child.repeat, ranks)
+            if not len(some):
+                continue
+            here = before.only(some)
+            after = self.flow(child, some, here)
+            if _may_be_nothing(child.repeat):
+                after = here.either(after)
+            before = after.joined(before.only(ranks - some))
+        return before
+
+    def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
+        """How often the content ran before the node is met this time."""
+        if scope.met == Const(0):
+            return Const(0)
+        if _is_constant(node.repeat):
+            return mul(scope.met, times)
+        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.met))
+
+    def content(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
+        if not isinstance(node, Event):
+            return self.nodes(node.nodes, scope)
+        if not self.runs.get(id(node)):
+            return [], scope.before
+        pred = self.trace.pred_index.get((node.op, node.signature))
+        call = self.call(node, scope)
+        compute = self.compute(node, scope)
+        before = scope.before if pred is None else scope.before.called(pred, scope.ranks)
+        return [*([compute] if compute else []), call], before
+
+    def call(self, node: Event, scope: _Scope) -> Call:
+        """The call of an event that has run `scope.met` times before."""
+        op, site = self.trace.ops[node.op], self.trace.stack(node.signature)
+        given = []
+        for (name, kind), param in zip(op.params, node.params, strict=True):
+            value = param.value if isinstance(param, Peer) else param
+            if isinstance(value, Summary):
+                raise GenerateError(
+                    f"{op.name}{where(site)}: the values of {name} were not kept when the trace was recorded"
+                )
+            e = self.elastic(value, scope.ranks, lambda vec: of_vec(vec, scope.met, self.runs[id(node)]))
+            given.append((name, kind, param, e))
+        family = next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD)
+        arguments = tuple(
+            Argument(name, kind, self.peer(param, e, family) if isinstance(param, Peer) else e)
+            for name, kind, param, e in given
+        )
+        mark = self.trace.pred_index.get((node.op, node.signature))
+        return Call(op.name, arguments, site if self.sites else (), mark)
+
+    def peer(self, param: Peer, stored: Expr, family: Expr) -> Expr:
+        """The rank in the communicator that a stored value stands for."""
+        if param.encoding is Encoding.ABSOLUTE:
+            return stored
+        own = self.own(family)
+        if (table := self.absolute(stored, param.encoding, family)) is not None:
+            return table
+
+        def decoded(leaf: Expr) -> Expr:
+            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
+                return leaf
+            low = bounds(leaf)
+            if low and low[0] < SPECIAL_MAX:
+                return self.unpacked(leaf, decoded)
+            if param.encoding is Encoding.RELATIVE:
+                return add(own, leaf)
+            return self.modulo(own, leaf, family) if param.encoding is Encoding.MODULO else xor(own, leaf)
+
+        return map_leaves(stored, decoded)
+
+    def absolute(self, stored: Expr, encoding: Encoding, family: Expr) -> Expr | None:
+        """A table with special values and a row for each rank, decoded here; None for anything else."""
+        if not (isinstance(stored, Item) and isinstance(family, Const) and min(stored.table) < SPECIAL_MAX):
+            return None
+        rank = rank_variable(self.trace.nprocs)
+        rest = add(stored.index, mul(rank, Const(-1)))
+        for width in (n for n in range(1, len(stored.table) + 1) if len(stored.table) % n == 0):
+            rest = add(stored.index, mul(rank, Const(-width)))
+            limits = bounds(rest)
+            if limits is None or limits[0] < 0 or limits[1] >= width or mentions(rest, rank):
+                continue
+            return Item(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
+        return None
+
+    def decode(self, table: tuple[int, ...], width: int, encoding: Encoding, family: int) -> Iterator[int]:
+        """The peers of a table with a row for each rank."""
+        for rank in range(len(table) // width):
+            try:
+                comm = self.trace.communicator(family, rank)
+            except FormatError:  # a rank that does not come here
+                yield from table[rank * width : (rank + 1) * width]
+                continue
+            size = max(len(comm.peers), 1)
+            yield from (encoding.decode(v, comm.rank, size) for v in table[rank * width : (rank + 1) * width])
+
+    def unpacked(self, leaf: Expr, decoded: Callable[[Expr], Expr]) -> Expr:
+        """A table of ordinary and special values: the special ones are told by their places."""
+        from codegen.special import apart
+
+        return apart(leaf, decoded)
+
+    def own(self, family: Expr) -> Expr:
+        if family == WORLD:
+            return rank_variable(self.trace.nprocs)
+        return Const(0) if family == Const(1) else Own(family)
+
+    def modulo(self, own: Expr, distance: Expr, family: Expr) -> Expr:
+        if family == WORLD:
+            return mod(add(own, distance), self.trace.nprocs)
+        size = Size(family)
+        low = bounds(distance)
+        if low and low[0] < 0:
+            distance = add(distance, size)
+        return Binary("%", add(own, distance), size)
+
+    def compute(self, node: Event, scope: _Scope) -> Compute | None:
+        if self.stat is None:
+            return None
+        resolution, known = self.trace.stats[self.stat].resolution, {}
+        for stats in node.stats:
+            histogram = stats.histograms[self.stat] if self.stat < len(stats.histograms) else None
+            if histogram is not None:
+                scaled = histogram.scaled(resolution)
+                known[stats.pred] = Duration(scaled.mean, scaled)
+        return choose_context(known, scope.before.of(scope.ranks), self.exact_times)
+
+    def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
+        return of_elastic(value, ranks, self.trace.nprocs, of)
+
+
+def _may_be_nothing(repeat: Elastic) -> bool:
+    """Whether a participant may meet a node and not run it."""
+    if isinstance(repeat, Groups):
+        return any((vec.smallest() or 0) < 1 for _, vec in repeat.groups if vec.constant != 0)
+    return isinstance(repeat, Vec) and (repeat.smallest() or 0) < 1
+
+
+def _is_constant(repeat: Elastic) -> bool:
+    """Whether each rank runs the node equally often whenever it meets it."""
+    if isinstance(repeat, Groups):
+        return all(vec.constant is not None for _, vec in repeat.groups)
+    return isinstance(repeat, Columns) or repeat.constant is not None
+
+
+def _participants(repeat: Elastic, ranks: RankList) -> RankList:
+    """Who runs a node at all."""
+    if isinstance(repeat, Columns):
+        return RankList(rank for rank in repeat.ranks & ranks if repeat.value(rank))
+    if isinstance(repeat, Groups):
+        some = RankList()
+        for group, vec in repeat.groups:
+            if vec.constant != 0:
+                some = some | (group & ranks)
+        return some
+    return RankList() if repeat.constant == 0 else ranks
+
+
+def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
+    if cond == TRUE or not stmts:
+        return stmts
+    return [Branch(cond, tuple(stmts))]

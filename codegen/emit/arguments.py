@@ -1,0 +1,105 @@
+"""What both C and Python need to name: communicators, datatypes, arrays, constants given by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from codegen.emit.text import identifier
+from codegen.errors import GenerateError
+from codegen.expr import Choose, Const, Expr, Item
+from codegen.program import Argument, Program, calls
+from scalatrace.trace.tables import Kind
+
+__all__ = ["NAMED_CONSTANTS", "Names", "leaves", "named_constants", "used"]
+
+NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
+"""Parameters that hold names of constants of MPI, several of them joined by `|`."""
+
+_CONSTANT = re.compile(r"MPI_[A-Z_0-9]+|\d+")
+PREDEFINED = ("WORLD", "SELF", "NONE")
+
+
+def leaves(e: Expr) -> set[int]:
+    """The values an expression can have, as far as they are written out in it."""
+    match e:
+        case Const(value):
+            return {value}
+        case Item(table, _):
+            return set(table)
+        case Choose(_, a, b):
+            return leaves(a) | leaves(b)
+    return set()
+
+
+def _possible(argument: Argument, size: int) -> Iterable[int]:
+    """Entries of a table that an argument can mean: those it names, or all where it counts."""
+    e = argument.value
+    named = leaves(e)
+    return named if _written_out(e) else range(size)
+
+
+def _written_out(e: Expr) -> bool:
+    if isinstance(e, Choose):
+        return _written_out(e.then) and _written_out(e.otherwise)
+    return isinstance(e, Const | Item)
+
+
+def used(program: Program, kind: Kind, names: frozenset[str] | None = None) -> list[int]:
+    """The entries of a table that the calls refer to, in order; of parameters with these names, if given."""
+    sizes = {
+        Kind.COMM: len(program.comms),
+        Kind.TYPE: len(program.types),
+        Kind.STRING: len(program.strings),
+        Kind.ARRAY: len(program.arrays),
+    }
+    found: set[int] = set()
+    for call in calls(program.body):
+        for argument in call.arguments:
+            if argument.kind is kind and (names is None or argument.name in names):
+                found.update(i for i in _possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
+    return sorted(found)
+
+
+def named_constants(text: str, prefix: str) -> str:
+    """An expression of constants of MPI from the trace's `MPI_MODE_CREATE|MPI_MODE_RDWR`.
+
+    Raises:
+        GenerateError: it is something else.
+    """
+    words = text.split("|")
+    if not all(_CONSTANT.fullmatch(word) for word in words):
+        raise GenerateError(f"{text!r} is not a constant of MPI")
+    return " | ".join(re.sub("^MPI_", prefix, word) for word in words)
+
+
+class Names:
+    """Readable names for numbered things, each once."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    def new(self, wish: str) -> str:
+        """The name, or with a number behind it."""
+        name = identifier(wish)
+        if name in self._taken:
+            name = next(f"{name}_{n}" for n in range(2, 1 << 30) if f"{name}_{n}" not in self._taken)
+        self._taken.add(name)
+        return name
+
+    def families(self, program: Program) -> dict[int, str]:
+        """WORLD, SELF, NONE, SPLIT3, ... of the communicators."""
+        found = dict(enumerate(PREDEFINED))
+        self._taken.update(PREDEFINED)
+        for i, family in enumerate(program.comms[3:], 3):
+            found[i] = self.new(f"{family.kind.upper()}{i}")
+        return found
+
+    def types(self, program: Program, indices: Iterable[int]) -> dict[int, str]:
+        """DOUBLE, VECTOR2, ... of the datatypes."""
+        found = {}
+        for i in indices:
+            head = program.types[i].description.partition("(")[0]
+            predefined = head.startswith("MPI_")
+            found[i] = self.new(head.removeprefix("MPI_") if predefined else f"{head.upper()}{i}")
+        return found

@@ -1,0 +1,270 @@
+"""What an emitter is, and what those of C and Python share: the walk over the tree, a method per kind."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Protocol
+
+from codegen.build import where
+from codegen.emit.arguments import Names, used
+from codegen.emit.infix import Infix, Notation
+from codegen.emit.pieces import Library, Piece
+from codegen.emit.text import Lines
+from codegen.errors import GenerateError
+from codegen.expr import Const, Expr, Var
+from codegen.obfuscate import words
+from codegen.program import (
+    Argument,
+    Branch,
+    Call,
+    Compute,
+    Context,
+    Duration,
+    Loop,
+    Note,
+    Program,
+    Stmt,
+    statements,
+)
+from codegen.values import of_vec, prefix_of_vec
+from scalatrace.trace.callsite import short_frame
+from scalatrace.trace.tables import IntArray, Kind
+from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
+
+__all__ = ["EmitOptions", "Emitter", "ImperativeEmitter"]
+
+LITERAL = 16
+"""Arrays up to this length are written out."""
+
+
+@dataclass(frozen=True)
+class EmitOptions:
+    """How the text is to be.
+
+    Attributes:
+        drawn: computations are drawn from the histograms; else they take the mean.
+        io_folder: for files of MPI-IO.
+    """
+
+    drawn: bool = False
+    io_folder: str = "bench-io"
+
+
+class Emitter(Protocol):
+    """Makes the text of a program in one language.
+
+    Attributes:
+        name: what `--to` calls it.
+        suffix: of files in the language.
+        exact_times: whether the language can look at the call before (see `codegen.build`).
+    """
+
+    name: str
+    suffix: str
+    exact_times: bool
+
+    def supports(self, op: str) -> bool:
+        """Whether an operation can be expressed."""
+        ...
+
+    def emit(self, program: Program, options: EmitOptions) -> str:
+        """The text. Raises GenerateError for what cannot be expressed."""
+        ...
+
+    def vocabulary(self) -> set[str]:
+        """All words that are the language's or the emitter's own, and no trace's."""
+        ...
+
+
+class ImperativeEmitter(ABC):
+    """C and Python: the tree as it is, around it a library of functions named as MPI's."""
+
+    name: str
+    suffix: str
+    exact_times = True
+    prefix: str
+    reserved: frozenset[str] = frozenset()
+    syntax: AbstractSet[str] = frozenset()
+
+    @property
+    @abstractmethod
+    def library(self) -> Library:
+        """The functions that programs carry."""
+
+    @property
+    @abstractmethod
+    def notation(self) -> Notation:
+        """How expressions are written."""
+
+    def supports(self, op: str) -> bool:
+        """Whether the library has the operation."""
+        return op in self.library and op[:1].isupper()
+
+    def emit(self, program: Program, options: EmitOptions) -> str:
+        """The text of a program."""
+        return self.writing(program, options).text()
+
+    def vocabulary(self) -> set[str]:
+        """The words of the library, and of a program that does nothing."""
+        frame = self.emit(Program(1, (), load=Vec((0,))), EmitOptions())
+        return (
+            words(frame)
+            | {word for p in self.library.pieces.values() for word in words(p.text)}
+            | self.syntax
+        )
+
+    @abstractmethod
+    def writing(self, program: Program, options: EmitOptions) -> Writing:
+        """The text in the making."""
+
+
+class Writing(ABC):
+    """One program's text in the making."""
+
+    def __init__(self, emitter: ImperativeEmitter, program: Program, options: EmitOptions) -> None:
+        self.emitter, self.program, self.options = emitter, program, options
+        self.names = Names(emitter.reserved)
+        self.families = self.names.families(program)
+        self.used_types = used(program, Kind.TYPE)
+        self.types = self.names.types(program, self.used_types)
+        self.used_arrays = used(program, Kind.ARRAY)
+        self.tables: dict[tuple[int, ...], str] = {}
+        self.contexts: dict[tuple[Context, ...], str] = {}
+        self.bins: dict[Duration, str] = {}
+        self.wanted: dict[str, None] = {}
+        self.infix = Infix(emitter.notation, self.table, self.constant, self.family)
+        self.marks = {
+            mark
+            for stmt in statements(program.body)
+            if isinstance(stmt, Compute) and len(stmt.contexts) > 1 and stmt.first is None
+            for context in stmt.contexts
+            for mark in context.marks
+        }
+        self.lines = Lines()
+        self.computes = any(isinstance(stmt, Compute) for stmt in statements(program.body))
+
+    @abstractmethod
+    def text(self) -> str:
+        """The whole program."""
+
+    def table(self, values: tuple[int, ...]) -> str:
+        """The name of a static table."""
+        return self.tables.setdefault(values, f"table{len(self.tables) + 1}")
+
+    def constant(self, value: int) -> str:
+        """An integer, or a constant of MPI."""
+        name = special_name(value) if value < SPECIAL_MAX else None
+        return f"{self.emitter.prefix}{name}" if name else str(value)
+
+    def family(self, e: Expr) -> str:
+        """The number of a communicator, by name if it is always the same."""
+        return self.families.get(e.value, str(e.value)) if isinstance(e, Const) else self.infix.expr(e)
+
+    def body(self, body: Sequence[Stmt]) -> None:
+        """Statements one after the other."""
+        for stmt in body:
+            match stmt:
+                case Call():
+                    self.call(stmt)
+                case Compute():
+                    self.compute(stmt)
+                case Loop():
+                    self.loop(stmt)
+                case Branch():
+                    self.branch(stmt)
+                case Note(text):
+                    self.comment(text)
+
+    @abstractmethod
+    def call(self, call: Call) -> None:
+        """One MPI call."""
+
+    @abstractmethod
+    def compute(self, compute: Compute) -> None:
+        """A computation."""
+
+    @abstractmethod
+    def loop(self, loop: Loop) -> None:
+        """A loop."""
+
+    @abstractmethod
+    def branch(self, branch: Branch) -> None:
+        """A condition."""
+
+    @abstractmethod
+    def comment(self, text: str) -> None:
+        """A line of comment."""
+
+    def arguments(self, call: Call) -> str:
+        """The arguments of a call to a function of the library."""
+        if not self.emitter.supports(call.op):
+            raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
+        self.wanted[call.op] = None
+        if len(call.arguments) != self.emitter.library.pieces[call.op].parameters:
+            raise GenerateError(f"MPI_{call.op}{where(call.site)} has other parameters than a recorded one")
+        try:
+            return ", ".join(self.argument(argument) for argument in call.arguments)
+        except GenerateError as error:
+            raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+
+    def argument(self, argument: Argument) -> str:
+        """One argument: names for what is always the same, else the number."""
+        e = argument.value
+        if argument.kind is Kind.STRING:
+            return self.text_argument(argument.name, e)
+        if isinstance(e, Const) and e.value >= 0:
+            named = {Kind.COMM: self.families, Kind.TYPE: self.types}.get(argument.kind)
+            if named is not None:
+                return named[e.value]
+            if argument.kind is Kind.ARRAY:
+                return f"A{e.value}"
+        if argument.kind is Kind.ARRAY:
+            return self.array_at(self.infix.expr(e))
+        return self.infix.expr(e)
+
+    def array_at(self, index: str) -> str:
+        """The array with a number that is worked out."""
+        return index
+
+    @abstractmethod
+    def text_argument(self, name: str, e: Expr) -> str:
+        """An operation, a constant of MPI, or the name of a file."""
+
+    def us(self, duration: Duration) -> str:
+        """A mean in microseconds."""
+        return f"{duration.ns / 1000:.6g}"
+
+    def rows(self, duration: Duration) -> list[str]:
+        """The bins of a histogram: share, least, mean and largest in microseconds."""
+        assert duration.histogram is not None
+        bins, scale = duration.histogram.all_bins, 1 / 1000
+        count = max(1, sum(b.count for b in bins))
+        return [
+            f"{b.count / count:.4g}, {b.min * scale:.6g}, {b.mean * scale:.6g}, {b.max * scale:.6g}"
+            for b in bins
+        ]
+
+    def site(self, call: Call) -> str:
+        """Where the application made a call."""
+        return short_frame(call.site[0]) if call.site else ""
+
+    def pieces(self, given: Sequence[str]) -> list[Piece]:
+        """The parts of the library that the text needs."""
+        wanted = [*sorted(self.infix.helpers), *self.wanted]
+        return list(self.emitter.library.collect(wanted, given))
+
+    def array_formula(self, array: IntArray, variable: Var) -> str | None:
+        """The rule for a long and regular array's elements; None for one that is written out."""
+        if array.length <= LITERAL or len(str(array.vec.terms)) > 4 * LITERAL:
+            return None
+        of = prefix_of_vec if array.summed else of_vec
+        return self.infix.expr(of(array.vec, variable))
+
+    def file(self, index: int) -> str:
+        """Where the program has a file of the application: under its last name in a folder of its own."""
+        name = os.path.basename(self.program.strings[index]) or "unnamed"
+        return os.path.join(self.options.io_folder, name)

@@ -1,0 +1,1 @@
+"""coNCePTuaL: programs that say who communicates with whom (§4.4)."""

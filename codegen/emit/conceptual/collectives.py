@@ -1,0 +1,103 @@
+"""Collectives in coNCePTuaL: what it lacks becomes something with the same pattern and volume (Table 4.1).
+
+    Allgather, Allgatherv     REDUCE + MULTICAST        Gather, Gatherv    REDUCE
+    Alltoallv                 MULTICAST, mean size      Scatter, Scatterv  MULTICAST
+    Reduce_scatter(_block)    a REDUCE to each rank     Scan, Exscan       REDUCE to all
+
+v-forms send the mean of their sizes. INTEGERS stand for four bytes each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from codegen.expr import Binary, Const, Expr, Item, Var, mul
+
+__all__ = ["PATTERNS", "Pattern", "integers", "mean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a collective becomes, one after the other.
+
+    Attributes:
+        steps: "barrier", "multicast" from the root, "all to all", "reduce" to the root, "reduce to all",
+            "reduce to each", "multicast all" (the gathered pieces, from the root).
+        volume: how the size of a message follows from a call; see `volumes`.
+    """
+
+    steps: tuple[str, ...]
+    volume: str
+
+
+PATTERNS = {
+    "Barrier": Pattern(("barrier",), "nothing"),
+    "Bcast": Pattern(("multicast",), "count"),
+    "Reduce": Pattern(("reduce",), "count"),
+    "Allreduce": Pattern(("reduce to all",), "count"),
+    "Scan": Pattern(("reduce to all",), "count"),
+    "Exscan": Pattern(("reduce to all",), "count"),
+    "Gather": Pattern(("reduce",), "sent"),
+    "Gatherv": Pattern(("reduce",), "sent"),
+    "Scatter": Pattern(("multicast",), "received"),
+    "Scatterv": Pattern(("multicast",), "received"),
+    "Allgather": Pattern(("reduce", "multicast all"), "received"),
+    "Allgatherv": Pattern(("reduce", "multicast all"), "all received"),
+    "Alltoall": Pattern(("all to all",), "received"),
+    "Alltoallv": Pattern(("all to all",), "all received"),
+    "Reduce_scatter": Pattern(("reduce to each",), "blocks"),
+    "Reduce_scatter_block": Pattern(("reduce to each",), "block"),
+}
+
+
+def mean(parts: list[Expr]) -> Expr:
+    """The mean of sizes, rounded to a whole number of bytes; tables element by element."""
+    first = parts[0]
+    if all(part == first for part in parts):
+        return first
+    tables = [part for part in parts if isinstance(part, Item)]
+    if tables and all(t.index == tables[0].index and len(t.table) == len(tables[0].table) for t in tables):
+        columns = [_column(part, len(tables[0].table)) for part in parts]
+        rows = tuple(round(sum(row) / len(row)) for row in zip(*columns, strict=True))
+        return Const(rows[0]) if len(set(rows)) == 1 else Item(rows, tables[0].index)
+    return Const(round(sum(_typical(part) for part in parts) / len(parts)))
+
+
+def _column(part: Expr, length: int) -> tuple[int, ...]:
+    return part.table if isinstance(part, Item) else (round(_typical(part)),) * length
+
+
+def _typical(part: Expr) -> float:
+    match part:
+        case Const(value):
+            return value
+        case Item(table, _):
+            return sum(table) / len(table)
+        case Var(_, limit):
+            return (limit or 1) / 2
+        case Binary("*", a, Const(k)):
+            return _typical(a) * k
+        case Binary("+", a, b):
+            return _typical(a) + _typical(b)
+    return 0.0
+
+
+def integers(nbytes: Expr) -> Expr:
+    """How many integers of four bytes there are in so many bytes, at least one."""
+    return _each(nbytes, lambda n: max(1, -(-n // 4)))
+
+
+def divided(nbytes: Expr, n: int) -> Expr:
+    """A share of so many bytes."""
+    return _each(nbytes, lambda total: round(total / n))
+
+
+def _each(e: Expr, change: Callable[[int], int]) -> Expr:
+    match e:
+        case Const(value):
+            return Const(change(value))
+        case Item(table, index):
+            return Item(tuple(map(change, table)), index)
+    scale = change(1 << 20)
+    return Binary("/", mul(e, Const(scale)), Const(1 << 20))

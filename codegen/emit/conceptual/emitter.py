@@ -1,0 +1,201 @@
+"""coNCePTuaL: the tree said in tasks; communicators are sets of the ranks of MPI_COMM_WORLD (§4.4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from codegen.build import where
+from codegen.emit.base import EmitOptions
+from codegen.emit.conceptual import words
+from codegen.emit.conceptual.collectives import PATTERNS
+from codegen.emit.conceptual.groups import Groups
+from codegen.emit.conceptual.messages import COMPLETIONS, EXCHANGES, INITS, PROBES, RECEIVES, SENDS, Messages
+from codegen.emit.conceptual.speech import Speech
+from codegen.emit.text import hash_comment
+from codegen.errors import GenerateError
+from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
+from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
+from codegen.specialise import variables
+from codegen.whatif import SUFFIX
+from scalatrace.ops import Category, operation
+from scalatrace.trace.ranklist import RankList
+
+__all__ = ["ConceptualEmitter"]
+
+SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONMENT})
+"""Communicators are sets of tasks here: making and freeing them needs no words."""
+
+KNOWN = SENDS | RECEIVES | EXCHANGES | INITS | PROBES | COMPLETIONS | {"Start", "Startall", "Pcontrol"}
+
+KEYWORDS = words.plain_words(
+    "all tasks task such that divides mod xor is not in if otherwise then for each repetitions compute"
+    " microseconds asynchronously send receive a byte message using tag to unsuspecting from await"
+    " completion multicast"
+    " multicasts other reduce integers synchronize left out"
+)
+
+
+class ConceptualEmitter:
+    """coNCePTuaL 1.5."""
+
+    name, suffix = "conceptual", ".ncptl"
+    exact_times = False
+
+    def supports(self, op: str) -> bool:
+        """Whether an operation can be expressed."""
+        if op in KNOWN or op.removesuffix(SUFFIX) in PATTERNS:
+            return True
+        row = operation(op)
+        return row.category in SILENT and not row.nonblocking and op != "Abort"
+
+    def vocabulary(self) -> set[str]:
+        """The words of the language that are used here."""
+        return KEYWORDS | words.plain_words(self.emit(Program(2, ()), EmitOptions()))
+
+    def emit(self, program: Program, options: EmitOptions) -> str:
+        """The text."""
+        return _Writing(program, options).text()
+
+
+class _Writing:
+    def __init__(self, program: Program, options: EmitOptions) -> None:
+        self.program, self.nprocs = program, program.nprocs
+        self.speech = Speech(program)
+        self.messages, self.groups = Messages(self.speech), Groups(self.speech)
+
+    def text(self) -> str:
+        """The whole program."""
+        title = f" of {hash_comment(self.program.title)}" if self.program.title else ""
+        self.speech.lines.add(f"# Communication benchmark{title}, for {self.nprocs} tasks.", "")
+        self.speech.lines.add(
+            f'ASSERT THAT "this benchmark is for {self.nprocs} tasks" WITH num_tasks = {self.nprocs}.'
+        )
+        self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN ALL TASKS RESET THEIR COUNTERS.")
+        self.body(self.program.body, self.speech.everyone)
+        self.speech.flush()
+        if len(left := self.messages.pending.unfinished()):
+            self.speech.say(f"{words.tasks(left, self.nprocs, named=False)} AWAIT COMPLETION")
+        self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN", 'TASK 0 LOGS elapsed_usecs/1E6 AS "Seconds".')
+        return str(self.speech.lines)
+
+    def body(self, body: Sequence[Stmt], ranks: RankList) -> None:
+        """Statements for some of the ranks."""
+        for stmt in body:
+            match stmt:
+                case Call():
+                    self.call(stmt, ranks)
+                case Compute():
+                    self.compute(stmt, ranks)
+                case Loop():
+                    self.loop(stmt, ranks)
+                case Branch(cond, then, otherwise):
+                    self.branch(cond, then, otherwise, ranks)
+                case Note(text):
+                    self.speech.lines.add(f"# {hash_comment(text)}")
+
+    def branch(self, cond: Cond, then: Sequence[Stmt], otherwise: Sequence[Stmt], ranks: RankList) -> None:
+        """Ranks become sets of tasks, loop variables an IF."""
+        left = ranks
+        for some, seen in self.speech.special.conditions(cond, ranks):
+            if seen == TRUE:
+                self.body(then, some)
+                left = left - some
+                continue
+            left = left - some
+            before = self.messages.pending.copy()
+            with self.speech.braces(f"IF {words.cond(seen)} THEN"):
+                self.body(then, some)
+            if not otherwise:
+                self.messages.pending.either(before)
+                continue
+            after, self.messages.pending = self.messages.pending, before
+            with self.speech.braces(f"IF {words.cond(negate(seen))} THEN"):
+                self.body(otherwise, some)
+            self.messages.pending.either(after)
+        if otherwise and len(left):
+            self.body(otherwise, left)
+
+    def loop(self, loop: Loop, ranks: RankList) -> None:
+        """Ranks with the same trip count loop together."""
+        for some, (times,) in self.speech.special.classes([loop.count], ranks):
+            if times == Const(0):
+                continue
+            before = self.messages.pending.copy()
+            head, guard = self.head(loop, times)
+            if guard != TRUE:
+                with self.speech.braces(f"IF {words.cond(guard)} THEN"), self.speech.braces(head):
+                    self.body(loop.body, some)
+            else:
+                with self.speech.braces(head):
+                    self.body(loop.body, some)
+            fixed = times.value if isinstance(times, Const) else None
+            for rank in some:
+                self.messages.pending.looped(before, rank, fixed)
+
+    def head(self, loop: Loop, times: Expr) -> tuple[str, Cond]:
+        """`FOR EACH i1 IN {0, ..., 19}` or, when nobody asks for the variable, `FOR 20 REPETITIONS`."""
+        name = loop.variable.name
+        if not _asks_for(loop.body, name):
+            return f"FOR {words.atom(times)} REPETITIONS", TRUE
+        if isinstance(times, Const):
+            last = times.value - 1
+            return f"FOR EACH {name} IN {{0{f', ..., {last}' if last else ''}}}", TRUE
+        last_text = words.expr(add(times, Const(-1)))
+        return f"FOR EACH {name} IN {{0, ..., {last_text}}}", compare(">", times, Const(0))
+
+    def compute(self, compute: Compute, ranks: RankList) -> None:
+        """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
+        us = [c.duration.ns / 1000 for c in compute.contexts]
+        first = compute.first if len(us) > 1 else None
+        self.speech.compute(ranks, (us[0], us[-1] if first is not None else us[0]), first)
+
+    def call(self, call: Call, ranks: RankList) -> None:
+        """One MPI call of these ranks."""
+        op = call.op
+        if call.dropped:
+            site = self.speech.site(call)
+            self.speech.lines.add(f"# left out: MPI_{op}{f' at {site}' if site else ''}")
+            return
+        try:
+            self._call(call, ranks)
+        except GenerateError as error:
+            raise GenerateError(f"MPI_{op}{where(call.site)}: {error}") from None
+
+    def _call(self, call: Call, ranks: RankList) -> None:
+        op, messages = call.op, self.messages
+        if op in SENDS:
+            messages.message(call, ranks, "SEND", op.startswith("I"))
+        elif op in RECEIVES:
+            messages.receive(call, ranks)
+        elif op in EXCHANGES:
+            messages.exchange(call, ranks)
+        elif op in INITS:
+            messages.prepare(call, ranks)
+        elif op in ("Start", "Startall"):
+            messages.start(call, ranks)
+        elif op in COMPLETIONS:
+            messages.complete(call, ranks)
+        elif op in PROBES:
+            messages.probe(call, ranks)
+        elif op.removesuffix(SUFFIX) in PATTERNS:
+            self.groups.collective(call, ranks)
+
+
+def _asks_for(body: Sequence[Stmt], name: str) -> bool:
+    """Whether statements use a variable."""
+    for stmt in body:
+        match stmt:
+            case Call():
+                parts: list[Expr | Cond] = [argument.value for argument in stmt.arguments]
+                if name in variables(parts):
+                    return True
+            case Compute(_, first):
+                if first is not None and first.name == name:
+                    return True
+            case Loop(_, count, inner):
+                if name in variables([count]) or _asks_for(inner, name):
+                    return True
+            case Branch(cond, then, otherwise):
+                if name in variables([cond]) or _asks_for(then, name) or _asks_for(otherwise, name):
+                    return True
+    return False

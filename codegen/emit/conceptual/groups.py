@@ -1,0 +1,205 @@
+"""Collectives of a family of communicators, each of which is a set of tasks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from codegen.conditions import RANK
+from codegen.emit.conceptual import words
+from codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mean
+from codegen.emit.conceptual.sizes import Sizes
+from codegen.emit.conceptual.speech import Speech
+from codegen.errors import GenerateError
+from codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
+from codegen.program import Call
+from codegen.whatif import SUFFIX
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind
+
+__all__ = ["Groups"]
+
+
+class Groups:
+    """Says collectives."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.speech, self.sizes = speech, Sizes(speech)
+
+    def collective(self, call: Call, ranks: RankList) -> None:
+        """Each communicator of the family does the same, if they can be said together, in one statement."""
+        for some, (family,) in self.speech.special.classes([call["comm"]], ranks):
+            if not isinstance(family, Const):
+                raise GenerateError("its communicator varies from iteration to iteration")
+            groups: dict[tuple[int, ...], None] = {}
+            for rank in some:
+                comm = self.speech.trace.communicator(family.value, rank)
+                if comm.remote is not None:
+                    raise GenerateError("it is on an intercommunicator")
+                if not RankList(comm.members) <= some:
+                    raise GenerateError(
+                        "not all ranks of the communicator call it here: align the collectives first"
+                    )
+                groups[comm.members] = None
+            self.together(call, [members for members in groups if len(members) > 1])
+
+    def together(self, call: Call, groups: list[tuple[int, ...]]) -> None:
+        """The collective of each communicator; rows or columns of a grid of equal sizes in one statement."""
+        pattern, by_messages = PATTERNS[call.op.removesuffix(SUFFIX)], call.op.endswith(SUFFIX)
+        facts = [(self.volume(call, g, pattern.volume), g[self.root(call, g)]) for g in groups]
+        sizes = {size for size, _ in facts}
+        roots = [root for _, root in facts]
+        rule = self.rule(groups) if len(groups) > 1 and len(sizes) == 1 else None
+        step = roots[1] - roots[0] if len(roots) > 1 else 0
+        if rule is None or any(b - a != step for a, b in pairwise(roots)):
+            for members, (size, root) in zip(groups, facts, strict=True):
+                for kind in pattern.steps:
+                    self.speech.say(
+                        self.step(kind, members, Const(root), size, None, by_messages), self.speech.site(call)
+                    )
+            return
+        row = Var("c", len(groups))
+        (size,) = sizes
+        for kind in pattern.steps:
+            root_rule = add(mul(row, Const(step)), Const(roots[0]))
+            text = self.step(kind, groups[0], root_rule, size, rule, by_messages)
+            self.speech.say(f"FOR EACH c IN {{0, ..., {len(groups) - 1}}} {text}", self.speech.site(call))
+
+    def rule(self, groups: list[tuple[int, ...]]) -> Expr | None:
+        """What is c for the tasks of the c-th group, if all tasks are in one; None for no simple rule."""
+        if sum(map(len, groups)) != self.speech.nprocs:
+            return None
+        rank, n = Var(RANK, self.speech.nprocs), len(groups)
+        if all(r // (self.speech.nprocs // n) == c for c, g in enumerate(groups) for r in g):
+            return div(rank, self.speech.nprocs // n)
+        if all(r % n == c for c, g in enumerate(groups) for r in g):
+            return mod(rank, n)
+        return None
+
+    def step(
+        self,
+        step: str,
+        members: tuple[int, ...],
+        root: Expr,
+        size: Expr,
+        rule: Expr | None,
+        by_messages: bool,
+    ) -> str:
+        """One statement of a collective; with a rule, that of the c-th of many groups."""
+        group = RankList(members)
+        who = self.speech.actors(group) if rule is None else f"TASKS t SUCH THAT {words.expr(rule)} = c"
+        at, others = f"TASK {words.atom(root)}", self.others(group, root, rule)
+        whole = mul(size, Const(len(members))) if step == "multicast all" else size
+        data = f"A {words.atom(whole)} BYTE MESSAGE"
+        numbers = f"{words.atom(integers(size))} INTEGERS"
+        everyone = self.everyone(group, rule)
+        if by_messages:
+            return self.messages(step, who, at, others, everyone, data)
+        match step:
+            case "barrier":
+                return f"{who} SYNCHRONIZE"
+            case "multicast" | "multicast all":
+                return f"{at} MULTICASTS {data} TO {others}"
+            case "all to all":
+                return f"{who} MULTICAST {data} TO {everyone}"
+            case "reduce":
+                return f"{who} REDUCE {numbers} TO {at}"
+            case "reduce to all":
+                return f"{who} REDUCE {numbers}"
+        if rule is not None:
+            raise GenerateError("reductions to each task of several communicators have no words")
+        return f"FOR EACH r IN {{{self.listed(members)}}} {who} REDUCE {numbers} TO TASK r"
+
+    def messages(self, step: str, who: str, at: str, others: str, everyone: str, data: str) -> str:
+        """A step as messages between each pair of tasks, all at once."""
+        wait = f"THEN {who} AWAIT COMPLETION"
+        match step:
+            case "multicast" | "multicast all":
+                return f"{{ {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
+            case "reduce":
+                senders = others.replace(
+                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
+                )
+                return f"{{ {senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait} }}"
+            case "reduce to all":
+                senders = others.replace(
+                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
+                )
+                there = f"{senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait}"
+                return f"{{ {there} THEN {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
+        to = everyone if everyone.startswith("ALL") else f"{everyone} /\\ u <> t"
+        return f"{{ {who} ASYNCHRONOUSLY SEND {data} TO {to} {wait} }}"
+
+    def everyone(self, group: RankList, rule: Expr | None) -> str:
+        """All of a group as targets of all of it."""
+        if rule is not None:
+            return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c"
+        if len(group) == self.speech.nprocs:
+            return "ALL OTHER TASKS"
+        return words.tasks(group, self.speech.nprocs, "u", target=True)
+
+    def listed(self, members: tuple[int, ...]) -> str:
+        if len(members) > 2 and members == tuple(range(members[0], members[0] + len(members))):
+            return f"{members[0]}, ..., {members[-1]}"
+        return ", ".join(map(str, members))
+
+    def others(self, group: RankList, root: Expr, rule: Expr | None) -> str:
+        """All of a group but the root."""
+        if rule is not None:
+            return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c /\\ u <> {words.atom(root)}"
+        if len(group) == self.speech.nprocs:
+            return "ALL OTHER TASKS"
+        assert isinstance(root, Const)
+        return words.tasks(group - RankList([root.value]), self.speech.nprocs, "u", target=True)
+
+    def root(self, call: Call, members: tuple[int, ...]) -> int:
+        if "root" not in call:
+            return 0
+        roots = {self.speech.special.expr(call["root"], rank) for rank in members}
+        root = roots.pop()
+        if roots or not isinstance(root, Const):
+            raise GenerateError("its root varies from iteration to iteration")
+        return root.value
+
+    def volume(self, call: Call, members: tuple[int, ...], kind: str) -> Expr:
+        """Bytes of one message, the mean where they differ."""
+        n = len(members)
+        if kind == "nothing":
+            return Const(0)
+        if kind == "count":
+            return self.average(call, members, "count", "datatype")
+        if kind == "block":
+            return self.average(call, members, "recvcount", "datatype")
+        if kind == "blocks":
+            return divided(self.average(call, members, "recvcounts", "datatype"), n)
+        if kind == "sent":
+            return self.average(call, members, "sendcount", "sendtype")
+        if kind == "all received":
+            whole = self.average(call, members, "recvcounts", "recvtype")
+            return divided(whole, n)
+        return self.average(call, members, "recvcount", "recvtype")
+
+    def average(self, call: Call, members: tuple[int, ...], count: str, datatype: str) -> Expr:
+        kinds = {argument.name: argument.kind for argument in call.arguments}
+        parts = []
+        for rank in members:
+            n = self.speech.special.expr(call[count], rank)
+            if kinds[count] is Kind.ARRAY:
+                n = map_leaves(n, self.total)
+            kind = self.speech.special.expr(call[datatype], rank)
+            if (
+                isinstance(kind, Const)
+                and self.speech.program.types[kind.value].description == "MPI_DATATYPE_NULL"
+            ):
+                continue  # in place, or not significant on this rank
+            parts.append(self.sizes.nbytes(n, kind))
+        return mean(parts) if parts else Const(0)
+
+    def total(self, leaf: Expr) -> Expr:
+        """The sum of an array's elements."""
+        arrays = self.speech.program.arrays
+        if isinstance(leaf, Const):
+            return Const(sum(arrays[leaf.value].values))
+        if isinstance(leaf, Item):
+            return Item(tuple(sum(arrays[i].values) for i in leaf.table), leaf.index)
+        limit = [sum(array.values) for array in arrays]
+        return Item(tuple(limit), leaf)

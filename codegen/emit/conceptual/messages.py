@@ -1,0 +1,283 @@
+"""Messages, and the awaiting of them.
+
+Sends are to tasks that suspect nothing, and receives stand where the application posted them, so each task
+does in its own order what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from codegen.conditions import RANK
+from codegen.emit.conceptual import words
+from codegen.emit.conceptual.pending import Pending, Request
+from codegen.emit.conceptual.sizes import Sizes
+from codegen.emit.conceptual.speech import Speech
+from codegen.errors import GenerateError
+from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
+from codegen.program import Call, calls
+from codegen.specialise import per_value, variables
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
+
+__all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
+
+SENDS = frozenset({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})
+RECEIVES = frozenset({"Recv", "Irecv", "Mrecv", "Imrecv"})
+EXCHANGES = frozenset({"Sendrecv", "Sendrecv_replace"})
+INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
+PROBES = frozenset({"Probe", "Iprobe", "Mprobe", "Improbe"})
+COMPLETIONS = frozenset({
+    "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free",
+})  # fmt: skip
+
+Names = tuple[str, str, str, str]
+"""How a call names count, datatype, peer and tag."""
+
+
+class Messages:
+    """Says everything that goes from one task to another."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.speech, self.sizes = speech, Sizes(speech)
+        self.pending = Pending(speech.everyone)
+        self.probed: dict[int, Call] = {}
+        self.channels = self._channels()
+
+    def _channels(self) -> dict[tuple[int, Expr], None]:
+        """Communicators and tags that messages are told apart by."""
+        found: dict[tuple[int, Expr], None] = {}
+        for call in calls(self.speech.program.body):
+            for name in ("tag", "sendtag", "recvtag"):
+                if name in call and call.op not in PROBES:
+                    family = call["comm"] if "comm" in call else Const(0)
+                    found[family.value if isinstance(family, Const) else -1, call[name]] = None
+        return found
+
+    @property
+    def tagged(self) -> bool:
+        """Whether tags tell messages apart: not when there is one only, nor when receives take any."""
+        return len(self.channels) > 1 and all(tag != Const(ANY_TAG) for _, tag in self.channels)
+
+    def message(self, call: Call, ranks: RankList, verb: str, later: bool) -> None:
+        """`TASKS t SUCH THAT t < 3 ASYNCHRONOUSLY SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK t + 1`"""
+        peer = "dest" if verb == "SEND" else "source"
+        self.transfer(call, ranks, verb, later, ("count", "datatype", peer, "tag"))
+        if later:
+            self.pending.make(ranks, Request())
+
+    def transfer(self, call: Call, ranks: RankList, verb: str, later: bool, names: Names) -> None:
+        count, datatype, peer, tag = names
+        known = [call[count], call[datatype], self.tag(call, tag)]
+        for some, (n, kind, channel) in self.speech.special.classes(known, ranks):
+            nbytes = self.sizes.nbytes(n, kind)
+            for those, other in self.split(self.peers(call, peer, some), verb == "SEND" and not later):
+                using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
+                own = verb == "SEND" and self.is_own(other, those.first)
+                asynchronously = "ASYNCHRONOUSLY " if later or own else ""
+                spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
+                one = len(those) == 1
+                named = RANK in variables([other])
+                who = words.tasks(those, self.speech.nprocs, named=named, target=verb == "RECEIVE")
+                at = self.speech.special.expr(other, those.first) if one else other
+                way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
+                self.speech.say(
+                    f"{who} {asynchronously}{verb} {spec} {way} TASK {words.atom(at)}", self.speech.site(call)
+                )
+
+    def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
+        """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
+
+        Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
+        """
+        found = []
+        for ranks, e in peers:
+            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
+            found += [(some, e) for some in (own, ranks - own) if len(some)]
+        return found
+
+    def is_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be the rank itself."""
+        return rank in _leaves(self.speech.special.expr(peer, rank))
+
+    def receive(self, call: Call, ranks: RankList) -> None:
+        """A receive; one of a matched message is from where the probe found it."""
+        if call.op in ("Recv", "Irecv"):
+            self.message(call, ranks, "RECEIVE", call.op == "Irecv")
+            return
+        probes: dict[int, tuple[Call, list[int]]] = {}
+        for rank in ranks:
+            if rank not in self.probed:
+                raise GenerateError("nothing probed for the message")
+            probe = self.probed[rank]
+            probes.setdefault(id(probe), (probe, []))[1].append(rank)
+        for probe, some in probes.values():
+            names = {argument.name for argument in call.arguments}
+            more = tuple(a for a in probe.arguments if a.name not in names)
+            joined = Call(call.op, (*call.arguments, *more), call.site)
+            self.message(joined, RankList(some), "RECEIVE", call.op == "Imrecv")
+
+    def exchange(self, call: Call, ranks: RankList) -> None:
+        """Sendrecv: both at once, and awaited where nothing else is under way."""
+        if call.op == "Sendrecv":
+            out, back = (
+                ("sendcount", "sendtype", "dest", "sendtag"),
+                ("recvcount", "recvtype", "source", "recvtag"),
+            )
+        else:
+            out, back = ("count", "datatype", "dest", "sendtag"), ("count", "datatype", "source", "recvtag")
+        self.transfer(call, ranks, "RECEIVE", True, back)
+        self.transfer(call, ranks, "SEND", True, out)
+        self.pending.make(ranks, Request())
+        self.awaited(RankList(rank for rank in ranks if self.pending.complete(rank, (0,))), call)
+
+    def prepare(self, call: Call, ranks: RankList) -> None:
+        """A persistent request is made: nothing is sent yet."""
+        self.pending.make(ranks, Request(call, False))
+
+    def probe(self, call: Call, ranks: RankList) -> None:
+        """A probe waits for nothing that the receive does not wait for; its source is kept for that."""
+        self.probed.update(dict.fromkeys(ranks, call))
+
+    def start(self, call: Call, ranks: RankList) -> None:
+        """A persistent request's message."""
+        started: dict[Call, list[int]] = {}
+        for rank in ranks:
+            for made in self.pending.start(rank, self.ages(call, rank) or ()):
+                started.setdefault(made, []).append(rank)
+        for made, some in started.items():
+            self.transfer(
+                made,
+                RankList(some),
+                "RECEIVE" if made.op == "Recv_init" else "SEND",
+                True,
+                ("count", "datatype", "source" if made.op == "Recv_init" else "dest", "tag"),
+            )
+
+    def complete(self, call: Call, ranks: RankList) -> None:
+        """A wait, where it leaves nothing under way."""
+        free = call.op == "Request_free"
+        done = [rank for rank in ranks if self.pending.complete(rank, self.ages(call, rank), free)]
+        self.awaited(RankList(done), call)
+
+    def awaited(self, ranks: RankList, call: Call) -> None:
+        if len(ranks):
+            self.speech.say(f"{self.speech.actors(ranks)} AWAIT COMPLETION", self.speech.site(call))
+
+    def ages(self, call: Call, rank: int) -> Sequence[int] | None:
+        """The requests a call names; None for those that differ from call to call: all."""
+        if "request" in call:
+            age = self.speech.special.expr(call["request"], rank)
+            return (age.value,) if isinstance(age, Const) else (0,)
+        index = self.speech.special.expr(call["requests"], rank)
+        if not isinstance(index, Const):
+            return None
+        every = tuple(age for age in self.speech.program.arrays[index.value].values if age != UNDEFINED)
+        if "index" not in call:
+            return every
+        one = self.speech.special.expr(call["index"], rank)
+        return every[one.value : one.value + 1] if isinstance(one, Const) and one.value >= 0 else ()
+
+    def tag(self, call: Call, name: str) -> Expr:
+        """The number that keeps messages of other tags and communicators away."""
+        if not self.tagged:
+            return Const(0)
+        families = sorted({family for family, _ in self.channels})
+        family = call["comm"] if "comm" in call else Const(0)
+        number = family.value if isinstance(family, Const) else -1
+        tag = call[name] if name in call else Const(0)
+        return (
+            add(mul(tag, Const(len(families))), Const(families.index(number))) if len(families) > 1 else tag
+        )
+
+    def peers(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+        """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
+        e, family = call[name], call["comm"]
+        seen = {rank: self.speech.special.expr(e, rank) for rank in ranks}
+        if any(ANY_SOURCE in _leaves(p) for p in seen.values()):
+            raise GenerateError("a receive takes from any source: resolve wildcards first")
+        world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
+        world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
+        if all(isinstance(p, Const) for p in world.values()):
+            return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
+        if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
+            return [(ranks, e)]
+        groups: dict[Expr, list[int]] = {}
+        for rank, p in world.items():
+            groups.setdefault(p, []).append(rank)
+        return [(RankList(some), p) for p, some in groups.items()]
+
+    def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
+        """The world rank (in loop variables) of a peer of a rank."""
+        number = self.speech.special.expr(family, rank)
+        if not isinstance(number, Const):
+            if not isinstance(peer, Const):
+                raise GenerateError("peer and communicator both vary from iteration to iteration")
+            place = peer.value
+            return per_value(number, lambda n: self.speech.trace.communicator(n, rank).peers[place])
+        members = self.speech.trace.communicator(number.value, rank).peers
+        if members == tuple(self.speech.everyone):
+            return peer
+
+        def leaf(p: Expr) -> Expr:
+            if isinstance(p, Const):
+                return p if p.value < SPECIAL_MAX else Const(members[p.value])
+            if isinstance(p, Item):
+                return Item(tuple(v if v < SPECIAL_MAX else members[v] for v in p.table), p.index)
+            return Item(members, p)
+
+        return map_leaves(peer, leaf)
+
+    def is_world(self, family: Expr, rank: int) -> bool:
+        number = self.speech.special.expr(family, rank)
+        return isinstance(number, Const) and self.speech.trace.communicator(
+            number.value, rank
+        ).peers == tuple(self.speech.everyone)
+
+    def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
+        """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
+        n, rank = self.speech.nprocs, Var("rank", self.speech.nprocs)
+        keys = {
+            "absolute": peers,
+            "relative": {r: p - r for r, p in peers.items()},
+            "modulo": {r: (p - r) % n for r, p in peers.items()},
+            "xor": {r: p ^ r for r, p in peers.items()},
+        }
+        best = min(keys, key=lambda name: len(set(keys[name].values())))
+        groups: dict[int, list[int]] = {}
+        for r, key in keys[best].items():
+            groups.setdefault(key, []).append(r)
+        rules: dict[str, Callable[[int], Expr]] = {
+            "absolute": Const,
+            "relative": lambda k: add(rank, Const(k)),
+            "modulo": lambda k: mod(add(rank, Const(k)), n),
+            "xor": lambda k: xor(rank, Const(k)),
+        }
+        return [(RankList(some), rules[best](key)) for key, some in groups.items()]
+
+
+def _plain(e: Expr) -> bool:
+    """Whether an expression can be said with a task variable: no condition or table asks for the rank."""
+    match e:
+        case Const() | Var():
+            return True
+        case Binary(_, a, b):
+            return _plain(a) and _plain(b)
+        case Choose(cond, a, b):
+            return "rank" not in variables([cond]) and _plain(a) and _plain(b)
+        case Item(_, index):
+            return "rank" not in variables([index]) and _plain(index)
+    return False
+
+
+def _leaves(e: Expr) -> set[int]:
+    match e:
+        case Const(value):
+            return {value}
+        case Item(table, _):
+            return set(table)
+        case Choose(_, a, b):
+            return _leaves(a) | _leaves(b)
+        case Binary(_, a, b):
+            return _leaves(a) | _leaves(b)
+    return set()

@@ -1,0 +1,46 @@
+"""Sizes of messages in bytes, from elements and datatypes."""
+
+from __future__ import annotations
+
+from codegen.emit.conceptual.speech import Speech
+from codegen.errors import GenerateError
+from codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
+from codegen.specialise import per_value
+
+__all__ = ["Sizes"]
+
+
+class Sizes:
+    """Works out sizes."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.speech = speech
+
+    def nbytes(self, n: Expr, kind: Expr) -> Expr:
+        """The size of so many elements of a datatype, both as one rank sees them."""
+        sizes = tuple(t.size for t in self.speech.program.types)
+        if isinstance(kind, Choose):
+            return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
+        if isinstance(n, Choose):
+            return choose(n.cond, self.nbytes(n.then, kind), self.nbytes(n.otherwise, kind))
+        size = per_value(kind, lambda i: sizes[i] if i >= 0 else 0)
+        if isinstance(size, Const):
+            return self.scaled(n, size.value)
+        if isinstance(n, Const) and isinstance(size, Item):
+            n = Item((n.value,) * len(size.table), size.index)
+        if isinstance(size, Item) and isinstance(n, Item) and n.index == size.index:
+            pairs = zip(n.table, size.table, strict=True)
+            return Item(tuple(max(0, a) * b for a, b in pairs), n.index)
+        raise GenerateError("size and datatype vary without a common rule")
+
+    def scaled(self, n: Expr, size: int) -> Expr:
+        """So many elements in bytes."""
+
+        def leaf(e: Expr) -> Expr:
+            if isinstance(e, Const):
+                return Const(max(0, e.value) * size)
+            if isinstance(e, Item):
+                return Item(tuple(max(0, v) * size for v in e.table), e.index)
+            return mul(e, Const(size))
+
+        return map_leaves(n, leaf)

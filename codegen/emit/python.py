@@ -1,0 +1,247 @@
+"""Python over mpi4py: the same as in C, line by line."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
+from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.infix import Notation
+from codegen.emit.pieces import Library, Piece, library
+from codegen.emit.text import hash_comment
+from codegen.emit.typing_python import construct
+from codegen.errors import GenerateError
+from codegen.expr import Choose, Const, Expr, Var
+from codegen.obfuscate import words
+from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.values import of_vec
+from scalatrace.errors import FormatError
+from scalatrace.ops import operation
+from scalatrace.trace.typetree import parse
+
+__all__ = ["PythonEmitter"]
+
+FILES = ("base", "calls", "collectives", "communicators", "messages", "neighbours")
+
+
+class PythonEmitter(ImperativeEmitter):
+    """Python 3.10 with mpi4py 4."""
+
+    name, suffix, prefix = "python", ".py", "MPI."
+    syntax = words("for range else not and types arrays left out pass global came random seed share")
+    reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
+
+    @property
+    def library(self) -> Library:
+        """The functions that programs carry."""
+        return library("py.in", FILES)
+
+    @property
+    def notation(self) -> Notation:
+        """How expressions are written."""
+        return Notation(
+            "and",
+            "or",
+            "//",
+            lambda c, a, b: f"{a} if {c} else {b}",
+            lambda e, v, outside: f"{e} {'not ' if outside else ''}in {v}",
+            ("True", "False"),
+            True,
+        )
+
+    def writing(self, program: Program, options: EmitOptions) -> Writing:
+        """The text in the making."""
+        return _Writing(self, program, options)
+
+
+class _Writing(Writing):
+    def text(self) -> str:
+        """The whole program: what the body needs is known when it is written."""
+        self.lines.deeper()
+        if self.marks:
+            self.lines.add("global came")
+        self.body(self.program.body)
+        body = str(self.lines) if self.program.body else "    pass\n"
+        setup = self.datatypes() + self.arrays() + self.share()
+        for name in ("tally", "comms", *(["after"] if self.marks else [])):
+            self.wanted[name] = None
+        if self.computes:
+            self.wanted["compute"] = None
+        if self.used_types:
+            self.wanted["types"] = None
+        pieces = "\n\n\n".join(map(_text, self.pieces(())))
+        main = self.emitter.library.pieces["main"].text.replace("$setup\n", setup)
+        parts = [self.title(), pieces, self.tables_text(), f"def benchmark():\n{body}", main]
+        return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+    def title(self) -> str:
+        """Comment, imports, and names of communicators and datatypes."""
+        n = self.program.nprocs
+        of = f" of {hash_comment(self.program.title)}" if self.program.title else ""
+        lines = [
+            f"# Communication benchmark{of}, for {n} ranks. Made from a trace by scalatrace generate.",
+            "#",
+            f"#     mpiexec -n {n} python bench.py [--profile]",
+            "#",
+            "# Functions are called as MPI's and take what the application gave; requests are named by age",
+            "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",
+            "",
+            "import ctypes",
+            "import math",
+            "import os",
+            "import random",
+            "import sys",
+            "import time",
+            "",
+            "from mpi4py import MPI",
+            "",
+            f"RANKS = {n}",
+            "rank = MPI.COMM_WORLD.Get_rank()",
+            f"{', '.join(self.families[i] for i in range(len(self.program.comms)))} = "
+            f"range({len(self.program.comms)})",
+        ]
+        return "\n".join([*lines, *(f"{self.types[i]} = {i}" for i in self.used_types)])
+
+    def tables_text(self) -> str:
+        """What varies without a rule."""
+        lines = [
+            f"{name} = ({', '.join(map(self.constant, values))},)" for values, name in self.tables.items()
+        ]
+        for contexts, name in self.contexts.items():
+            rows = ", ".join(f"{mark}: {self.us(c.duration)}" for c in contexts for mark in c.marks)
+            lines.append(f"{name} = {{{rows}}}")
+        for duration, name in self.bins.items():
+            lines.append(f"{name} = ({', '.join(f'({row})' for row in self.rows(duration))},)")
+        return "\n".join(lines)
+
+    def arrays(self) -> str:
+        """The arrays that calls are given."""
+        if not self.used_arrays:
+            return ""
+        lines = []
+        for i in self.used_arrays:
+            array = self.program.arrays[i]
+            formula = self.array_formula(array, Var("i", array.length))
+            if formula is None:
+                lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
+            else:
+                lines.append(f"A{i} = [{formula} for i in range({array.length})]")
+        whole = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
+        return "\n".join([*lines, f"arrays = {{{whole}}}"]) + "\n"
+
+    def array_at(self, index: str) -> str:
+        """The array with a number that is worked out."""
+        return f"arrays[{index}]"
+
+    def datatypes(self) -> str:
+        """All datatypes, with the sizes they had in the application."""
+        lines = []
+        for i in self.used_types:
+            datatype = self.program.types[i]
+            try:
+                tree = parse(datatype.description)
+            except FormatError as error:
+                raise GenerateError(str(error)) from None
+            absent = datatype.description == "MPI_DATATYPE_NULL"
+            sizes = "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
+            lines.append(f"types[{self.types[i]}] = Type({construct(tree)}, {sizes}, {not tree.predefined})")
+        return "\n".join(lines) + "\n" if lines else ""
+
+    def share(self) -> str:
+        """This rank's part of the mean computation, in steps of an eighth power of two."""
+        load = self.program.load
+        lines = f"random.seed({self.program.nprocs} * 1000003 + rank)\n" if self.bins else ""
+        if load is None or not self.computes:
+            return lines
+        steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
+        return f"{lines}share = 2.0 ** (({steps}) / 8)\n"
+
+    def call(self, call: Call) -> None:
+        """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
+        site = hash_comment(self.site(call))
+        if call.dropped:
+            self.lines.add(f"pass  # left out: MPI_{call.op}{f' at {site}' if site else ''}")
+            return
+        self.lines.add(f"{call.op}({self.arguments(call)}){f'  # {site}' if site else ''}")
+        if call.mark in self.marks:
+            self.lines.add(f"came = {call.mark}")
+
+    def compute(self, compute: Compute) -> None:
+        """`compute(12.5)`"""
+        contexts = compute.contexts
+        if len(contexts) == 1:
+            time = self.time(contexts[0].duration)
+        elif compute.first is not None:
+            first, again = (self.time(c.duration) for c in contexts)
+            time = f"{first} if {compute.first.name} == 0 else {again}"
+        elif self.options.drawn:
+            chain = [f"{self.time(c.duration)} if came == {c.marks[0]} else " for c in contexts]
+            time = "".join(chain) + "0.0"
+        else:
+            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
+            time = f"after({name})"
+        self.lines.add(f"compute({time})")
+
+    def time(self, duration: Duration) -> str:
+        """Mean, or a draw from the histogram."""
+        if not self.options.drawn or duration.histogram is None:
+            return self.us(duration)
+        self.wanted["draw"] = None
+        return f"draw({self.bins.setdefault(duration, f'bins{len(self.bins) + 1}')})"
+
+    def loop(self, loop: Loop) -> None:
+        """`for i1 in range(20):`"""
+        self.lines.add(f"for {loop.variable.name} in range({self.infix.expr(loop.count)}):")
+        self.block(loop.body)
+
+    def branch(self, branch: Branch) -> None:
+        """`if rank % 4 != 3:`"""
+        self.lines.add(f"if {self.infix.cond(branch.cond)}:")
+        self.block(branch.then)
+        if branch.otherwise:
+            self.lines.add("else:")
+            self.block(branch.otherwise)
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        """Statements one step deeper."""
+        self.lines.deeper()
+        before = len(self.lines)
+        self.body(body)
+        if len(self.lines) == before:
+            self.lines.add("pass")
+        self.lines.back()
+
+    def comment(self, text: str) -> None:
+        """`# ...`"""
+        self.lines.add(f"# {hash_comment(text)}")
+
+    def text_argument(self, name: str, e: Expr) -> str:
+        """An operation, a constant of MPI, or a string."""
+        if isinstance(e, Const):
+            return self.spelled(name, e.value)
+        if isinstance(e, Choose):
+            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
+            return f"({then} if {self.infix.cond(e.cond)} else {otherwise})"
+        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
+        return f"({every},)[{self.infix.expr(e)}]"
+
+    def spelled(self, name: str, index: int) -> str:
+        """A string of the trace in the sense of a parameter."""
+        text = self.program.strings[index]
+        if name == "op":
+            if re.fullmatch(r"MPI_[A-Z]+", text):
+                return f"MPI.{text.removeprefix('MPI_')}"
+            self.wanted["any_op"] = None
+            return "any_op()"
+        if name in NAMED_CONSTANTS:
+            return named_constants(text, "MPI.")
+        return json.dumps(self.file(index) if name == "filename" else text)
+
+
+def _text(piece: Piece) -> str:
+    """A piece of the library for one operation."""
+    op, keep = piece.name, ""
+    if op[:1].isupper() and operation(op).makes_request:
+        keep = "persistent" if op.endswith("_init") else "request"
+    return piece.text.replace("$op", op).replace("$keep(comms", f"{keep}(comms" if keep else "(comms")

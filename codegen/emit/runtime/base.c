@@ -1,0 +1,341 @@
+/* Pieces of generated C programs. A piece begins with a line "//: names | pieces it needs" and is taken when one of
+   its names is wanted; $op is that name, $after what a nonblocking or persistent form has more than the blocking one. */
+
+//: base |
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int rank;    /* of this process in MPI_COMM_WORLD */
+static double last; /* when the call before returned */
+static double step; /* what one look at the clock costs */
+
+static void stop(const char *what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+static void *memory(size_t n) {
+    void *p = calloc(n ? n : 1, 1);
+    if (!p) stop("out of memory");
+    return p;
+}
+
+//: tally | base
+static struct tally {
+    const char *op;
+    long calls;
+    double bytes, seconds;
+    struct tally *next;
+} *tallies;
+
+static void note(struct tally *t, double bytes, double start) {
+    if (!t->calls++) {
+        t->next = tallies;
+        tallies = t;
+    }
+    t->bytes += bytes;
+    t->seconds += last - start;
+}
+
+/* Makes a call, and notes how long it took. */
+#define CALL(op, bytes, call)                                                                                          \
+    do {                                                                                                               \
+        static struct tally mine = {#op, 0, 0.0, 0.0, NULL};                                                           \
+        double start = now();                                                                                          \
+        call;                                                                                                          \
+        last = now();                                                                                                  \
+        note(&mine, (double)(bytes), start);                                                                           \
+    } while (0)
+
+//: compute | base
+static double share = 1.0; /* of the mean computation that this rank has */
+
+/* Spins until so many microseconds after the call before; others may use the core meanwhile. */
+static void compute(double us) {
+    double end = last + 1e-6 * us * share - step / 2;
+    while (now() < end) sched_yield();
+}
+
+//: came |
+static int came; /* the mark of the call before */
+
+//: after | came
+struct after {
+    int mark;
+    double us;
+};
+
+/* How long the computation is after the call before. */
+static double after(const struct after *known, int n) {
+    for (int i = 0; i < n; i++)
+        if (known[i].mark == came) return known[i].us;
+    return 0.0;
+}
+
+//: draw | base
+static uint64_t dice;
+
+static double roll(void) {
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    return (double)(dice >> 11) / 9007199254740992.0;
+}
+
+struct bin {
+    double share, min, mean, max;
+};
+
+/* A time as the samples were distributed: of a bin by their numbers, in it around its mean. */
+static double draw(const struct bin *bins, int n) {
+    double at = roll();
+    int i = 0;
+    while (i < n - 1 && (at -= bins[i].share) >= 0) i++;
+    double spread = bins[i].max - bins[i].min;
+    if (spread <= 0) return bins[i].mean;
+    double below = (bins[i].max - bins[i].mean) / spread, where = roll();
+    if (where < below) return bins[i].min + (bins[i].mean - bins[i].min) * where / below;
+    return bins[i].mean + (bins[i].max - bins[i].mean) * (where - below) / (1 - below);
+}
+
+//: mod |
+static int mod(long a, long b) { return (int)((a % b + b) % b); }
+
+//: among |
+static int among(int value, const int *set, int n) {
+    for (int i = 0; i < n; i++)
+        if (set[i] == value) return 1;
+    return 0;
+}
+
+//: comms | base
+static void adopt(int comm, MPI_Comm handle) {
+    if (comm == NONE) return;
+    comms[comm] = handle;
+    int inter = 0;
+    MPI_Comm_test_inter(handle, &inter);
+    MPI_Comm_rank(handle, &own[comm]);
+    if (inter)
+        MPI_Comm_remote_size(handle, &size[comm]);
+    else
+        MPI_Comm_size(handle, &size[comm]);
+}
+
+//: group | comms arrays
+static MPI_Group group_of(int comm, int members) {
+    MPI_Group all, some;
+    MPI_Comm_group(comms[comm], &all);
+    MPI_Group_incl(all, arrays[members].n, arrays[members].at, &some);
+    MPI_Group_free(&all);
+    return some;
+}
+
+//: bytes | types
+static double bytes(double n, int type) { return n > 0 ? n * types[type].size : 0; }
+
+//: sum | arrays
+static double sum(int array) {
+    double total = 0;
+    for (int i = 0; i < arrays[array].n; i++) total += arrays[array].at[i];
+    return total;
+}
+
+//: span | types base
+/* Bytes before and in all of n elements from element `first` on. */
+static size_t span(long first, long n, int type, size_t *before) {
+    const struct type *t = &types[type];
+    *before = 0;
+    if (n <= 0) return 0;
+    long a = first * t->extent, b = (first + n - 1) * t->extent;
+    long low = (a < b ? a : b) + t->true_lb, high = (a < b ? b : a) + t->true_lb + t->true_extent;
+    if (low > 0) low = 0;
+    if (high < 0) high = 0;
+    *before = (size_t)-low;
+    return (size_t)(high - low);
+}
+
+//: out_bytes | base
+/* Sends share one buffer, which MPI only reads. */
+static void *out_bytes(size_t n) {
+    static char *outgoing;
+    static size_t outgoing_size;
+    if (n > outgoing_size || !outgoing) { /* the old one stays: a send may still be reading it */
+        outgoing_size = n > 64 ? 2 * n : 64;
+        outgoing = memory(outgoing_size);
+        for (size_t i = 0; i < outgoing_size; i++) outgoing[i] = (char)(i * 37 % 101);
+    }
+    return outgoing;
+}
+
+//: out | span out_bytes
+static void *out(long first, long n, int type) {
+    size_t before, size = span(first, n, type, &before);
+    return (char *)out_bytes(size) + before;
+}
+
+//: room_bytes | base
+/* What MPI writes into is its own until the operation is done. */
+struct room {
+    struct room *next;
+    size_t size;
+    _Alignas(max_align_t) char bytes[];
+};
+
+static struct room *spare[64], *taken;
+
+static void *room_bytes(size_t n) {
+    int k = 6;
+    while (((size_t)1 << k) < n) k++;
+    struct room *r = spare[k];
+    if (r)
+        spare[k] = r->next;
+    else {
+        r = memory(sizeof *r + ((size_t)1 << k));
+        r->size = (size_t)k;
+    }
+    r->next = taken;
+    taken = r;
+    return r->bytes;
+}
+
+//: room | span room_bytes
+static void *room(long first, long n, int type) {
+    size_t before, size = span(first, n, type, &before);
+    return (char *)room_bytes(size) + before;
+}
+
+//: give_back | room_bytes
+static void give_back(struct room *r) {
+    while (r) {
+        struct room *next = r->next;
+        r->next = spare[r->size];
+        spare[r->size] = r;
+        r = next;
+    }
+}
+
+//: settle | give_back
+/* After a call that is done when it returns. */
+static void settle(void) {
+    give_back(taken);
+    taken = NULL;
+}
+
+//: requests | base room_bytes
+/* The requests alive, oldest first. One is named by its age: how many are younger. */
+struct live {
+    MPI_Request handle;
+    int persistent, gone;
+    struct room *rooms;
+};
+
+static struct live *lives;
+static int alive, room_for;
+
+static MPI_Request *request(int persistent) {
+    if (alive == room_for) {
+        room_for = room_for ? 2 * room_for : 64;
+        struct live *more = memory((size_t)room_for * sizeof *more);
+        if (alive) memcpy(more, lives, (size_t)alive * sizeof *more);
+        free(lives);
+        lives = more;
+    }
+    struct live fresh = {MPI_REQUEST_NULL, persistent, 0, taken};
+    taken = NULL;
+    lives[alive] = fresh;
+    return &lives[alive++].handle;
+}
+
+//: of_age | requests
+static struct live *of_age(int age) {
+    static struct live none;
+    if (age == MPI_UNDEFINED) {
+        none.handle = MPI_REQUEST_NULL;
+        none.persistent = 1;
+        return &none;
+    }
+    if (age < 0 || age >= alive) stop("a request that is not there");
+    return &lives[alive - 1 - age];
+}
+
+//: ended | requests give_back
+static void ended(void) {
+    int kept = 0;
+    for (int i = 0; i < alive; i++)
+        if (lives[i].gone)
+            give_back(lives[i].rooms);
+        else
+            lives[kept++] = lives[i];
+    alive = kept;
+}
+
+//: gather | of_age arrays
+static MPI_Request *handles; /* of the requests that a call is given */
+
+static int gather(int ages) {
+    static int most;
+    int n = arrays[ages].n;
+    if (n > most) {
+        free(handles);
+        handles = memory((size_t)(most = n) * sizeof *handles);
+    }
+    for (int i = 0; i < n; i++) handles[i] = of_age(arrays[ages].at[i])->handle;
+    return n;
+}
+
+//: scatter | gather ended
+static void scatter(int ages, int done) {
+    for (int i = 0; i < arrays[ages].n; i++) {
+        struct live *r = of_age(arrays[ages].at[i]);
+        r->handle = handles[i];
+        if (done && !r->persistent) r->gone = 1;
+    }
+    if (done) ended();
+}
+
+//: messages | base
+static MPI_Message *messages;
+static int waiting, message_room;
+
+//: message | messages
+static MPI_Message *message(void) {
+    if (waiting == message_room) {
+        message_room = message_room ? 2 * message_room : 16;
+        MPI_Message *more = memory((size_t)message_room * sizeof *more);
+        if (waiting) memcpy(more, messages, (size_t)waiting * sizeof *more);
+        free(messages);
+        messages = more;
+    }
+    return &messages[waiting++];
+}
+
+//: matched | messages
+static MPI_Message matched(int age) {
+    if (age == MPI_PROC_NULL) return MPI_MESSAGE_NO_PROC;
+    if (age < 0 || age >= waiting) stop("a matched message that is not there");
+    int at = waiting - 1 - age;
+    MPI_Message found = messages[at];
+    for (waiting--; at < waiting; at++) messages[at] = messages[at + 1];
+    return found;
+}
+
+//: buffered | base
+static void buffered(void) {
+    static void *attached;
+    const int size = 1 << 24;
+    if (!attached) PMPI_Buffer_attach(attached = memory((size_t)size), size);
+}
+
+//: any_op |
+static void any(void *in, void *inout, int *n, MPI_Datatype *type) { (void)in, (void)inout, (void)n, (void)type; }
+
+static MPI_Op any_op(void) {
+    static MPI_Op made;
+    static int there;
+    if (!there) there = 1, MPI_Op_create(any, 1, &made);
+    return made;
+}

@@ -1,0 +1,217 @@
+//: Send Ssend Rsend | tally comms out bytes
+static void $op(int count, int type, int dest, int tag, int comm) {
+    CALL($op, bytes(count, type), MPI_$op(out(0, count, type), count, types[type].handle, dest, tag, comms[comm]));
+}
+
+//: Bsend | tally comms out bytes buffered
+static void $op(int count, int type, int dest, int tag, int comm) {
+    buffered();
+    CALL($op, bytes(count, type), MPI_$op(out(0, count, type), count, types[type].handle, dest, tag, comms[comm]));
+}
+
+//: Isend Issend Irsend Send_init Ssend_init Rsend_init | tally comms out bytes requests
+static void $op(int count, int type, int dest, int tag, int comm) {
+    const void *data = out(0, count, type);
+    CALL($op, bytes(count, type), MPI_$op(data, count, types[type].handle, dest, tag, comms[comm] $after));
+}
+
+//: Ibsend Bsend_init | tally comms out bytes buffered requests
+static void $op(int count, int type, int dest, int tag, int comm) {
+    const void *data = out(0, count, type);
+    buffered();
+    CALL($op, bytes(count, type), MPI_$op(data, count, types[type].handle, dest, tag, comms[comm] $after));
+}
+
+//: Recv | tally comms types room settle
+static void $op(int count, int type, int source, int tag, int comm) {
+    void *data = room(0, count, type);
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm], MPI_STATUS_IGNORE));
+    settle();
+}
+
+//: Irecv Recv_init | tally comms types room requests
+static void $op(int count, int type, int source, int tag, int comm) {
+    void *data = room(0, count, type);
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm] $after));
+}
+
+//: Sendrecv | tally comms out room settle bytes
+static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int recvtype, int source, int recvtag,
+                int comm) {
+    void *data = room(0, recvs, recvtype);
+    CALL($op, bytes(sends, sendtype),
+         MPI_$op(out(0, sends, sendtype), sends, types[sendtype].handle, dest, sendtag, data, recvs,
+                 types[recvtype].handle, source, recvtag, comms[comm], MPI_STATUS_IGNORE));
+    settle();
+}
+
+//: Sendrecv_replace | tally comms room settle bytes
+static void $op(int count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
+    void *data = room(0, count, type);
+    CALL($op, bytes(count, type),
+         MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm], MPI_STATUS_IGNORE));
+    settle();
+}
+
+//: Probe | tally comms
+static void $op(int source, int tag, int comm) { CALL($op, 0, MPI_$op(source, tag, comms[comm], MPI_STATUS_IGNORE)); }
+
+//: Iprobe | tally comms
+static void $op(int source, int tag, int comm) {
+    int flag = 0;
+    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+}
+
+//: Mprobe | tally comms message
+static void $op(int source, int tag, int comm) {
+    MPI_Message found;
+    CALL($op, 0, MPI_$op(source, tag, comms[comm], &found, MPI_STATUS_IGNORE));
+    if (source != MPI_PROC_NULL) *message() = found;
+}
+
+//: Improbe | tally comms message
+static void $op(int source, int tag, int comm) {
+    MPI_Message found;
+    int flag = 0;
+    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, &found, MPI_STATUS_IGNORE), !flag) sched_yield());
+    if (source != MPI_PROC_NULL) *message() = found;
+}
+
+//: Mrecv | tally types room settle matched
+static void $op(int count, int type, int age) {
+    MPI_Message found = matched(age);
+    void *data = room(0, count, type);
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, MPI_STATUS_IGNORE));
+    settle();
+}
+
+//: Imrecv | tally types room matched requests
+static void $op(int count, int type, int age) {
+    MPI_Message found = matched(age);
+    void *data = room(0, count, type);
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, request(0)));
+}
+
+//: Wait | tally of_age ended
+static void $op(int age) {
+    struct live *r = of_age(age);
+    CALL($op, 0, MPI_$op(&r->handle, MPI_STATUS_IGNORE));
+    r->gone = !r->persistent;
+    ended();
+}
+
+//: Test | tally of_age ended
+static void $op(int age) {
+    struct live *r = of_age(age);
+    int flag = 0;
+    CALL($op, 0, while (MPI_$op(&r->handle, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    r->gone = !r->persistent;
+    ended();
+}
+
+//: Request_get_status | tally of_age
+static void $op(int age) {
+    struct live *r = of_age(age);
+    int flag = 0;
+    CALL($op, 0, while (MPI_$op(r->handle, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+}
+
+//: Waitall | tally gather scatter
+static void $op(int ages) {
+    int n = gather(ages);
+    CALL($op, 0, MPI_$op(n, handles, MPI_STATUSES_IGNORE));
+    scatter(ages, 1);
+}
+
+//: Testall | tally gather scatter
+static void $op(int ages) {
+    int n = gather(ages), flag = 0;
+    CALL($op, 0, while (MPI_$op(n, handles, &flag, MPI_STATUSES_IGNORE), !flag) sched_yield());
+    scatter(ages, 1);
+}
+
+//: await_quietly |
+/* Waits, past any tracer, until a request could complete, and does not complete it. */
+static void await_quietly(MPI_Request handle) {
+    int flag = 0;
+    while (PMPI_Request_get_status(handle, &flag, MPI_STATUS_IGNORE), !flag) sched_yield();
+}
+
+//: one_of | gather await_quietly
+/* What the program saw complete is awaited first. Others may be complete by then too: where one of those would live on,
+   they are kept out of the call. */
+static int one_of(int ages, int index) {
+    int n = gather(ages), apart = 0;
+    if (index == MPI_UNDEFINED) return n;
+    await_quietly(handles[index]);
+    for (int i = 0; i < n; i++)
+        if (handles[i] != MPI_REQUEST_NULL && of_age(arrays[ages].at[i])->persistent) apart = 1;
+    for (int i = 0; apart && i < n; i++)
+        if (i != index) handles[i] = MPI_REQUEST_NULL;
+    return n;
+}
+
+//: one_done | one_of of_age ended
+/* Of requests that nobody can tell apart afterwards, the one that ended takes the age of the one wanted. */
+static void one_done(int ages, int wanted, int index) {
+    if (wanted == MPI_UNDEFINED || index == MPI_UNDEFINED) return;
+    struct live *r = of_age(arrays[ages].at[index]), *place = of_age(arrays[ages].at[wanted]);
+    r->handle = handles[index];
+    if (place != r) {
+        struct live other = *place;
+        *place = *r;
+        *r = other;
+    }
+    place->gone = !place->persistent;
+    ended();
+}
+
+//: Waitany | tally one_of one_done
+static void $op(int ages, int index) {
+    int n = one_of(ages, index), done;
+    CALL($op, 0, MPI_$op(n, handles, &done, MPI_STATUS_IGNORE));
+    one_done(ages, index, done);
+}
+
+//: Testany | tally one_of one_done
+static void $op(int ages, int index) {
+    int n = one_of(ages, index), done, flag = 0;
+    CALL($op, 0, while (MPI_$op(n, handles, &done, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    one_done(ages, index, done);
+}
+
+//: Waitsome Testsome | tally gather scatter await_quietly
+static void $op(int ages) {
+    int n = gather(ages), done = 0, *indices = memory((size_t)(n + 1) * sizeof *indices);
+
+    for (int i = 0; i < n; i++) await_quietly(handles[i]);
+    CALL($op, 0, MPI_$op(n, handles, &done, indices, MPI_STATUSES_IGNORE));
+
+    scatter(ages, 1);
+    free(indices);
+}
+
+//: Start | tally of_age
+static void $op(int age) { CALL($op, 0, MPI_$op(&of_age(age)->handle)); }
+
+//: Startall | tally gather scatter
+static void $op(int ages) {
+    int n = gather(ages);
+    CALL($op, 0, MPI_$op(n, handles));
+    scatter(ages, 0);
+}
+
+//: Cancel | tally of_age
+static void $op(int age) { CALL($op, 0, MPI_$op(&of_age(age)->handle)); }
+
+//: Request_free | tally of_age ended
+static void $op(int age) {
+    struct live *r = of_age(age);
+    CALL($op, 0, MPI_$op(&r->handle));
+    r->rooms = NULL; /* MPI may still use it */
+    r->gone = 1;
+    ended();
+}
+
+//: Pcontrol | tally
+static void $op(int level) { CALL($op, 0, MPI_$op(level)); }

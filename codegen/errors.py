@@ -1,0 +1,11 @@
+"""What can go wrong when a benchmark is generated, as one line for the user."""
+
+from scalatrace.errors import ScalatraceError
+
+
+class GenerateError(ScalatraceError):
+    """The trace cannot become a program in the language; nothing was written."""
+
+
+class LeakError(ScalatraceError):
+    """An obfuscated program would still hold a name of the trace; nothing was written."""

@@ -1,0 +1,113 @@
+"""From a trace to a benchmark's text: build, check, emit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from codegen.build import build, where
+from codegen.emit import emitter
+from codegen.emit.base import EmitOptions, Emitter
+from codegen.errors import GenerateError
+from codegen.obfuscate import check, obfuscated
+from codegen.program import Branch, Call, Loop, Program, Stmt, calls
+from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
+from scalatrace.trace.trace import Trace
+
+__all__ = ["Benchmark", "Options", "generate"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the benchmark is to be like.
+
+    Attributes:
+        emit: how its text is.
+        compute_scale: factor on computations.
+        bytes_scale: factor on the elements of messages.
+        by_messages: collectives become messages between each pair of ranks.
+        skip_unsupported: leave out operations that the language has no words for, with a comment.
+        obfuscate: no names, paths, call sites or tags of the application.
+    """
+
+    emit: EmitOptions = field(default_factory=EmitOptions)
+    compute_scale: float = 1.0
+    bytes_scale: float = 1.0
+    by_messages: bool = False
+    skip_unsupported: bool = False
+    obfuscate: bool = False
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A text, and what there is to say about it.
+
+    Attributes:
+        skipped: operation -> calls in the text that were left out.
+    """
+
+    text: str
+    language: str
+    calls: int
+    skipped: dict[str, int]
+
+    @property
+    def lines(self) -> int:
+        """Lines of the text."""
+        return self.text.count("\n")
+
+
+def generate(trace: Trace, language: str, options: Options | None = None) -> Benchmark:
+    """The benchmark of a trace in a language.
+
+    Raises:
+        UsageError: no such language.
+        GenerateError: the trace holds what the language cannot express.
+        LeakError: an obfuscated text would hold a name.
+    """
+    options = options or Options()
+    target = emitter(language)
+    program = build(trace, target.exact_times, sites=not options.obfuscate)
+    unsupported = _unsupported(program, target, trace)
+    if unsupported and not options.skip_unsupported:
+        raise GenerateError(_complaint(unsupported, language))
+    if unsupported:
+        program = program.with_body(_without(program.body, target))
+    program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
+    if options.by_messages:
+        program = collectives_as_messages(program)
+    if options.obfuscate:
+        program = obfuscated(program)
+    text = target.emit(program, options.emit)
+    if options.obfuscate:
+        check(text, trace, target.vocabulary())
+    skipped = Counter(call.op for call in unsupported)
+    return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
+
+
+def _unsupported(program: Program, target: Emitter, trace: Trace) -> list[Call]:
+    return [call for call in calls(program.body) if not target.supports(call.op)]
+
+
+def _complaint(unsupported: list[Call], language: str) -> str:
+    first: dict[str, Call] = {}
+    for call in unsupported:
+        first.setdefault(call.op, call)
+    named = "; ".join(f"MPI_{op}{where(call.site)}" for op, call in first.items())
+    return f"{language} has no words for {named}. --skip-unsupported leaves them out"
+
+
+def _without(body: tuple[Stmt, ...], target: Emitter) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Call) and not target.supports(stmt.op):
+            found.append(replace(stmt, dropped=True))
+        elif isinstance(stmt, Loop):
+            found.append(replace(stmt, body=_without(stmt.body, target)))
+        elif isinstance(stmt, Branch):
+            found.append(
+                replace(stmt, then=_without(stmt.then, target), otherwise=_without(stmt.otherwise, target))
+            )
+        else:
+            found.append(stmt)
+    return tuple(found)

@@ -1,0 +1,85 @@
+"""Make a benchmark of a trace: a program that makes the same calls and waits in place of computing.
+It needs nothing of scalatrace to run; C wants mpicc, Python mpi4py, coNCePTuaL its compiler."""
+
+from __future__ import annotations
+
+import argparse
+
+from scalatrace.cli.output import add_json, add_trace, factor, print_json
+from scalatrace.errors import UsageError
+
+EXAMPLE = (
+    "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
+    "  scalatrace generate app.st --to python -o bench.py --compute-scale 0.5 --bytes-scale 4\n"
+    "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument(
+        "--to", required=True, metavar="LANGUAGE", help="c, python, conceptual, or one installed"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: standard output)")
+    parser.add_argument(
+        "--times",
+        choices=("mean", "drawn"),
+        default="mean",
+        help="of the computation: each context's mean, or drawn (default: mean)",
+    )
+    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
+    parser.add_argument(
+        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
+    )
+    parser.add_argument(
+        "--collectives",
+        choices=("native", "p2p"),
+        default="native",
+        help="p2p: messages between each pair of ranks",
+    )
+    parser.add_argument(
+        "--obfuscate", action="store_true", help="no names, paths, call sites or tags of the application"
+    )
+    parser.add_argument(
+        "--skip-unsupported", action="store_true", help="leave out what the language has no words for"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, generate, write; nothing is written when anything is wrong."""
+    import scalatrace
+    from codegen.emit.base import EmitOptions
+    from codegen.generate import Options, generate
+    from scalatrace.trace.writer import write_aside
+
+    if args.json and not args.output:
+        raise UsageError("--json describes the benchmark on standard output: give its file with -o")
+    emit = EmitOptions(drawn=args.times == "drawn")
+    options = Options(
+        emit,
+        args.compute_scale,
+        args.bytes_scale,
+        args.collectives == "p2p",
+        args.skip_unsupported,
+        args.obfuscate,
+    )
+    made = generate(scalatrace.load(args.trace), args.to, options)
+    if not args.output:
+        print(made.text, end="")
+        return 0
+    write_aside(args.output, made.text.encode())
+    facts = {
+        "file": args.output,
+        "language": made.language,
+        "lines": made.lines,
+        "calls": made.calls,
+        "skipped": made.skipped,
+    }
+    if args.json:
+        print_json(facts)
+    elif made.skipped:
+        left_out = ", ".join(f"{n} MPI_{op}" for op, n in made.skipped.items())
+        print(f"{args.output}: {made.lines} lines; left out: {left_out}")
+    return 0

@@ -1,0 +1,54 @@
+"""The program of a trace makes, on every rank, the calls of the trace's walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hypothesis import given, settings
+
+from codegen.build import build
+from codegen.interpret import Setting, run, value
+from codegen.program import Call, Program
+from scalatrace import Trace
+from scalatrace.errors import FormatError
+from support.traces import traces
+
+Made = tuple[str, tuple[int, ...]]
+
+
+def made(program: Program, trace: Trace, rank: int) -> Iterator[Made]:
+    """What a process of the program calls."""
+
+    def communicator(family: int) -> tuple[int, int]:
+        comm = trace.communicator(family, rank)
+        return comm.rank, max(len(comm.peers), 1)
+
+    for stmt, at in run(program, Setting({"rank": rank}, communicator)):
+        if isinstance(stmt, Call):
+            yield stmt.op, tuple(value(argument.value, at) for argument in stmt.arguments)
+
+
+def walked(trace: Trace, rank: int) -> Iterator[Made]:
+    """What the application called."""
+    return ((call.op, call.values) for call in trace.walk(rank))
+
+
+def sound(trace: Trace) -> bool:
+    """Whether the trace can be walked: drawn ones may contradict themselves."""
+    try:
+        for rank in trace.ranks:
+            for _ in trace.walk(rank):
+                pass
+    except FormatError:
+        return False
+    return True
+
+
+@settings(max_examples=60)
+@given(traces())
+def test_any_trace(trace: Trace) -> None:
+    if not sound(trace):
+        return
+    program = build(trace)
+    for rank in trace.ranks:
+        assert list(made(program, trace, rank)) == list(walked(trace, rank))

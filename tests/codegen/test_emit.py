@@ -1,0 +1,230 @@
+"""What the emitters write, without running it: readable, escaped, complete."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from codegen.emit import emitter, names
+from codegen.emit.text import c_comment, c_string, hash_comment
+from codegen.errors import GenerateError, LeakError
+from codegen.generate import Options, generate
+from codegen.obfuscate import check
+from scalatrace import Trace
+from scalatrace.errors import UsageError
+from scalatrace.trace.elastic import Groups
+from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import ANY_SOURCE, Vec
+from support.builder import DOUBLE, Builder, Comm, To
+
+EVIL = '*/ system("rm x"); /* ??/\n# \\'
+
+
+def body(text: str, start: str) -> list[str]:
+    """The lines of a text from one on, without the call sites."""
+    lines = text.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith(start))
+    return [re.sub(r"\s+(/\*|#) .*$", "", line) for line in lines[first:]]
+
+
+def stencil() -> Trace:
+    """Four ranks on a ring, ten steps, and a sum at the end."""
+    b = Builder(4)
+    mean = Histogram(40, 1000, 3000, 2000, 10)
+    message = {"count": 100, "datatype": DOUBLE}
+    receive = b.event("Irecv", at=("halo.py:10:exchange",), **message,
+                      source=To(Encoding.MODULO, Vec(-1)), tag=7, comm=Comm())  # fmt: skip
+    send = b.event("Isend", at=("halo.py:11:exchange",), compute=mean, **message,
+                   dest=To(Encoding.MODULO, Vec(1)), tag=7, comm=Comm())  # fmt: skip
+    total = b.event("Allreduce", count=1, datatype=DOUBLE, op="MPI_SUM", comm=Comm(), in_place=0)
+    return b.of(b.loop(10, receive, send, b.event("Waitall", requests=(1, 0))), total)
+
+
+def test_c_is_the_tree_line_by_line() -> None:
+    lines = body(generate(stencil(), "c").text, "static void benchmark")
+    assert lines[:9] == [
+        "static void benchmark(void)",
+        "{",
+        "    for (int i1 = 0; i1 < 10; i1++) {",
+        "        Irecv(100, DOUBLE, (rank + 3) % 4, 7, WORLD);",
+        "        compute(2);",
+        "        Isend(100, DOUBLE, (rank + 1) % 4, 7, WORLD);",
+        "        Waitall(A0);",
+        "    }",
+        "    Allreduce(1, DOUBLE, MPI_SUM, WORLD, 0);",
+    ]
+
+
+def test_python_is_the_same() -> None:
+    text = generate(stencil(), "python").text
+    ast.parse(text)
+    assert "        Isend(100, DOUBLE, (rank + 1) % 4, 7, WORLD)" in body(text, "def benchmark")
+
+
+def test_conceptual_speaks_of_tasks() -> None:
+    lines = body(generate(stencil(), "conceptual").text, "FOR")
+    assert lines[:6] == [
+        "FOR 10 REPETITIONS {",
+        "  TASKS t SUCH THAT t >= 0 ASYNCHRONOUSLY RECEIVE A 800 BYTE MESSAGE FROM TASK ((t + 3) MOD 4) THEN",
+        "  ALL TASKS COMPUTE FOR 2 MICROSECONDS THEN",
+        "  ALL TASKS t ASYNCHRONOUSLY SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK ((t + 1) MOD 4) THEN",
+        "  ALL TASKS AWAIT COMPLETION",
+        "}.",
+    ]
+
+
+def partial() -> Trace:
+    """Only ranks 1, 3, 5, 7 send, to the rank before."""
+    b = Builder(8)
+    odd, even = RankList([1, 3, 5, 7]), RankList([0, 2, 4, 6])
+    data, rest = {"count": 3, "datatype": DOUBLE}, {"tag": 0, "comm": Comm()}
+    return b.of(
+        b.event("Send", Groups([(odd, Vec(1))]), **data, dest=To(Encoding.RELATIVE, Vec(-1)), **rest),
+        b.event("Recv", Groups([(even, Vec(1))]), **data, source=To(Encoding.RELATIVE, Vec(1)), **rest),
+    )
+
+
+def test_opposite_conditions_are_one() -> None:
+    lines = body(generate(partial(), "c").text, "static void benchmark")
+    assert lines[2:7] == [
+        "    if (rank % 2 == 1) {",
+        "        Send(3, DOUBLE, rank - 1, 0, WORLD);",
+        "    } else {",
+        "        Recv(3, DOUBLE, rank + 1, 0, WORLD);",
+        "    }",
+    ]
+
+
+def test_conditions_become_sets_of_tasks() -> None:
+    text = generate(partial(), "conceptual").text
+    assert "TASKS t SUCH THAT t MOD 2 = 1 SEND A 24 BYTE MESSAGE TO UNSUSPECTING TASK (t - 1)." in text
+    assert "TASKS t SUCH THAT 2 DIVIDES t RECEIVE A 24 BYTE MESSAGE FROM TASK (t + 1)." in text
+
+
+def unknown() -> Trace:
+    b = Builder(2)
+    return b.of(b.event("Win_create_dynamic", at=("app.py:3:main",), comm=Comm(), win=0))
+
+
+@pytest.mark.parametrize("language", ["c", "python", "conceptual"])
+def test_what_has_no_words_is_refused_or_left_out(language: str) -> None:
+    with pytest.raises(GenerateError, match=r"MPI_Win_create_dynamic at app.py:3:main"):
+        generate(unknown(), language)
+    made = generate(unknown(), language, Options(skip_unsupported=True))
+    assert made.skipped == {"Win_create_dynamic": 1}
+    assert "left out: MPI_Win_create_dynamic" in made.text
+
+
+def test_conceptual_refuses_wildcards() -> None:
+    b = Builder(2)
+    event = b.event("Recv", count=1, datatype=DOUBLE, source=ANY_SOURCE, tag=0, comm=Comm())
+    with pytest.raises(GenerateError, match="wildcards"):
+        generate(b.of(event), "conceptual")
+
+
+def test_incomplete_traces_are_refused() -> None:
+    trace = stencil()
+    trace.ranks = RankList([0, 1, 2])
+    with pytest.raises(GenerateError, match="3 of 4 ranks"):
+        generate(trace, "c")
+
+
+def test_languages_are_named() -> None:
+    assert {"c", "python", "conceptual"} <= set(names())
+    assert emitter("c").suffix == ".c"
+    with pytest.raises(UsageError, match="fortran"):
+        emitter("fortran")
+
+
+def evil() -> Trace:
+    b = Builder(2)
+    trace = b.of(b.event("Barrier", at=(f"{EVIL}:3:{EVIL}",), comm=Comm()))
+    trace.meta["program"] = EVIL
+    return trace
+
+
+def test_names_cannot_end_a_comment() -> None:
+    text = generate(evil(), "c").text
+    outside = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    assert "system" not in outside
+    assert "??" not in text
+    assert "\\\n" not in "\n".join(line for line in text.split("\n") if "system" in line) + "\n"
+
+
+@pytest.mark.parametrize("language", ["python", "conceptual"])
+def test_names_cannot_end_a_line(language: str) -> None:
+    text = generate(evil(), language).text
+    found = [line for line in text.split("\n") if "system" in line]
+    assert found
+    assert all("#" in line.partition("system")[0] for line in found)
+
+
+@pytest.mark.parametrize("text", [EVIL, "/" * 5 + "*" * 3 + "/", "a\\", "??/", "\x1b[0m\u2028"])
+def test_escapes(text: str) -> None:
+    assert not re.search(r"\*/|/\*|\?\?|\\|[^ -~]", c_comment(text))
+    assert not re.search(r"[^ -~]|\\$", hash_comment(text))
+    literal = c_string(text)
+    assert not re.search(r"[^ -~]|\?\?", literal)
+    assert ast.literal_eval(f"b{literal}") == text.encode()
+
+
+def secretive() -> Trace:
+    b = Builder(2)
+    b.trace.meta["program"] = "python /home/somebody/reactor.py"
+    sites = ("/home/somebody/reactor.py:10:meltdown", "/home/somebody/reactor.py:3:main")
+    data, rest = {"count": 3, "datatype": DOUBLE}, {"tag": 4711, "comm": Comm()}
+    return b.of(
+        b.event("Isend", at=sites, **data, dest=To(Encoding.XOR, Vec(1)), **rest),
+        b.event("Irecv", at=sites, **data, source=To(Encoding.XOR, Vec(1)), **rest),
+        b.event("Waitall", requests=(1, 0)),
+        b.event("Allreduce", count=1, datatype=DOUBLE, op="own reduction", comm=Comm(), in_place=0),
+    )
+
+
+@pytest.mark.parametrize("language", ["c", "python", "conceptual"])
+def test_obfuscation_leaves_no_names(language: str) -> None:
+    plain = generate(secretive(), language).text
+    assert "reactor" in plain
+    text = generate(secretive(), language, Options(obfuscate=True)).text
+    assert not re.search("somebody|reactor|meltdown|own reduction|4711", text)
+
+
+@pytest.mark.parametrize("line", ["/* reactor */", "int meltdown;", "/home/somebody/reactor.py:10:meltdown"])
+def test_the_check_finds_names(line: str) -> None:
+    vocabulary = emitter("c").vocabulary()
+    check("int main(void) { return 0; }", secretive(), vocabulary)
+    with pytest.raises(LeakError):
+        check(f"int main(void) {{ {line} }}", secretive(), vocabulary)
+
+
+def lines_of(texts: Iterator[str]) -> list[int]:
+    return [text.count("\n") for text in texts]
+
+
+def test_collectives_become_messages() -> None:
+    made = {name: generate(stencil(), name, Options(by_messages=True)).text for name in names()}
+    assert "    Allreduce_by_messages(1, DOUBLE, MPI_SUM, WORLD, 0);" in body(
+        made["c"], "static void benchmark"
+    )
+    assert "MPI_Allreduce(data" not in made["c"]
+    assert "def Allreduce_by_messages(" in made["python"]
+    assert "REDUCE" not in made["conceptual"]
+    assert "TASKS u SUCH THAT u <> 0 ASYNCHRONOUSLY SEND A 8 BYTE MESSAGE TO TASK 0" in made["conceptual"]
+
+
+@pytest.mark.parametrize("language", ["c", "python", "conceptual"])
+def test_no_program_grows_with_ranks_or_steps(language: str) -> None:
+    def ring(nprocs: int, steps: int) -> Trace:
+        b = Builder(nprocs)
+        data, rest = {"count": 100, "datatype": DOUBLE}, {"tag": 7, "comm": Comm()}
+        send = b.event("Isend", **data, dest=To(Encoding.MODULO, Vec(1)), **rest)
+        receive = b.event("Irecv", **data, source=To(Encoding.MODULO, Vec(nprocs - 1)), **rest)
+        return b.of(b.loop(steps, send, receive, b.event("Waitall", requests=(1, 0))))
+
+    sizes = lines_of(generate(ring(n, t), language).text for n, t in ((4, 10), (512, 10), (4, 100000)))
+    assert len(set(sizes)) == 1

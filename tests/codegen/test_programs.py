@@ -1,0 +1,116 @@
+"""Generated programs, run and recorded: on every rank the events of the application's trace (§4.5.2)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+import pytest
+
+from codegen.generate import Options, generate
+from scalatrace import load
+from support.mpis import Mpi
+from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample
+from support.running import mpirun, record, run, scalatrace
+from support.workloads import WORKLOADS
+
+pytestmark = pytest.mark.mpi
+Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
+SAMPLES = [
+    *(s for s in (*PYTHON_SAMPLES, *COMPILED_SAMPLES) if s.deterministic),
+    *(w.of_steps(6) for w in WORKLOADS),
+]
+STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
+
+
+def samples(*quick: str) -> pytest.MarkDecorator:
+    """Every sample and workload; those named in the quick set."""
+    return pytest.mark.parametrize(
+        "sample",
+        [pytest.param(s, id=s.name, marks=() if _named(s, quick) else pytest.mark.slow) for s in SAMPLES],
+    )
+
+
+def _named(sample: Sample, quick: Collection[str]) -> bool:
+    return any(sample.name.startswith(name) for name in quick)
+
+
+def compiled(mpi: Mpi, source: Path) -> Path:
+    """The binary; no warning is allowed."""
+    binary = source.with_suffix("")
+    run([mpi.mpicc, *STRICT, "-o", binary, source], env=mpi.environment(), timeout=60).check()
+    return binary
+
+
+@samples("pickled", "coupled")
+def test_c_does_what_the_application_did(
+    openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path
+) -> None:
+    trace, _ = recorded(openmpi, 4, sample)
+    source, again = tmp_path / "bench.c", tmp_path / "again.st"
+    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    record(openmpi, 4, [compiled(openmpi, source)], again, timeout=120).check()
+    scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
+
+
+@samples("heat.c")
+def test_python_does_what_the_application_did(
+    openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path
+) -> None:
+    trace, _ = recorded(openmpi, 4, sample)
+    source, again = tmp_path / "bench.py", tmp_path / "again.st"
+    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    record(openmpi, 4, [str(openmpi.python), source], again, timeout=120).check()
+    scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
+
+
+@samples("pickled")
+def test_c_under_mpich(openmpi: Mpi, mpich: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path) -> None:
+    trace, _ = recorded(openmpi, 4, sample)
+    source = tmp_path / "bench.c"
+    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    shown = mpirun(mpich, 4, [compiled(mpich, source), "--profile"], cwd=tmp_path, timeout=60).check().stdout
+    assert shown.split()[:4] == ["operation", "calls", "bytes", "seconds"]
+
+
+def test_the_wrong_number_of_ranks_is_refused(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
+    trace, _ = recorded(openmpi, 4, PYTHON_SAMPLES[0])
+    source = tmp_path / "bench.c"
+    source.write_text(generate(load(trace), "c").text)
+    finished = mpirun(openmpi, 3, [compiled(openmpi, source)], timeout=60)
+    assert finished.returncode == 2
+    assert "for 4 ranks, not for 3" in finished.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="no valgrind on this machine")
+def test_valgrind_finds_nothing(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
+    trace, _ = recorded(openmpi, 4, next(s for s in PYTHON_SAMPLES if s.source == "persistent.py"))
+    source = tmp_path / "bench.c"
+    source.write_text(generate(load(trace), "c", Options(compute_scale=0)).text)
+    # The loader and MPI itself have findings of their own: none may come from the program.
+    watch = ["valgrind", "--undef-value-errors=no"]
+    shown = mpirun(openmpi, 4, [*watch, compiled(openmpi, source)], timeout=300).check().stderr
+    assert "ERROR SUMMARY" in shown
+    assert not [line for line in shown.split("\n") if "bench.c:" in line or "(in " + str(tmp_path) in line]
+
+
+def test_ft_is_a_page_of_conceptual(openmpi: Mpi, recorded: Recorder) -> None:
+    trace, _ = recorded(openmpi, 4, next(w for w in WORKLOADS if w.title == "ft").of_steps(6))
+    made = generate(load(trace), "conceptual")
+    assert made.lines <= 30
+    assert "REDUCE 4 INTEGERS TO TASK 0" in made.text
+    assert "FOR EACH i1 IN {0, ..., 5} {" in made.text
+
+
+def test_the_command_writes_all_or_nothing(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
+    trace, _ = recorded(openmpi, 4, PYTHON_SAMPLES[0])
+    made = tmp_path / "bench.ncptl"
+    shown = scalatrace(openmpi, "generate", trace, "--to", "conceptual", "-o", made, "--json").check().stdout
+    assert f'"lines": {made.read_text().count(chr(10))}' in shown
+    wildcards, _ = recorded(openmpi, 4, next(s for s in PYTHON_SAMPLES if s.source == "manager_worker.py"))
+    refused = scalatrace(openmpi, "generate", wildcards, "--to", "conceptual", "-o", tmp_path / "no.ncptl")
+    assert (refused.returncode, "wildcards" in refused.stderr) == (1, True)
+    assert not (tmp_path / "no.ncptl").exists()
+    assert scalatrace(openmpi, "generate", trace, "--to", "fortran").returncode == 2

@@ -1,0 +1,48 @@
+"""Value vectors as expressions: every value and every sum, whatever the index is made of."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegen.expr import Binary, Const, Item, Var, add, mul
+from codegen.interpret import Setting, value
+from codegen.values import of_vec, prefix_of_vec
+from scalatrace.trace.values import Vec
+from support.traces import endless, expand
+
+values = st.integers(-5, 9)
+
+
+def at(**variables: int) -> Setting:
+    return Setting(variables, lambda _: (0, 1))
+
+
+@given(endless(values), st.integers(0, 40))
+def test_every_value(vec: Vec, n: int) -> None:
+    assert value(of_vec(vec, Var("n")), at(n=n)) == expand(vec.terms, n + 1)[n]
+
+
+@given(endless(st.integers(0, 3)), st.integers(0, 40))
+def test_every_sum(vec: Vec, n: int) -> None:
+    assert value(prefix_of_vec(vec, Var("n")), at(n=n)) == sum(expand(vec.terms, n))
+
+
+@given(endless(values), st.integers(1, 6), st.integers(1, 6))
+def test_in_nested_loops(vec: Vec, outer: int, inner: int) -> None:
+    i, j = Var("i", outer), Var("j", inner)
+    e = of_vec(vec, add(mul(i, Const(inner)), j))
+    found = [value(e, at(i=a, j=b)) for a in range(outer) for b in range(inner)]
+    assert found == expand(vec.terms, outer * inner)
+
+
+def test_a_cycle_as_long_as_the_inner_loop_needs_its_variable_only() -> None:
+    i, j = Var("i", 10), Var("j", 4)
+    index = add(mul(i, Const(4)), j)
+    assert of_vec(Vec(((0, 0, 7, 1, 5, 2),)), index) == Item((7, 1, 5, 2), j)
+    assert of_vec(Vec(((0, 0, (4, 1, 3)),)), index) == Binary("+", j, Const(3))
+
+
+def test_a_cycle_that_begins_in_its_middle_is_turned() -> None:
+    j = Var("j", 4)
+    assert of_vec(Vec((5, 2, (0, 0, 7, 1, 5, 2))), j) == Item((5, 2, 7, 1), j)

@@ -1,0 +1,64 @@
+"""What-if factors: the counts and times that calls are made with."""
+
+from __future__ import annotations
+
+import pytest
+
+from codegen.build import build
+from codegen.interpret import Setting, run, value
+from codegen.program import Call, Compute, Program, statements
+from codegen.whatif import scale_bytes, scale_compute
+from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import Vec
+from support.builder import DOUBLE, Builder, Comm
+
+
+def made(program: Program) -> list[dict[str, object]]:
+    """The calls of rank 0 by parameter, arrays as what they hold."""
+    found = []
+    for stmt, at in run(program, Setting({"rank": 0}, lambda _: (0, 2))):
+        if isinstance(stmt, Call):
+            values = [(a.name, a.kind, value(a.value, at)) for a in stmt.arguments]
+            arrays = program.arrays
+            found.append({name: arrays[v].values if kind is Kind.ARRAY else v for name, kind, v in values})
+    return found
+
+
+def program() -> Program:
+    b = Builder(2)
+    computed = Histogram(3, 1000, 3000, 2000, 10)
+    return build(
+        b.of(
+            b.loop(
+                3,
+                b.event("Isend", compute=computed, count=Vec((1, 3, 0)), datatype=DOUBLE, dest=1, tag=0,
+                        comm=Comm()),
+                b.event("Irecv", count=Vec(((0, 2, 1),)), datatype=DOUBLE, source=1, tag=0, comm=Comm()),
+            ),
+            b.event("Waitall", requests=(1, 0)),
+            b.event("Alltoallv", sendcounts=(1, 2), sdispls=(0, 1), recvcounts=(2, 0), rdispls=(0, 2)),
+            b.event("Put", origin_count=3, target_rank=1, comm=Comm()),
+        )
+    )  # fmt: skip
+
+
+def test_messages_grow_and_nothing_else() -> None:
+    before, after = made(program()), made(scale_bytes(program(), 1.5))
+    assert [call.get("count") for call in before] == [1, 1, 3, 3, 0, 5, None, None, None]
+    assert [call.get("count") for call in after] == [2, 2, 5, 6, 0, 10, None, None, None]
+    assert after[6] == before[6]
+    assert after[7] == {"sendcounts": (2, 3), "sdispls": (0, 2), "recvcounts": (3, 0), "rdispls": (0, 4)}
+    assert after[8] == before[8]
+
+
+def test_nothing_becomes_something_and_something_nothing_only_times_0() -> None:
+    assert [call.get("count") for call in made(scale_bytes(program(), 0.001))][::2][:3] == [1, 1, 0]
+    assert made(scale_bytes(program(), 1)) == made(program())
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_computation(factor: float) -> None:
+    scaled = [s for s in statements(scale_compute(program(), factor).body) if isinstance(s, Compute)]
+    assert [context.duration.ns for s in scaled for context in s.contexts] == [2000 * factor]
+    assert not [s for s in statements(scale_compute(program(), 0).body) if isinstance(s, Compute)]
