@@ -215,7 +215,7 @@ def main() -> int:
             nbytes = merger.run()
             total = sum(map(sum, merger.seconds.values()))
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            lines.append([name, *map(grouped, (nprocs, total, peak, nbytes))])
+            lines.append([name, grouped(nprocs), f"{total:.2f}", *map(grouped, (peak, nbytes))])
             if nprocs == max(args.ranks):
                 rounds += merger.rounds(name)
     show(TITLE, COLUMNS, lines)
