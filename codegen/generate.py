@@ -9,6 +9,7 @@ from codegen.build import build, where
 from codegen.emit import emitter
 from codegen.emit.base import EmitOptions, Emitter
 from codegen.errors import GenerateError
+from codegen.matching import align_collectives, resolve_wildcards
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
 from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
@@ -64,9 +65,12 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
         UsageError: no such language.
         GenerateError: the trace holds what the language cannot express.
         LeakError: an obfuscated text would hold a name.
+        DeadlockError: the language wants a sender for every receive, and the calls do not go together.
     """
     options = options or Options()
     target = emitter(language)
+    if target.matched:
+        trace = resolve_wildcards(align_collectives(trace))
     program = build(trace, target.exact_times, sites=not options.obfuscate)
     unsupported = _unsupported(program, target, trace)
     if unsupported and not options.skip_unsupported:

@@ -61,11 +61,13 @@ class Emitter(Protocol):
         name: what `--to` calls it.
         suffix: of files in the language.
         exact_times: whether the language can look at the call before (see `codegen.build`).
+        matched: whether collectives must be one statement for all their ranks, and receives name their senders.
     """
 
     name: str
     suffix: str
     exact_times: bool
+    matched: bool
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""
@@ -86,6 +88,7 @@ class ImperativeEmitter(ABC):
     name: str
     suffix: str
     exact_times = True
+    matched = False
     prefix: str
     reserved: frozenset[str] = frozenset()
     syntax: AbstractSet[str] = frozenset()

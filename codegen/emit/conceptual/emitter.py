@@ -40,6 +40,7 @@ class ConceptualEmitter:
 
     name, suffix = "conceptual", ".ncptl"
     exact_times = False
+    matched = True
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""

@@ -39,7 +39,7 @@ class Groups:
                     raise GenerateError(
                         "not all ranks of the communicator call it here: align the collectives first"
                     )
-                groups[comm.members] = None
+                groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])
 
     def together(self, call: Call, groups: list[tuple[int, ...]]) -> None:

@@ -224,7 +224,7 @@ class Messages:
                 return p if p.value < SPECIAL_MAX else Const(members[p.value])
             if isinstance(p, Item):
                 return Item(tuple(v if v < SPECIAL_MAX else members[v] for v in p.table), p.index)
-            return Item(members, p)
+            return Item(tuple(members), p)
 
         return map_leaves(peer, leaf)
 
