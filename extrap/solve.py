@@ -37,6 +37,9 @@ LARGEST_DENOMINATOR = 96
 CONSTANT = 0.3
 """What a constant beside the features costs."""
 
+PLAIN, PLAIN_UNKNOWNS = 2.0, 3
+"""Without spare points only sizes and products of two are believed, and so many unknowns."""
+
 SPARELESS = 4.0
 """What a formula costs more when no point is left to check it."""
 
@@ -191,6 +194,8 @@ def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | N
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
     weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
     if len(np.unique(table, axis=1).T) <= unknowns:
+        if unknowns > PLAIN_UNKNOWNS or any(feature.weight > PLAIN for feature in chosen):
+            return None  # anything fits that
         weight += SPARELESS
     return Solution(_text(numbers, denominator, chosen), weight)
 

@@ -61,7 +61,7 @@ class Emitter(Protocol):
         name: what `--to` calls it.
         suffix: of files in the language.
         exact_times: whether the language can look at the call before (see `codegen.build`).
-        matched: whether collectives must be one statement for all their ranks, and receives name their senders.
+        matched: whether collectives must be one statement for all ranks, and receives name senders.
     """
 
     name: str

@@ -1,0 +1,80 @@
+"""Inputs that cannot be extrapolated, each with its own error."""
+
+from __future__ import annotations
+
+import pytest
+
+import extrap
+from extrap.errors import ExtrapolationError, InputError
+from scalatrace.trace.ranklist import RankList
+from support.calls import Made, call
+from support.grids import Rank, halo, trace_of, wavefront
+
+PLANES = [(4, 4), (5, 4), (5, 5)]
+
+
+def test_one_trace() -> None:
+    with pytest.raises(InputError, match="one trace shows no trend"):
+        extrap.extrapolate([trace_of(halo(False), (4, 4))], 64)
+
+
+def test_the_same_size_twice() -> None:
+    with pytest.raises(InputError, match="same number of ranks"):
+        extrap.extrapolate([trace_of(halo(False), (4, 4))] * 2, 64)
+
+
+def test_a_crashed_run() -> None:
+    traces = [trace_of(halo(False), dims) for dims in PLANES]
+    traces[1].ranks = RankList(range(19))
+    with pytest.raises(InputError, match="20 ranks lacks 1 of them"):
+        extrap.extrapolate(traces, 64)
+
+
+def test_different_programs() -> None:
+    traces = [trace_of(halo(False), (4, 4)), trace_of(halo(False), (5, 4)), trace_of(wavefront, (5, 5), 9)]
+    for trace in traces:
+        trace.meta["param.n"] = "9"
+    with pytest.raises((InputError, ExtrapolationError)):
+        extrap.extrapolate(traces, 64, dims_of=PLANES, dims=(8, 8))
+
+
+def test_a_value_without_rule_names_its_call() -> None:
+    def body(rank: Rank) -> list[Made]:
+        count = {16: 7, 20: 1, 25: 40, 30: 2}[rank.dims[0] * rank.dims[1]]
+        return [call("Allreduce", 33, count=count, comm="world")]
+
+    traces = [trace_of(body, dims) for dims in [*PLANES, (6, 5)]]
+    with pytest.raises(
+        ExtrapolationError, match=r"no formula found for count of Allreduce at app\.py:33"
+    ) as error:
+        extrap.extrapolate(traces, 64, dims_of=[*PLANES, (6, 5)])
+    assert "25 ranks (5x5)" in str(error.value)
+
+
+def test_a_target_that_is_no_square() -> None:
+    traces = [trace_of(halo(False), (side, side)) for side in (3, 4, 5)]
+    with pytest.raises(InputError, match="60 is none"):
+        extrap.extrapolate(traces, 60)
+
+
+def test_a_grid_of_another_size() -> None:
+    traces = [trace_of(halo(False), dims) for dims in PLANES]
+    with pytest.raises(InputError, match="has 64 ranks, not 60"):
+        extrap.extrapolate(traces, 60, (8, 8))
+    with pytest.raises(InputError, match="2-dimensional grid"):
+        extrap.extrapolate(traces, 64, (4, 4, 4))
+
+
+def test_parameters_that_differ_have_to_be_said() -> None:
+    traces = [trace_of(wavefront, dims, 3 * dims[0]) for dims in [*PLANES, (6, 6)]]
+    with pytest.raises(InputError, match="parameter n differs"):
+        extrap.extrapolate(traces, 64, (8, 8))
+    with pytest.raises(InputError, match="no parameter m"):
+        extrap.extrapolate(traces, 64, (8, 8), {"m": 1})
+
+
+def test_names_that_formulas_use() -> None:
+    traces = [trace_of(halo(False), dims) for dims in PLANES]
+    traces[0].meta["param.X"] = "3"
+    with pytest.raises(InputError, match="cannot be called 'X'"):
+        extrap.extrapolate(traces, 64)

@@ -1,0 +1,77 @@
+"""Formulas in a file: they make the same trace, and a damaged file is one clear error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import extrap
+from extrap.extrapolate import of_model
+from extrap.symbolic import is_symbolic, load, save
+from extrap.telling import lines
+from scalatrace import ScalatraceError
+from scalatrace.cli import main
+from scalatrace.trace.diff import diff
+from scalatrace.trace.writer import save as save_trace
+from support.grids import halo, trace_of, wavefront
+
+PLANES = [(4, 4), (5, 4), (5, 5), (6, 5), (6, 6)]
+
+
+@pytest.fixture
+def formulas(tmp_path: Path) -> Path:
+    path = tmp_path / "wave.stx"
+    _, model, _ = extrap.model_of([trace_of(wavefront, dims, 24) for dims in PLANES])
+    save(model, path)
+    return path
+
+
+def test_the_file_makes_the_same_trace(formulas: Path) -> None:
+    traces = [trace_of(wavefront, dims, 24) for dims in PLANES]
+    direct = extrap.extrapolate(traces, 63, (9, 7)).trace
+    read = of_model(load(formulas), 63, (9, 7)).trace
+    assert diff(direct, read) == []
+
+
+def test_formulas_can_be_read(formulas: Path) -> None:
+    text = "\n".join(lines(load(formulas)))
+    assert "P ranks in a grid X x Y" in text
+    assert "n//X" in text
+    assert "ANY" not in text
+    assert "rank + Y" in text
+
+
+def test_every_damage_is_one_error(formulas: Path) -> None:
+    data = formulas.read_bytes()
+    for at in range(0, len(data), max(1, len(data) // 200)):
+        formulas.write_bytes(data[:at])
+        with pytest.raises(ScalatraceError):
+            load(formulas)
+        formulas.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
+        with pytest.raises(ScalatraceError):
+            load(formulas)
+
+
+def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "big.st"
+    assert is_symbolic(formulas)
+    assert main(["instantiate", str(formulas), "--dims", "9x7", "-o", str(out)]) == 0
+    assert main(["show", str(formulas)]) == 0
+    assert main(["info", str(formulas)]) == 1
+    assert "instantiate" in capsys.readouterr().err
+
+
+def test_the_command_extrapolates_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for dims in PLANES[:4]:
+        path = tmp_path / f"{dims[0]}x{dims[1]}.st"
+        save_trace(trace_of(halo(False), dims), path)
+        paths.append(str(path))
+    out = str(tmp_path / "out.st")
+    assert main(["extrapolate", *paths, "-P", "64", "-o", out]) == 0
+    assert "8x8" in capsys.readouterr().out
+    assert main(["extrapolate", *paths, "--check", "--json"]) == 0
+    assert '"ranks_differing": 0' in capsys.readouterr().out
+    assert main(["extrapolate", *paths, "-P", "64"]) == 2
+    assert main(["extrapolate", paths[0], "-P", "64", "-o", out]) == 2
