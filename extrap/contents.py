@@ -26,6 +26,9 @@ TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
 MOST = 1 << 16
 """Executions of one node that may name different entries of a table."""
 
+SHORT = 4
+"""Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
+
 _NUMBER = re.compile(r"-?\d+")
 
 
@@ -50,6 +53,8 @@ def _entry(trace: Trace, kind: Kind, index: int) -> Any:
         return index
     if kind is Kind.ARRAY:
         array = trace.arrays[index]
+        if array.length <= SHORT:
+            return ("array", array.length, array.values)
         return "summed" if array.summed else "array", array.length, array.vec.terms
     if kind is Kind.STRING:
         return _template(trace.string(index))

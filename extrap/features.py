@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 
 __all__ = ["RESERVED", "Feature", "Names", "features"]
 
@@ -70,6 +70,7 @@ def _all(names: Names) -> Iterator[Feature]:
     if coords:
         yield Feature("r", 1.4)
     yield from _products(sizes, 1)
+    yield from (Feature(f"{a}//{b}", 1.9) for a, b in permutations(sizes, 2))
     yield from _strides(sizes, coords)
     for size in ("P", *sizes) if len(sizes) > 1 else sizes:
         yield from (Feature(f"{size}//{n}", 2.2) for n in (2, 4))
@@ -157,6 +158,8 @@ def _of_index(names: Names) -> Iterator[Feature]:
     yield Feature(f"{i}%2", 2)
     if len(names.sizes) == 2 and names.coords:
         yield from _stages(names.sizes[0], names.coords[0], names.coords[1], i)
+        for n in names.inputs:
+            yield from _stage_faces(n, names.sizes[0], names.coords[0], names.coords[1], i)
     for coord, size in zip(names.coords, names.sizes, strict=False):
         yield Feature(f"({i}%{size}<{coord})", 3)
         yield Feature(f"({i}%{size}=={coord})", 3)
@@ -172,3 +175,15 @@ def _stages(size: str, a: str, b: str, i: str) -> Iterator[Feature]:
             cell = f"(({by}{one}{other}{sign}{stage})%{size})"
             yield Feature(cell, 3.2)
             yield Feature(f"{cell}*{size}", 3.6)
+
+
+def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Feature]:
+    """The face of that cell: two of its sides, whichever way the sweep goes."""
+    for sign, by in product("+-", (-2, -1, 0, 1, 2)):
+        k = f"({by}{sign}{i}%({size}-1))"
+        for one, other in (
+            (f"{a}+{b}-{k}", f"{k}-{b}"),
+            (f"{a}+{b}-{k}", f"{a}-{k}"),
+            (f"{b}+{k}", f"{a}-{k}"),
+        ):
+            yield Feature(f"block({n},{size},{one})*block({n},{size},{other})", 4)

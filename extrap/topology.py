@@ -77,6 +77,10 @@ def identify(traces: Sequence[Trace]) -> Topology:
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if found:
             return Topology(found[0], _told(traces, sent, splits, found[0]))
+    if any(splits):
+        found = _by_communicators(traces, splits)
+        if found is not None:
+            return Topology(found, "communicators are its rows, columns or planes: " + _listed(found))
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     return Topology(
         line, "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
@@ -148,6 +152,25 @@ def _explained(
     row_major = [tuple(grids) for grids in chosen if not grids[0].column_major]
     found = row_major or [tuple(grids) for grids in chosen]
     return found if len(found) < 2 else _closest(found)
+
+
+def _by_communicators(traces: Sequence[Trace], splits: Sequence[Splits]) -> tuple[Grid, ...] | None:
+    """The grids of which all communicators are slices, whoever sends to whom; None unless that is one."""
+    for ndims in range(2, MOST_DIMENSIONS + 1):
+        fitting = [
+            [
+                grid
+                for grid in candidates(trace.nprocs, ndims)
+                if not grid.column_major and all(_has_slices(grid, group) for group in groups)
+            ]
+            for trace, groups in zip(traces, splits, strict=True)
+        ]
+        if all(len(grids) == 1 for grids in fitting):
+            return tuple(grids[0] for grids in fitting)
+        if all(fitting):
+            chosen = _closest([tuple(grids) for grids in product(*fitting)])
+            return chosen[0] if len(chosen) == 1 else None
+    return None
 
 
 def _compatible(

@@ -1,0 +1,1 @@
+"""How exact extrapolated traces are, and what they cost."""

@@ -1,0 +1,57 @@
+"""The programs, and from which numbers of ranks to which they are extrapolated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PLANES = (16, 20, 25, 30, 36)
+CUBES = (27, 36, 48, 80)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One program.
+
+    Attributes:
+        title: as the table calls it.
+        source, arguments: in samples/; `{n}` is the problem size.
+        inputs: ranks of the input traces.
+        target: ranks of the run that is predicted.
+        n: problem size that is noted as a parameter; 0: there is none.
+        weak: the problem size is multiplied by the side of the grid of ranks.
+        plugin: in samples/.
+    """
+
+    title: str
+    source: str
+    arguments: tuple[str, ...]
+    inputs: tuple[int, ...]
+    target: int = 64
+    n: int = 0
+    weak: bool = False
+    plugin: str = ""
+
+
+def _steps(*arguments: str) -> tuple[str, ...]:
+    return (*arguments, "--steps", "10")
+
+
+CASES = (
+    Case("ring", "ring.py", (), (4, 5, 6, 8)),
+    Case("stencil 2-D, 5 points", "stencil2d.py", _steps(), PLANES),
+    Case("stencil 2-D, periodic", "stencil2d.py", _steps("--periodic"), PLANES),
+    Case("stencil 2-D, 9 points", "stencil2d.py", _steps("--points", "9"), PLANES),
+    Case("stencil 2-D, Cartesian", "stencil2d.py", _steps("--cartesian"), PLANES),
+    Case("stencil 3-D, 7 points", "stencil3d.py", _steps(), CUBES),
+    Case("bt", "npb/bt.py", _steps("--size", "{n}"), (16, 25, 36, 49), n=16),
+    Case("sp", "npb/sp.py", _steps("--size", "{n}"), (16, 25, 36, 49), n=16),
+    Case("cg, plug-in", "npb/cg.py", _steps("--size", "8"), (8, 16, 32), plugin="plugins/cg_transpose.py"),
+    Case("ep", "npb/ep.py", ("--size", "32"), (4, 6, 8)),
+    Case("ft", "npb/ft.py", _steps("--size", "{n}"), (4, 6, 9, 12, 16), n=48),
+    Case("lu", "npb/lu.py", _steps("--size", "{n}"), PLANES, n=8),
+    Case("lu, weak", "npb/lu.py", _steps("--size", "{n}"), PLANES, n=3, weak=True),
+    Case("mg", "npb/mg.py", _steps("--size", "16"), (8, 16, 32)),
+    Case("sweep3d", "sweep3d.py", _steps("--size", "2"), PLANES),
+    Case("hpl", "hpl.py", _steps("--size", "2"), PLANES),
+    Case("ocean", "ocean.py", _steps("--size", "4"), PLANES),
+)

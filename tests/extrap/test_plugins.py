@@ -1,0 +1,69 @@
+"""Plug-ins: the shipped one says what no formula does; what is none is one clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import extrap
+from extrap import expression, features, plugins, space
+from extrap.errors import ExtrapolationError, InputError
+from scalatrace import Trace
+from scalatrace.trace.diff import diff
+from support.calls import Made, call
+from support.grids import Rank, trace_of
+from support.programs import SAMPLES
+
+PLUGIN = SAMPLES / "plugins" / "cg_transpose.py"
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What a test loads is gone after it."""
+    tables = (features.EXTRA, space.EXTRA_PARTITIONS, plugins.DIMS)
+    before, known = [list(table) for table in tables], dict(expression.FUNCTIONS)
+    yield
+    for table, entries in zip(tables, before, strict=True):
+        table[:] = entries  # type: ignore[index]
+    expression.FUNCTIONS.clear()
+    expression.FUNCTIONS.update(known)
+
+
+def transposing(rank: Rank) -> list[Made]:
+    """CG's exchange with the rank on the other side of the diagonal."""
+    (x, y), (row, column) = rank.dims, rank.place
+    parts = y // x
+    other = column // parts * y + row * parts + column % parts
+    return [call("Sendrecv", 5, count=8 * parts, dest=other, source=other, comm="world")] * 3
+
+
+def cg(dims: tuple[int, int]) -> Trace:
+    trace = trace_of(transposing, dims)
+    trace.meta["program"] = "python cg.py"
+    return trace
+
+
+def test_the_transposition_needs_the_plugin_and_has_it() -> None:
+    traces = [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))]
+    with pytest.raises((ExtrapolationError, InputError)):
+        extrap.extrapolate(traces, 64)
+    plugins.load_plugins([PLUGIN])
+    made = extrap.extrapolate(traces, 64)
+    assert made.grid.dims == (8, 8)
+    assert diff(made.trace, cg((8, 8)), ["times"]) == []
+    assert diff(extrap.extrapolate(traces, 128, (8, 16)).trace, cg((8, 16)), ["times"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("x = 1", "no plug-in"), ("1 +", "SyntaxError"), ("FEATURES = [('import os', 1)]", "not a formula")],
+)
+def test_what_is_no_plugin(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises((InputError, ExtrapolationError), match=told):
+        plugins.load_plugins([path])
+    with pytest.raises(InputError, match="no Python file"):
+        plugins.load_plugins([tmp_path / "missing.py"])
