@@ -1,6 +1,6 @@
 """Plug-in for `scalatrace extrapolate`: what CG does that no formula of the built-in ones says.
 
-    scalatrace extrapolate cg.8.st cg.16.st cg.32.st --plugin samples/plugins/cg_transpose.py -P 64 -o cg.64.st
+    scalatrace extrapolate cg.8.st cg.16.st cg.32.st --plugin cg_transpose.py -P 64 -o cg.64.st
 
 CG runs on a power of two of ranks, in a grid that has as many columns as rows or twice as many. Within a row
 partners are at distances of powers of two, which formulas can say once the grid is known; the partner of the
