@@ -12,7 +12,7 @@ from extrap.features import RESERVED
 from extrap.fit import fit
 from extrap.grid import Grid
 from extrap.instantiate import instantiate
-from extrap.model import Model
+from extrap.model import Model, histograms
 from extrap.space import Run
 from extrap.timing.registry import timing_model
 from extrap.timing_rules import over_ranks
@@ -78,7 +78,7 @@ def of_model(
         raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
     inputs = target_inputs(model, params or {})
     timing_model(timing)
-    rule = over_ranks([g.nprocs for g in grids], nprocs, timing, run_noise)
+    rule = over_ranks(histograms(model), [g.nprocs for g in grids], nprocs, timing, run_noise)
     return Extrapolation(instantiate(model, grid, inputs, rule), grid, model)
 
 

@@ -208,6 +208,8 @@ def _union(
     ):
         return None
     points = np.sort(np.concatenate([a.points, b.points]))
+    if a.formulas == b.formulas and a.shape == b.shape:
+        return _Class(a.conditions + b.conditions, points, a.shape, a.formulas, a.weight)
     both = _fitted(space, a.conditions + b.conditions, points, [values[i] for i in position[points]])
     if both is None or both.weight > max(a.weight, b.weight) + 1e-9:
         return None

@@ -5,6 +5,7 @@ Made by `extrap.fit` from traces, turned into a trace of any size by `extrap.ins
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from extrap.fields import Field
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 
-__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule"]
+__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "histograms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,12 @@ class Model:
     stats: tuple[tuple[str, float], ...] = ()
     meta: dict[str, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+
+
+def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """The histograms of all events after all predecessors."""
+    waiting = list(model.nodes)
+    while waiting:
+        rule = waiting.pop()
+        yield from (stat.histograms for stat in rule.stats)
+        waiting += rule.children

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from extrap.timing.joint import extrapolate_histogram
@@ -10,38 +11,68 @@ from extrap.timing.joint import extrapolate_histogram
 if TYPE_CHECKING:
     from scalatrace.trace.histogram import Histogram
 
-__all__ = ["Timing", "over_ranks"]
+__all__ = ["Rows", "Timing", "over_ranks"]
 
-Timing = Callable[[tuple[tuple[Any, ...], ...]], tuple[Any, ...]]
-"""From the histograms of each input trace (a tuple each, an entry per statistic) to those of the result."""
+Rows = tuple[tuple[Any, ...], ...]
+"""The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
+
+Timing = Callable[[Rows], tuple[Any, ...]]
+"""From the histograms of the input traces to those of the result."""
+
+FEWEST = 2
+"""Runs that show a trend."""
+
+SMALL = 0.01
+"""Histograms that together have so small a part of a statistic are taken over from the largest trace."""
 
 
-def over_ranks(seen: Sequence[int], nprocs: int, model: str | None = None, run_noise: float = 0.0) -> Timing:
+def over_ranks(
+    rules: Iterable[Rows],
+    seen: Sequence[int],
+    nprocs: int,
+    model: str | None = None,
+    run_noise: float = 0.0,
+) -> Timing:
     """Timing that follows the number of ranks.
 
     Args:
+        rules: the histograms of all events.
         seen: ranks of each input trace.
         nprocs: ranks of the result.
         model: a name of `extrap.timing.registry.TIMING_MODELS`; None: the best.
         run_noise: how much whole runs differ, as a part of the time.
     """
+    least = _least(rules)
 
-    def timing(rows: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+    def timing(rows: Rows) -> tuple[Any, ...]:
         width = max((len(row) for row in rows), default=0)
-        return tuple(_one(rows, at) for at in range(width))
+        return tuple(one(rows, at) for at in range(width))
 
-    def _one(rows: tuple[tuple[Any, ...], ...], at: int) -> Histogram | None:
-        found = {
+    def one(rows: Rows, at: int) -> Histogram | None:
+        found: dict[int, Histogram] = {
             n: row[at] for n, row in zip(seen, rows, strict=True) if at < len(row) and row[at] is not None
         }
         if not found:
             return None
-        if len(found) < FEWEST:
-            return found[max(found)]  # type: ignore[no-any-return]
+        last = found[max(found)]
+        if len(found) < FEWEST or abs(last.total) < least.get(at, 0.0):
+            return last
         return extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
 
     return timing
 
 
-FEWEST = 2
-"""Runs that show a trend."""
+def _least(rules: Iterable[Rows]) -> dict[int, float]:
+    """Per statistic the total, in the largest trace, below which a histogram is not worth a model."""
+    totals: dict[int, list[float]] = {}
+    for rows in rules:
+        largest = next((row for row in reversed(rows) if row), ())
+        for at, histogram in enumerate(largest):
+            if histogram is not None:
+                totals.setdefault(at, []).append(abs(histogram.total))
+    found = {}
+    for at, values in totals.items():
+        values.sort()
+        rest = SMALL * sum(values)
+        found[at] = next((v for v, upto in zip(values, accumulate(values), strict=True) if upto > rest), 0.0)
+    return found

@@ -78,9 +78,9 @@ def identify(traces: Sequence[Trace]) -> Topology:
         if found:
             return Topology(found[0], _told(traces, sent, splits, found[0]))
     if any(splits):
-        found = _by_communicators(traces, splits)
-        if found is not None:
-            return Topology(found, "communicators are its rows, columns or planes: " + _listed(found))
+        sliced = _by_communicators(traces, splits)
+        if sliced is not None:
+            return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     return Topology(
         line, "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
