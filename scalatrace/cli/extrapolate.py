@@ -82,7 +82,13 @@ def run(args: argparse.Namespace) -> int:
         dims = None if args.dims is None else steps.parse_dims(args.dims)
         params = steps.parse_params(args.param)
         facts = steps.extrapolated(
-            traces, args.ranks, dims, params, dims_of, args.output, args.timing_model, args.run_noise
+            traces,
+            args.ranks,
+            dims,
+            params,
+            dims_of,
+            args.output,
+            steps.Times.of(args),
         )
     if args.json:
         print_json(facts)

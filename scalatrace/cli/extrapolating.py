@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
     from scalatrace import Trace
 
 
+@dataclass(frozen=True)
+class Times:
+    """How times are to go on, and whether the models are to be shown."""
+
+    model: str | None
+    run_noise: float
+    told: bool
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Times:
+        """From the options of `add_timing`. Raises UsageError."""
+        if not 0 <= args.run_noise < 1:
+            raise UsageError(f"--run-noise is a part of the time, from 0 to below 1, not {args.run_noise}")
+        return cls(args.timing_model, args.run_noise, args.timing_report)
+
+
 def add_timing(parser: argparse.ArgumentParser) -> None:
     """Let the command be told how times go on."""
     parser.add_argument(
@@ -24,12 +41,22 @@ def add_timing(parser: argparse.ArgumentParser) -> None:
         "dissertation, constant, linear, inverse, inverse+constant",
     )
     parser.add_argument(
+        "--timing-report", action="store_true", help="for each call the model of its times, fit and interval"
+    )
+    parser.add_argument(
         "--run-noise",
         type=float,
         default=0.0,
         metavar="F",
         help="how much whole runs differ in time (0.05: 5 %%): small differences are then no trend",
     )
+
+
+def timing_facts(model: Model, nprocs: int, times: Times) -> list[dict[str, Any]]:
+    """Return how the times of each call site go on, as plain data."""
+    from extrap.timing_report import timing_rows
+
+    return [asdict(row) for row in timing_rows(model, nprocs, times.model, times.run_noise)]
 
 
 def parse_dims(text: str) -> tuple[int, ...]:
@@ -73,15 +100,14 @@ def extrapolated(
     params: Mapping[str, int],
     dims_of: Sequence[tuple[int, ...]] | None,
     output: str,
-    timing: str | None,
-    run_noise: float,
+    times: Times,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
     from extrap.extrapolate import model_of
 
     _, model, evidence = model_of(traces, dims_of)
     size = nprocs or prod(dims or ())
-    return {"evidence": evidence, **instantiated(model, size, dims, params, output, timing, run_noise)}
+    return {"evidence": evidence, **instantiated(model, size, dims, params, output, times)}
 
 
 def instantiated(
@@ -90,14 +116,13 @@ def instantiated(
     dims: tuple[int, ...] | None,
     params: Mapping[str, int],
     output: str,
-    timing: str | None,
-    run_noise: float,
+    times: Times,
 ) -> dict[str, Any]:
     """Evaluate formulas, write the trace, and return what there is to tell."""
     import scalatrace
     from extrap.extrapolate import of_model
 
-    found = of_model(model, nprocs, dims, params, timing, run_noise)
+    found = of_model(model, nprocs, dims, params, times.model, times.run_noise)
     scalatrace.save(found.trace, output)
     return {
         "grid": str(found.grid),
@@ -106,6 +131,7 @@ def instantiated(
         "nodes": found.trace.nnodes,
         "bytes": Path(output).stat().st_size,
         "output": output,
+        **({"timing": timing_facts(model, nprocs, times)} if times.told else {}),
     }
 
 
@@ -122,7 +148,7 @@ def symbolic(
 
 
 def tell(facts: Mapping[str, Any]) -> None:
-    """Print how the grid was found, and what was written."""
+    """Print how the grid was found, what was written, and how times go on if that was asked for."""
     from scalatrace.report.style import console
 
     screen = console()
@@ -135,8 +161,24 @@ def tell(facts: Mapping[str, Any]) -> None:
             highlight=False,
             markup=False,
         )
+        if "timing" in facts:
+            tell_timing(facts["timing"])
     else:
         screen.print(f"{facts['output']}: formulas, {facts['bytes']:,} bytes", highlight=False, markup=False)
+
+
+def tell_timing(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line per call site and kind of time."""
+    from scalatrace.report.style import clean, console, duration, table
+
+    shown = table("call", "time", "model", "fit", "there", "95 % interval", right=("fit", "there"))
+    for row in rows:
+        interval = f"{duration(row['low'])} .. {duration(row['high'])}"
+        site = clean(row["site"].rpartition("/")[2])
+        what = "before" if row["stat"] == "compute_ns" else "inside"
+        told = (f"{row['op']}  {site}", what, row["formula"], f"{row['fit']:.1%}")
+        shown.add_row(*told, duration(row["prediction"]), interval)
+    console().print(shown)
 
 
 def tell_check(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     nprocs = prod(dims) if args.ranks is None and dims else args.ranks
     params = steps.parse_params(args.param)
     model = load(args.formulas)
-    facts = steps.instantiated(model, nprocs, dims, params, args.output, args.timing_model, args.run_noise)
+    facts = steps.instantiated(model, nprocs, dims, params, args.output, steps.Times.of(args))
     if args.json:
         print_json(facts)
     else:

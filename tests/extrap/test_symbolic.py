@@ -71,6 +71,8 @@ def test_the_command_extrapolates_and_checks(tmp_path: Path, capsys: pytest.Capt
     out = str(tmp_path / "out.st")
     assert main(["extrapolate", *paths, "-P", "64", "-o", out]) == 0
     assert "8x8" in capsys.readouterr().out
+    assert main(["extrapolate", *paths, "-P", "64", "-o", out, "--timing-report", "--json"]) == 0
+    assert '"formula"' in capsys.readouterr().out
     assert main(["extrapolate", *paths, "--check", "--json"]) == 0
     assert '"ranks_differing": 0' in capsys.readouterr().out
     assert main(["extrapolate", *paths, "-P", "64"]) == 2

@@ -1,0 +1,51 @@
+"""What is said of the times of a result: for each call site the model, its fit, the interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from extrap.model import Model, Rule
+from extrap.timing.joint import mean_points
+from extrap.timing.registry import timing_model
+from extrap.timing.report import TimingRow, timing_row
+from scalatrace.trace.histogram import Histogram
+
+__all__ = ["timing_rows"]
+
+STATS = ("compute_ns", "comm_ns")
+
+
+def timing_rows(
+    model: Model, nprocs: int, choice: str | None = None, run_noise: float = 0.0
+) -> list[TimingRow]:
+    """A row per call site, predecessor and time that has samples in at least two traces, the longest first.
+
+    Raises:
+        TimingError: an unknown model.
+    """
+    ranks = [prod(dims) for dims, _ in model.seen]
+    weighed = []
+    for rule in _events(model.nodes):
+        for stat in rule.stats:
+            for at, (name, resolution) in enumerate(model.stats):
+                found: dict[int, Histogram] = {
+                    n: row[at]
+                    for n, row in zip(ranks, stat.histograms, strict=True)
+                    if at < len(row) and row[at] is not None
+                }
+                if name not in STATS or len(found) < 2:
+                    continue
+                points = mean_points(list(found.values()), list(found), (), run_noise)
+                curve = timing_model(choice).fit([points])[0]
+                site = rule.stack[0] if rule.stack else ""
+                row = timing_row(site, rule.op or "", name, curve, nprocs, resolution)
+                weighed.append((found[max(found)].total, row))
+    return [row for _, row in sorted(weighed, key=lambda item: -item[0])]
+
+
+def _events(rules: tuple[Rule, ...]) -> Iterator[Rule]:
+    for rule in rules:
+        if rule.op is not None:
+            yield rule
+        yield from _events(rule.children)
