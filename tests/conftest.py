@@ -14,6 +14,22 @@ from support.running import record
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 
+ON_EVERY_MPI = ("test_launch", "test_samples", "test_fixed_point", "test_families")
+"""Modules whose quick tests run under MPICH and the distribution's MPI too; others do so among the slow."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what was tested under Open MPI already and hardly depends on the MPI."""
+    for item in items:
+        params = getattr(item, "callspec", None)
+        others = params is not None and {"mpich", "debian-openmpi"} & {
+            value for value in params.params.values() if isinstance(value, str)
+        }
+        if others and item.path.stem not in ON_EVERY_MPI:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def mpis() -> dict[str, Mpi]:
     """The MPIs found, by name."""

@@ -44,7 +44,7 @@ def test_formulas_can_be_read(formulas: Path) -> None:
 
 def test_every_damage_is_one_error(formulas: Path) -> None:
     data = formulas.read_bytes()
-    for at in range(0, len(data), max(1, len(data) // 200)):
+    for at in range(0, len(data), max(1, len(data) // 40)):
         formulas.write_bytes(data[:at])
         with pytest.raises(ScalatraceError):
             load(formulas)

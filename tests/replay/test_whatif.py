@@ -165,7 +165,14 @@ def test_collectives_as_messages(openmpi: Mpi, chapter: str, tmp_path: Path) -> 
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("chapter", ["p2p", "persistent", "collectives", "vectors", "partitioned"])
+@pytest.mark.parametrize(
+    "chapter",
+    [
+        "p2p",
+        "collectives",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("persistent", "vectors", "partitioned")),
+    ],
+)
 def test_messages_of_other_sizes(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, tmp_path / "a.st"
     record(mpi, 3, [str(mpi.python), CHAPTERS, chapter], trace).check()
