@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from extrap.errors import ExtrapolationError
+from extrap.errors import ExtrapolationError, InputError
 
 Env = Mapping[str, Any]
 """Name -> int, or -> an array with one number per rank."""
@@ -22,10 +22,23 @@ Env = Mapping[str, Any]
 LARGEST_SHIFT = 62
 """So far integers of 64 bits can be shifted."""
 
+LARGEST = (1 << 63) - 1
+"""What an integer of an array can be."""
+
+
+def multiplied(a: Any, b: Any) -> Any:
+    """The product. Raises ExtrapolationError where an array's integers are too small for it."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        most = int(np.max(np.abs(a), initial=0)) * int(np.max(np.abs(b), initial=0))
+        if most > LARGEST:
+            raise ExtrapolationError(f"a product of up to {most} does not fit into 64 bits")
+    return a * b
+
+
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
+    ast.Mult: multiplied,
     ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: lambda a, b: a % b,
     ast.BitXor: lambda a, b: a ^ b,
@@ -136,5 +149,16 @@ def _value(node: ast.expr, env: Env) -> Any:
             found = COMPARE[type(op)](_value(left, env), _value(right, env))
             return found.astype(np.int64) if isinstance(found, np.ndarray) else int(found)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-            return FUNCTIONS[name](*(_value(arg, env) for arg in args))
+            return _called(name, [_value(arg, env) for arg in args])
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+            raise ExtrapolationError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
     raise ExtrapolationError(f"not a formula: {ast.unparse(node)}")
+
+
+def _called(name: str, args: list[Any]) -> Any:
+    try:
+        return FUNCTIONS[name](*args)
+    except (ArithmeticError, ExtrapolationError):
+        raise  # told as of the formula
+    except Exception as error:  # whatever a plug-in's function does
+        raise InputError(f"the function {name} fails: {type(error).__name__}: {error}") from None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from extrap import topology
 from extrap.errors import InputError
+from extrap.expression import LARGEST
 from extrap.features import RESERVED
 from extrap.fit import fit
 from extrap.grid import Grid
@@ -24,6 +26,9 @@ __all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
+
+MOST_RANKS = 1 << 24
+"""Ranks of a result: some arrays are as long."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,8 @@ def of_model(
     run_noise: float = 0.0,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
+    if not 0 < nprocs <= MOST_RANKS:
+        raise InputError(f"{nprocs:,} ranks: can be 1 to {MOST_RANKS:,}")
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
     grid = Grid(tuple(dims), model.column_major) if dims else topology.target_grid(grids, nprocs)
     if grid.nprocs != nprocs:
@@ -99,8 +106,7 @@ def model_of(
         for grid, trace in zip(grids, ordered, strict=True):
             if grid.nprocs != trace.nprocs:
                 raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
-        if len({len(grid.dims) for grid in grids}) > 1:
-            raise InputError("the given grids have different numbers of dimensions")
+        topology.same_dimensions(grids)
     runs = [Run(grid, inputs_of(trace)) for grid, trace in zip(grids, ordered, strict=True)]
     _same_inputs(runs)
     return ordered, fit(ordered, runs), evidence
@@ -140,12 +146,15 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 
 def parse_input(name: str, text: str) -> int:
     """A parameter's value. Raises InputError."""
-    if not name.isidentifier() or name in RESERVED:
+    if not name.isidentifier() or iskeyword(name) or name in RESERVED:
         raise InputError(f"a parameter cannot be called {name!r}: {', '.join(sorted(RESERVED))} are taken")
     try:
-        return int(text)
+        value = int(text)
     except ValueError:
         raise InputError(f"the parameter {name} is {text!r}, which is no integer") from None
+    if abs(value) > LARGEST:
+        raise InputError(f"the parameter {name} is {text}, which is too large: 64 bits have to do")
+    return value
 
 
 def _same_inputs(runs: Sequence[Run]) -> None:

@@ -15,7 +15,7 @@ from extrap.communicators import family_of
 from extrap.compressing import ranks_of_mask, vec_of_array
 from extrap.contents import TABLES, Tables
 from extrap.errors import ExtrapolationError, InputError
-from extrap.expression import evaluate, names_of
+from extrap.expression import LARGEST, evaluate, names_of
 from extrap.fields import CYCLE, INDEXED, RANKWISE, Field, Part
 from extrap.grid import Grid
 from extrap.model import Model, ParamRule, Rule
@@ -34,6 +34,9 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 MOST_VALUES = 1 << 20
 """Values of one vec that are computed one by one."""
 
+MOST_LISTED = 1 << 12
+"""Values that the general compressor takes; it needs time for each, progressions do not."""
+
 MOST_GROUPS = 1 << 16
 """Groups of ranks that one value may be divided into."""
 
@@ -49,6 +52,9 @@ def instantiate(model: Model, grid: Grid, inputs: Mapping[str, int], timing: Tim
     """
     if len(grid.dims) != len(model.sizes):
         raise InputError(f"the traces are of a {len(model.sizes)}-dimensional grid; {grid} is not")
+    for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
+        if side == 1 and len(grid.dims) > 1 and 1 not in seen:
+            raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
@@ -93,6 +99,9 @@ class _Maker:
         if not part.any():
             return None
         repeat = self.elastic(rule.repeat, ranks, None)
+        if _least(repeat) < 0:
+            what = " at ".join([rule.op or "a loop", *rule.stack[:1]])
+            raise ExtrapolationError(f"{what} would run {_least(repeat)} times on {self.grid} ranks")
         if rule.op is None:
             children = tuple(made for child in rule.children if (made := self.node(child, part)) is not None)
             return Sequence(repeat, children) if children else None
@@ -247,12 +256,14 @@ class _Maker:
         if n > MOST_VALUES:
             raise ExtrapolationError(f"a value changes over {n} executions: too many to write down")
         values = np.broadcast_to(evaluate(value, {**env, "i": np.arange(n)}), (n,))
-        return vec_of(values.tolist())
+        return vec_of(values.tolist()) if n <= MOST_LISTED else vec_of_array(values)
 
     def slot(self, text: str, mine: Mask) -> Any:
         """A formula's value: an int where it is one for all of these ranks."""
         value = evaluate(text, self.env)
         if not isinstance(value, np.ndarray) or value.ndim == 0:
+            if not -LARGEST <= int(value) <= LARGEST:
+                raise ExtrapolationError(f"{text} is {value} here: it does not fit into 64 bits")
             return int(value)
         here = value[mine]
         return int(here[0]) if (here == here[0]).all() else value
@@ -265,6 +276,14 @@ class _Maker:
             assert kind is not None
             return self.tables.vec(kind, join(part.shape, iter(slots)))
         return vec_from(part.shape, iter(slots))
+
+
+def _least(value: Elastic) -> int:
+    """The smallest integer of a value, as far as it is not endless."""
+    if isinstance(value, Groups):
+        return min((_least(vec) for _, vec in value.groups), default=0)
+    vec = value.vec if isinstance(value, Columns) else value
+    return (vec.smallest() or 0) if isinstance(vec, Vec) else 0
 
 
 def too_many(groups: int) -> ExtrapolationError:

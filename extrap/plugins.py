@@ -15,6 +15,9 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
+from itertools import chain
+from math import prod
+from operator import index
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -55,7 +58,7 @@ def _module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's file does
+    except (Exception, SystemExit) as error:  # whatever the user's file does
         raise InputError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
     return module
 
@@ -70,15 +73,35 @@ def register(module: Any, name: str) -> None:
     )
     if not functions and not any(offered):
         raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
-    FUNCTIONS.update(functions)
-    for text, weight in offered[0]:
+    try:
+        FUNCTIONS.update({str(key): function for key, function in functions.items() if _callable(function)})
+        added = [(text, float(weight)) for text, weight in offered[0]]
+        partitions = [list(conditions) for conditions in offered[1]]
+        given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: what it offers is not as it should be: {error}") from None
+    for text in (*(text for text, _ in added), *chain.from_iterable(partitions)):
         check(text)
-        if (text, float(weight)) not in EXTRA:
-            EXTRA.append((text, float(weight)))
-    for conditions in offered[1]:
-        for text in conditions:
-            check(text)
-        if list(conditions) not in EXTRA_PARTITIONS:
-            EXTRA_PARTITIONS.append(list(conditions))
-    if offered[2] is not None and offered[2] not in DIMS:
-        DIMS.append(offered[2])
+    EXTRA.extend(one for one in added if one not in EXTRA)
+    EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
+    DIMS.extend(one for one in given if one not in DIMS)
+
+
+def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
+    """What a plug-in says is the grid of a trace. Raises InputError when that is no grid of its ranks."""
+    try:
+        given = dims(trace)
+        found = None if given is None else tuple(map(index, given))
+    except Exception as error:  # whatever the user's function does
+        raise InputError(
+            f"the plug-in's dims() fails for {trace.nprocs} ranks: {type(error).__name__}: {error}"
+        ) from None
+    if found is not None and (prod(found) != trace.nprocs or min(found, default=0) < 1):
+        raise InputError(f"the plug-in's dims() says {given} of a trace of {trace.nprocs} ranks")
+    return found
+
+
+def _callable(given: Any) -> bool:
+    if not callable(given):
+        raise TypeError(f"{given!r} is no function")
+    return True

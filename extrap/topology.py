@@ -18,7 +18,7 @@ import numpy as np
 from extrap.communicators import slices
 from extrap.errors import InputError
 from extrap.grid import NAMES, Grid
-from extrap.plugins import DIMS
+from extrap.plugins import DIMS, dims_by
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.elastic import at
@@ -58,9 +58,11 @@ def identify(traces: Sequence[Trace]) -> Topology:
         InputError: several kinds of grids explain them equally well; names them.
     """
     for dims in DIMS:
-        given = [dims(trace) for trace in traces]
+        given = [dims_by(dims, trace) for trace in traces]
         if all(one is not None for one in given):
-            return Topology(tuple(Grid(one) for one in given if one is not None), "a plug-in")
+            grids = tuple(Grid(one) for one in given if one is not None)
+            same_dimensions(grids)
+            return Topology(grids, "a plug-in")
     recorded = [cartesian_dims(trace) for trace in traces]
     if all(dims is not None for dims in recorded):
         grids = tuple(Grid(dims) for dims in recorded if dims is not None)
@@ -85,6 +87,14 @@ def identify(traces: Sequence[Trace]) -> Topology:
     return Topology(
         line, "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     )
+
+
+def same_dimensions(grids: Sequence[Grid]) -> None:
+    """Whether given grids can be compared. Raises InputError."""
+    if len({len(grid.dims) for grid in grids}) > 1:
+        raise InputError("the given grids have different numbers of dimensions")
+    if len(grids[0].dims) > len(NAMES):
+        raise InputError(f"a grid has at most {len(NAMES)} dimensions; {grids[0]} has more")
 
 
 def cartesian_dims(trace: Trace) -> tuple[int, ...] | None:

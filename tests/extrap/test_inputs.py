@@ -6,6 +6,7 @@ import pytest
 
 import extrap
 from extrap.errors import ExtrapolationError, InputError
+from extrap.extrapolate import parse_input
 from scalatrace.trace.ranklist import RankList
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of, wavefront
@@ -78,3 +79,45 @@ def test_names_that_formulas_use() -> None:
     traces[0].meta["param.X"] = "3"
     with pytest.raises(InputError, match="cannot be called 'X'"):
         extrap.extrapolate(traces, 64)
+
+
+@pytest.mark.parametrize(("name", "text"), [("if", "3"), ("P", "3"), ("n", "x"), ("n", str(1 << 63))])
+def test_parameters_that_no_formula_can_have(name: str, text: str) -> None:
+    with pytest.raises(InputError):
+        parse_input(name, text)
+
+
+def test_targets_without_measure() -> None:
+    traces = [trace_of(wavefront, dims, 24) for dims in PLANES]
+    for nprocs in (0, -4, 1 << 40):
+        with pytest.raises(InputError, match="can be 1 to 16,777,216"):
+            extrap.extrapolate(traces, nprocs, dims_of=PLANES)
+    with pytest.raises(InputError, match="X = 1: no trace shows"):
+        extrap.extrapolate(traces, 64, (1, 64), dims_of=PLANES)
+    with pytest.raises(InputError, match="at most 4 dimensions"):
+        extrap.extrapolate(traces, 64, dims_of=[(*dims, 1, 1, 1) for dims in PLANES])
+
+
+def test_a_loop_that_would_run_less_than_never() -> None:
+    def body(rank: Rank) -> list[Made]:
+        return [call("Barrier", 1, comm="world")] * (rank.dims[0] - 3) + [
+            call("Allreduce", 2, count=1, comm="world")
+        ]
+
+    traces = [trace_of(body, dims) for dims in [*PLANES, (6, 5)]]
+    with pytest.raises(ExtrapolationError, match=r"Barrier at app\.py:1:main would run -1 times on 2x8"):
+        extrap.extrapolate(traces, 16, (2, 8), dims_of=[*PLANES, (6, 5)])
+
+
+def test_numbers_beyond_64_bits() -> None:
+    def squared(rank: Rank) -> list[Made]:
+        return [call("Allreduce", 1, count=rank.n**2, comm="world")]
+
+    def blocks(rank: Rank) -> list[Made]:
+        return [call("Allreduce", 1, count=rank.block(0) * rank.block(1), comm="world")]
+
+    sizes = [*PLANES, (6, 5), (6, 6)]
+    for body in (squared, blocks):
+        traces = [trace_of(body, dims, n) for dims, n in zip(sizes, (40, 41, 43, 47, 53), strict=True)]
+        with pytest.raises(ExtrapolationError, match="does not fit into 64 bits"):
+            extrap.extrapolate(traces, 64, (8, 8), {"n": 40 * 10**9}, sizes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ import extrap
 from scalatrace.trace.compress import compress
 from scalatrace.trace.tables import Family, LargeLayout, Layout, layout_of
 from scalatrace.trace.values import Vec
-from support.grids import halo, rows_and_columns, trace_of
+from support.grids import collectors, halo, rows_and_columns, trace_of
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 
@@ -32,6 +34,12 @@ def test_rows_and_columns_of_a_million() -> None:
     comms = [c.comm for c in big.walk(777_777)][:3]
     assert [comm.size for comm in comms] == [2048, 512, 1 << 20]
     assert comms[0].members[comms[0].rank] == comms[1].members[comms[1].rank] == 777_777
+
+
+def test_a_collector_of_a_million() -> None:
+    big = extrap.extrapolate([trace_of(collectors, (n,)) for n in (4, 5, 6, 8)], 1 << 20).trace
+    sources = [c["source"] for c in islice(big.walk(0), 9) if c.op == "Recv"]
+    assert sources == list(range(1, len(sources) + 1))
 
 
 @given(st.lists(st.integers(-3, 6), min_size=1, max_size=40), st.integers(-4, 8))

@@ -58,7 +58,16 @@ def test_the_transposition_needs_the_plugin_and_has_it() -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("x = 1", "no plug-in"), ("1 +", "SyntaxError"), ("FEATURES = [('import os', 1)]", "not a formula")],
+    [
+        ("x = 1", "no plug-in"),
+        ("1 +", "SyntaxError"),
+        ("FEATURES = [('import os', 1)]", "not a formula"),
+        ("FEATURES = ['r%3']", "not as it should be"),
+        ("FUNCTIONS = 3", "not as it should be"),
+        ("FUNCTIONS = {'f': 3}", "3 is no function"),
+        ("dims = (4, 4)", "is no function"),
+        ("raise SystemExit(3)", "cannot be loaded: SystemExit"),
+    ],
 )
 def test_what_is_no_plugin(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "mine.py"
@@ -67,3 +76,27 @@ def test_what_is_no_plugin(tmp_path: Path, text: str, told: str) -> None:
         plugins.load_plugins([path])
     with pytest.raises(InputError, match="no Python file"):
         plugins.load_plugins([tmp_path / "missing.py"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def dims(trace): return 4", r"dims\(\) fails for 8 ranks: TypeError"),
+        ("def dims(trace): raise KeyError('x')", r"dims\(\) fails for 8 ranks: KeyError"),
+        ("def dims(trace): return 3, 3", r"says \(3, 3\) of a trace of 8 ranks"),
+        ("def dims(trace): return (trace.nprocs,) + (1,) * (trace.nprocs == 8)", "numbers of dimensions"),
+        ("def dims(trace): return trace.nprocs, 1, 1, 1, 1", "at most 4 dimensions"),
+        ("FUNCTIONS = {'f': lambda r: {}[0]}; FEATURES = [('f(r)', 2)]", "the function f fails: KeyError"),
+    ],
+)
+def test_a_plugin_that_fails_is_one_error(tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    plugins.load_plugins([path])
+    with pytest.raises((InputError, ExtrapolationError), match=told):
+        extrap.extrapolate([cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64)
+
+
+def test_formulas_without_their_plugin_name_it() -> None:
+    with pytest.raises(ExtrapolationError, match=r"knows the function cg_other: .*--plugin"):
+        expression.evaluate("cg_other(r, P)", {"r": 1, "P": 4})
