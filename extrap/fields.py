@@ -244,7 +244,8 @@ def told(where: str, samples: Samples, space: Space) -> ExtrapolationError:
         seen = [(p - start, samples[p]) for p in range(start, stop) if p in samples][:4]
         shown = "; ".join(f"rank {rank}: {_shown(value)}" for rank, value in seen)
         lines.append(f"  {run.grid.nprocs} ranks ({run.grid}): {shown}")
-    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines))
+    hint = "" if space.inputs else "\nIf it follows from a size of the problem: tell that (--inputs n=...)"
+    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + hint)
 
 
 def _shown(value: Parts | None) -> str:

@@ -27,7 +27,7 @@ from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Seque
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind, Op, Stat
 from scalatrace.trace.trace import NO_PRED, START, Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.values import SPECIAL_MAX, Vec
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -132,6 +132,8 @@ class _Maker:
     def param(self, rule: ParamRule, ranks: Mask) -> Elastic | Peer:
         """A parameter of the ranks that take part."""
         value = self.elastic(rule.field, ranks, rule.kind)
+        if rule.name.endswith("count") and SPECIAL_MAX <= _least(value) < 0:
+            raise ExtrapolationError(f"a {rule.name} would be {_least(value)} on {self.grid} ranks")
         if rule.kind is Kind.PEER:
             return Peer(rule.encoding or Encoding.ABSOLUTE, value)
         return value

@@ -37,6 +37,9 @@ LARGEST_DENOMINATOR = 96
 CONSTANT = 0.3
 """What a constant beside the features costs."""
 
+FEW = 2
+"""Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
+
 PLAIN, PLAIN_UNKNOWNS = 2.0, 3
 """Without spare points only sizes and products of two are believed, and so many unknowns."""
 
@@ -193,7 +196,10 @@ def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | N
     unknowns = len(chosen) + (numbers[0] != 0)
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
     weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
-    if len(np.unique(table, axis=1).T) <= unknowns:
+    spare = len(np.unique(table, axis=1).T) - unknowns
+    if unknowns > FEW and 0 < spare < unknowns - 1:
+        return None  # many coefficients through hardly more points say nothing
+    if spare <= 0:
         if unknowns > PLAIN_UNKNOWNS or any(feature.weight > PLAIN for feature in chosen):
             return None  # anything fits that
         weight += SPARELESS

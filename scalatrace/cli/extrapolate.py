@@ -66,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     from extrap.plugins import load_plugins
     from scalatrace.cli import extrapolating as steps
 
+    if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
+        raise UsageError("--symbolic and --check make no trace: -P, --dims and --param go without them")
     traces = [scalatrace.load(path) for path in args.traces]
     steps.note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
