@@ -36,7 +36,10 @@ def check(
 
 
 @pytest.mark.parametrize("wrap", [False, True])
-@pytest.mark.parametrize(("small", "large"), [(LINES, (37,)), (PLANES, (9, 7)), (CUBES, (6, 5, 3))])
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [(LINES, (37,)), (PLANES, (9, 7)), pytest.param(CUBES, (6, 5, 3), marks=pytest.mark.slow)],
+)
 def test_halos(small: list[tuple[int, ...]], large: tuple[int, ...], wrap: bool) -> None:
     check(halo(wrap), small, large)
 

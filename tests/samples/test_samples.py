@@ -26,9 +26,15 @@ FIRST_VARIANTS = [
     for i, sample in enumerate(PYTHON_SAMPLES)
 ]
 compiled_sample = pytest.mark.parametrize("sample", COMPILED_SAMPLES, ids=lambda s: s.name)
+#: tests/replay has a quick fixed point of each kind of program.
+REPLAYED_QUICKLY = ("stencil2d.py", "fig5_4.py", "heat.c")
 repeatable = pytest.mark.parametrize(
     "sample",
-    [s for s in PYTHON_SAMPLES + COMPILED_SAMPLES if s.deterministic],
+    [
+        pytest.param(sample, marks=() if sample.source in REPLAYED_QUICKLY else pytest.mark.slow)
+        for sample in PYTHON_SAMPLES + COMPILED_SAMPLES
+        if sample.deterministic
+    ],
     ids=lambda s: s.name,
 )
 
