@@ -15,6 +15,7 @@ from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.errors import FormatError
 from scalatrace.ops import operation
+from scalatrace.trace.trace import LOAD_STEPS
 from scalatrace.trace.typetree import parse
 
 __all__ = ["CEmitter"]
@@ -174,14 +175,15 @@ class _Writing(Writing):
         return "\n".join([*lines, "}"])
 
     def share(self) -> str:
-        """This rank's part of the mean computation, in steps of an eighth power of two."""
+        """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
         load = self.program.load
         if load is None or not self.computes:
             return ""
         steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
+        down, up = (f"{2 ** (sign / LOAD_STEPS):.10f}" for sign in (-1, 1))
         return (
             f"    for (int steps = {steps}; steps; steps += steps < 0 ? 1 : -1)\n"
-            "        share *= steps < 0 ? 0.9170040432 : 1.0905077327; /* 2 to the power of 1/8 */\n"
+            f"        share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{LOAD_STEPS} */\n"
         )
 
     def main(self, share: str) -> str:

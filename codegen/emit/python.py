@@ -18,6 +18,7 @@ from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.errors import FormatError
 from scalatrace.ops import operation
+from scalatrace.trace.trace import LOAD_STEPS
 from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
@@ -149,13 +150,13 @@ class _Writing(Writing):
         return "\n".join(lines) + "\n" if lines else ""
 
     def share(self) -> str:
-        """This rank's part of the mean computation, in steps of an eighth power of two."""
+        """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
         load = self.program.load
         lines = f"random.seed({self.program.nprocs} * 1000003 + rank)\n" if self.bins else ""
         if load is None or not self.computes:
             return lines
         steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
-        return f"{lines}share = 2.0 ** (({steps}) / 8)\n"
+        return f"{lines}share = 2.0 ** (({steps}) / {LOAD_STEPS})\n"
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""

@@ -28,12 +28,15 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["NO_PRED", "START", "Trace"]
+__all__ = ["LOAD_STEPS", "NO_PRED", "START", "Trace"]
 
 T = TypeVar("T")
 
 START = (-1, 0)
 """Entry 0 of the predecessor table: the start of the program."""
+
+LOAD_STEPS = 4
+"""Steps of `Trace.load` in a factor of two."""
 
 NO_PRED = -1
 """Predecessor index of a (op, signature) pair that is in no table: no statistics were kept for it."""
@@ -196,7 +199,7 @@ class Trace:
         """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""
         index = self.stat_index.get(stat)
         vec = self.load[index] if index is not None and index < len(self.load) else None
-        return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / 4))
+        return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / LOAD_STEPS))
 
     def _known(self, rank: int) -> None:
         if rank not in self.ranks:

@@ -128,6 +128,24 @@ def test_conceptual_refuses_receives_without_senders() -> None:
         generate(b.of(event), "conceptual")
 
 
+def test_a_rank_has_the_share_of_the_load_that_the_trace_says() -> None:
+    trace = stencil()
+    trace.load = [Vec(((4, 3, -4),))]  # -4, -1, 2, 5
+    python, c = generate(trace, "python").text, generate(trace, "c").text
+    share = next(line for line in python.split("\n") if line.startswith("share = 2"))
+    steps = re.search(r"int steps = (.*?); steps;", c)
+    factors = re.search(r"steps < 0 \? ([\d.]+) : ([\d.]+)", c)
+    assert steps
+    assert factors
+    for rank in range(4):
+        names: dict[str, float] = {"rank": rank}
+        exec(share, names)
+        expected = trace.load_factor("compute_ns", rank)
+        assert names["share"] == pytest.approx(expected)
+        n = 3 * rank - 4
+        assert float(factors[1 if n < 0 else 2]) ** abs(n) == pytest.approx(expected)
+
+
 def test_incomplete_traces_are_refused() -> None:
     trace = stencil()
     trace.ranks = RankList([0, 1, 2])
