@@ -9,20 +9,11 @@ from math import ceil
 
 from codegen.expr import Binary, Const, Expr, Item, add, map_leaves, mul
 from codegen.program import Argument, Branch, Call, Compute, Context, Duration, Loop, Program, Stmt
-from scalatrace.ops import Category, operation
+from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.tables import IntArray
 
 __all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
-
-COUNTS = frozenset({"count", "sendcount", "recvcount"})
-VECTORS = frozenset({"sendcounts", "recvcounts"})
-PLACES = frozenset({"displs", "sdispls", "rdispls"})
-SCALED = frozenset({
-    Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT,
-    Category.COLLECTIVE, Category.NEIGHBOUR,
-})  # fmt: skip
-"""Windows and files have places of their own size, which their calls must stay in."""
 
 
 def scale_compute(program: Program, factor: float) -> Program:

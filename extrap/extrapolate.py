@@ -18,6 +18,7 @@ from extrap.model import Model, histograms
 from extrap.space import Run
 from extrap.timing.registry import timing_model
 from extrap.timing_rules import over_ranks
+from scalatrace.trace.ranklist import MAX_RANK
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -26,9 +27,6 @@ __all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
-
-MOST_RANKS = 1 << 24
-"""Ranks of a result: some arrays are as long."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ def of_model(
     run_noise: float = 0.0,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
-    if not 0 < nprocs <= MOST_RANKS:
-        raise InputError(f"{nprocs:,} ranks: can be 1 to {MOST_RANKS:,}")
+    if not 0 < nprocs <= MAX_RANK:
+        raise InputError(f"{nprocs:,} ranks: can be 1 to {MAX_RANK:,}")
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
     grid = Grid(tuple(dims), model.column_major) if dims else topology.target_grid(grids, nprocs)
     if grid.nprocs != nprocs:

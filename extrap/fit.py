@@ -80,7 +80,9 @@ class Fitter:
         if node.key is None:
             return Rule(repeat, children=self.nodes(node.children, list(node.nodes)))
         op, stack = node.key
-        params = tuple(self._param(node, at) for at in range(len(self._params(node))))
+        params = tuple(
+            self._param(node, at, name, kind) for at, (name, kind) in enumerate(self._params(node))
+        )
         return Rule(repeat, op, stack, params, tuple(self._stats(node)))
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
@@ -107,8 +109,7 @@ class Fitter:
             raise fields.told(f"{what} of {where(node)}", samples, self.space)
         return found
 
-    def _param(self, node: Aligned, at: int) -> ParamRule:
-        name, kind = self._params(node)[at]
+    def _param(self, node: Aligned, at: int, name: str, kind: Kind) -> ParamRule:
         if kind is not Kind.PEER:
             return ParamRule(name, kind, self._field(node, name, self._samples(node, at, kind)))
         found: list[tuple[float, Encoding, Field]] = []

@@ -6,7 +6,7 @@ long as there are ranks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -221,16 +221,7 @@ class _Maker:
         if part.shape is None and kind not in TABLES:
             return [(slots[0], mine)]
         table = np.array([np.broadcast_to(slot, mine.shape)[mine] for slot in slots])
-        distinct, inverse = np.unique(table, axis=1, return_inverse=True)
-        if distinct.shape[1] > MOST_GROUPS:
-            raise too_many(distinct.shape[1])
-        places = np.flatnonzero(mine)
-        found = []
-        for n, column in enumerate(distinct.T):
-            some = np.zeros_like(mine)
-            some[places[inverse.reshape(-1) == n]] = True
-            found.append((self.vec(part, column.tolist(), kind), some))
-        return found
+        return [(self.vec(part, column, kind), some) for column, some in alike(table, mine)]
 
     def indexed(self, part: Part, mine: Mask) -> list[tuple[Any, Mask]]:
         """A part whose values follow the number of the execution: a vec per set of coordinates."""
@@ -240,15 +231,10 @@ class _Maker:
         if not names:
             return [(self.counted(length, value, {}), mine)]
         table = np.array([self.env[name][mine] for name in names])
-        distinct, inverse = np.unique(table, axis=1, return_inverse=True)
-        if distinct.shape[1] > MOST_GROUPS:
-            raise too_many(distinct.shape[1])
         by_vec: dict[Vec, Mask] = {}
-        places = np.flatnonzero(mine)
-        for n, column in enumerate(distinct.T.tolist()):
+        for column, some in alike(table, mine):
             vec = self.counted(length, value, dict(zip(names, column, strict=True)))
-            some = by_vec.setdefault(vec, np.zeros_like(mine))
-            some[places[inverse.reshape(-1) == n]] = True
+            by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
         return list(by_vec.items())
 
     def counted(self, length: str, value: str, place: Mapping[str, int]) -> Vec:
@@ -278,6 +264,18 @@ class _Maker:
             assert kind is not None
             return self.tables.vec(kind, join(part.shape, iter(slots)))
         return vec_from(part.shape, iter(slots))
+
+
+def alike(table: np.ndarray[Any, Any], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
+    """The different columns of a table with one for each of these ranks, and the ranks of each."""
+    distinct, inverse = np.unique(table, axis=1, return_inverse=True)
+    if distinct.shape[1] > MOST_GROUPS:
+        raise too_many(distinct.shape[1])
+    places = np.flatnonzero(mine)
+    for n, column in enumerate(distinct.T.tolist()):
+        some = np.zeros_like(mine)
+        some[places[inverse.reshape(-1) == n]] = True
+        yield column, some
 
 
 def _least(value: Elastic) -> int:

@@ -5,7 +5,7 @@ Made by `extrap.fit` from traces, turned into a trace of any size by `extrap.ins
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from extrap.fields import Field
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 
-__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "histograms"]
+__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "histograms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,15 @@ class Model:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+def events(rules: Sequence[Rule]) -> Iterator[Rule]:
+    """The events among rules and below them, in order."""
+    for rule in rules:
+        if rule.op is not None:
+            yield rule
+        yield from events(rule.children)
+
+
 def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
     """The histograms of all events after all predecessors."""
-    waiting = list(model.nodes)
-    while waiting:
-        rule = waiting.pop()
+    for rule in events(model.nodes):
         yield from (stat.histograms for stat in rule.stats)
-        waiting += rule.children

@@ -9,7 +9,6 @@ shape   := nil for an integer | string | [shape, ...]
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -26,7 +25,7 @@ from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.writer import write_aside
 
-__all__ = ["is_symbolic", "load", "save"]
+__all__ = ["load", "save"]
 
 
 def save(model: Model, path: str | PathLike[str]) -> None:
@@ -69,15 +68,6 @@ def load(path: str | PathLike[str]) -> Model:
         msgpack.UnpackException,
     ):
         raise FormatError("not the formulas of a symbolic trace", path) from None
-
-
-def is_symbolic(path: str | PathLike[str]) -> bool:
-    """Whether a file says that it holds formulas; the rest of it is not looked at."""
-    if not os.path.isfile(path):
-        return False
-    with open(path, "rb") as file:
-        head = file.read(12)
-    return len(head) == 12 and head[:5] == b"\x89STRC" and bool(head[10] & 4)
 
 
 def _model(model: Model) -> list[Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
-from extrap.model import Model, Rule
+from extrap.model import Model, events
 from extrap.timing.joint import mean_points
 from extrap.timing.registry import timing_model
 from extrap.timing.report import TimingRow, timing_row
-from scalatrace.trace.histogram import Histogram
+from extrap.timing_rules import FEWEST, by_ranks
 
 __all__ = ["timing_rows"]
 
@@ -26,15 +25,11 @@ def timing_rows(
     """
     ranks = [prod(dims) for dims, _ in model.seen]
     weighed = []
-    for rule in _events(model.nodes):
+    for rule in events(model.nodes):
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
-                found: dict[int, Histogram] = {
-                    n: row[at]
-                    for n, row in zip(ranks, stat.histograms, strict=True)
-                    if at < len(row) and row[at] is not None
-                }
-                if name not in STATS or len(found) < 2:
+                found = by_ranks(stat.histograms, ranks, at)
+                if name not in STATS or len(found) < FEWEST:
                     continue
                 points = mean_points(list(found.values()), list(found), (), run_noise)
                 curve = timing_model(choice).fit([points])[0]
@@ -42,10 +37,3 @@ def timing_rows(
                 row = timing_row(site, rule.op or "", name, curve, nprocs, resolution)
                 weighed.append((found[max(found)].total, row))
     return [row for _, row in sorted(weighed, key=lambda item: -item[0])]
-
-
-def _events(rules: tuple[Rule, ...]) -> Iterator[Rule]:
-    for rule in rules:
-        if rule.op is not None:
-            yield rule
-        yield from _events(rule.children)

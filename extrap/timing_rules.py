@@ -11,7 +11,7 @@ from extrap.timing.joint import extrapolate_histogram
 if TYPE_CHECKING:
     from scalatrace.trace.histogram import Histogram
 
-__all__ = ["Rows", "Timing", "over_ranks"]
+__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "over_ranks"]
 
 Rows = tuple[tuple[Any, ...], ...]
 """The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
@@ -49,9 +49,7 @@ def over_ranks(
         return tuple(one(rows, at) for at in range(width))
 
     def one(rows: Rows, at: int) -> Histogram | None:
-        found: dict[int, Histogram] = {
-            n: row[at] for n, row in zip(seen, rows, strict=True) if at < len(row) and row[at] is not None
-        }
+        found = by_ranks(rows, seen, at)
         if not found:
             return None
         last = found[max(found)]
@@ -60,6 +58,11 @@ def over_ranks(
         return extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
 
     return timing
+
+
+def by_ranks(rows: Rows, seen: Sequence[int], at: int) -> dict[int, Histogram]:
+    """Ranks of an input trace -> its histogram of a statistic, where it has one."""
+    return {n: row[at] for n, row in zip(seen, rows, strict=True) if at < len(row) and row[at] is not None}
 
 
 def _least(rules: Iterable[Rows]) -> dict[int, float]:

@@ -14,22 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from replay.view import View
 from scalatrace.errors import UsageError
-from scalatrace.ops import Category, operation
+from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
 from scalatrace.trace.sites import Range, parse_site, passes, spelled
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.nodes import Event
     from scalatrace.trace.walk import Call, Place
-
-COUNTS = frozenset({"count", "sendcount", "recvcount"})
-VECTORS = frozenset({"sendcounts", "recvcounts"})
-PLACES = frozenset({"displs", "sdispls", "rdispls"})
-SCALED = frozenset({
-    Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT,
-    Category.COLLECTIVE, Category.NEIGHBOUR,
-})  # fmt: skip
-"""Windows and files have places of their own size, which their calls must stay in."""
 
 
 @dataclass(frozen=True)

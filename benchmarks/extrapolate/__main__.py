@@ -7,7 +7,6 @@ python -m benchmarks.extrapolate --million [--only lu bt ...] [--keep]   what 10
 from __future__ import annotations
 
 import argparse
-import math
 import resource
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from benchmarks.table import grouped, keep, show
 from extrap import extrapolate
 from extrap.errors import ExtrapolationError, InputError
 from extrap.plugins import load_plugins
+from extrap.topology import balanced
 from scalatrace import Trace, load, save
 from scalatrace.trace.diff import diff
 from support.mpis import Mpi, installed
@@ -63,8 +63,7 @@ def traces_of(mpi: Mpi, case: Case, ranks: Sequence[int], folder: Path) -> Itera
     """The recorded traces of a case."""
     load_plugins([SAMPLES / case.plugin] if case.plugin else [])
     for nprocs in ranks:
-        side = max(d for d in range(1, math.isqrt(nprocs) + 1) if nprocs % d == 0)
-        n = case.n * (nprocs // side if case.weak else 1)
+        n = case.n * (balanced(nprocs, 2)[0] if case.weak else 1)
         argv = [word.format(n=n) for word in case.arguments]
         options = ["--param", f"n={n}"] if case.n else []
         path = folder / f"{nprocs}.st"

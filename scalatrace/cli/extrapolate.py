@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.extrapolating import add_timing
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.extrapolating import add_target
+from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,14 +27,7 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("traces", nargs="+", metavar="trace", help="trace files of one program (.st)")
-    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="ranks of the result")
-    parser.add_argument(
-        "--dims", metavar="XxYxZ", help="the result's grid (else made as those of the traces)"
-    )
     parser.add_argument("--dims-of", metavar="AxB,...", help="the grids of the traces (else found in them)")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="N=V", help="a parameter of the program in the result"
-    )
     parser.add_argument(
         "--inputs",
         action="append",
@@ -49,14 +42,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write the formulas instead (.stx), for `scalatrace instantiate`",
     )
     parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file with formulas of its own"
-    )
-    parser.add_argument(
         "--check",
         action="store_true",
         help="leave each trace out in turn, predict it from the others, compare",
     )
-    add_timing(parser)
+    add_target(parser)
     add_json(parser)
 
 

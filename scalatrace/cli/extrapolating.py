@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli.output import natural
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,21 @@ class Times:
         if not 0 <= args.run_noise < 1:
             raise UsageError(f"--run-noise is a part of the time, from 0 to below 1, not {args.run_noise}")
         return cls(args.timing_model, args.run_noise, args.timing_report)
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Let the command be told the size of the result, and how its times go on."""
+    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="ranks of the result")
+    parser.add_argument(
+        "--dims", metavar="XxYxZ", help="the result's grid (else made as those of the traces)"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help="a parameter of the program in the result"
+    )
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", help="Python file with formulas of its own"
+    )
+    add_timing(parser)
 
 
 def add_timing(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, add_trace, factor, print_json
+from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import UsageError
 
 EXAMPLE = (
@@ -28,10 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="mean",
         help="of the computation: each context's mean, or drawn (default: mean)",
     )
-    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
-    parser.add_argument(
-        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
-    )
+    add_factors(parser)
     parser.add_argument(
         "--collectives",
         choices=("native", "p2p"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from math import prod
 
-from scalatrace.cli.extrapolating import add_timing
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.extrapolating import add_target
+from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
 
 EXAMPLE = (
@@ -18,16 +18,8 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("formulas", help="symbolic trace (.stx)")
-    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="ranks of the result")
-    parser.add_argument("--dims", metavar="XxYxZ", help="its grid (else made as those of the traces)")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="N=V", help="a parameter of the program in the result"
-    )
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the result (.st)")
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file with formulas of its own"
-    )
-    add_timing(parser)
+    add_target(parser)
     add_json(parser)
 
 

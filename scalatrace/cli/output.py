@@ -48,6 +48,14 @@ def factor(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def add_factors(parser: argparse.ArgumentParser) -> None:
+    """Let the command be told how much longer computations and messages are to be."""
+    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
+    parser.add_argument(
+        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
+    )
+
+
 def need_file(path: str) -> None:
     """Make sure that an input exists. Raises UsageError."""
     if not os.path.exists(path):

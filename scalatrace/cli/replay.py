@@ -11,7 +11,7 @@ import traceback
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, add_trace, factor, print_json
+from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import ScalatraceError, UsageError
 
 if TYPE_CHECKING:
@@ -49,10 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="mean",
         help="of the computation: each context's mean, or drawn (default: mean)",
     )
-    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
-    parser.add_argument(
-        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
-    )
+    add_factors(parser)
     parser.add_argument(
         "--at", nargs=2, action="append", default=[], metavar=("WHERE", "FACTORS"),
         help="for an operation, or calls that pass FILE:LINE, FILE:FIRST-LAST or FILE: compute=F,bytes=F",

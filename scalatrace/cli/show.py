@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and args.rank is None:
         raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
-    from extrap.symbolic import is_symbolic
+    from scalatrace.trace.format import is_symbolic
 
     if is_symbolic(args.trace):
         return _show_formulas(args.trace)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scalatrace.errors import FormatError
 
-__all__ = ["FORMAT_VERSION", "MAGIC", "Container", "pack_container", "read_container"]
+__all__ = ["FORMAT_VERSION", "MAGIC", "Container", "is_symbolic", "pack_container", "read_container"]
 
 MAGIC = b"\x89STRC\r\n\x1a"
 FORMAT_VERSION = 1
@@ -52,6 +52,16 @@ def pack_container(
     header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
     checksum = zlib.crc32(stored, zlib.crc32(header[CHECKED]))
     return header[:-4] + struct.pack("<I", checksum) + stored
+
+
+def is_symbolic(path: str | PathLike[str]) -> bool:
+    """Whether a file says that it holds formulas; the rest of it is not looked at."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEADER.size)
+    except OSError:
+        return False
+    return len(head) == HEADER.size and head.startswith(MAGIC) and bool(HEADER.unpack(head)[2] & SYMBOLIC)
 
 
 def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:

@@ -8,11 +8,12 @@ import pytest
 
 import extrap
 from extrap.extrapolate import of_model
-from extrap.symbolic import is_symbolic, load, save
+from extrap.symbolic import load, save
 from extrap.telling import lines
 from scalatrace import ScalatraceError
 from scalatrace.cli import main
 from scalatrace.trace.diff import diff
+from scalatrace.trace.format import is_symbolic
 from scalatrace.trace.writer import save as save_trace
 from support.grids import halo, trace_of, wavefront
 
