@@ -37,6 +37,7 @@ from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Pro
 from codegen.tidy import tidy
 from codegen.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
+from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer
@@ -68,6 +69,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
+    trace = absolute(trace)
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
     load = (
         trace.load[0] if trace.load and trace.load[0] is not None and trace.load[0].constant is None else None

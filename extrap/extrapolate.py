@@ -18,6 +18,7 @@ from extrap.model import Model, histograms
 from extrap.space import Run
 from extrap.timing.registry import timing_model
 from extrap.timing_rules import over_ranks
+from scalatrace.trace.absolute import absolute
 from scalatrace.trace.ranklist import MAX_RANK
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def model_of(
     if dims_of is not None and len(dims_of) != len(traces):
         raise InputError(f"there are {len(traces)} traces, but {len(dims_of)} grids")
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
-    ordered = [traces[k] for k in order]
+    ordered = [absolute(traces[k]) for k in order]
     if dims_of is None:
         found = topology.identify(ordered)
         grids, evidence = found.grids, found.evidence

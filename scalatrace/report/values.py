@@ -102,7 +102,7 @@ def resolved(trace: Trace, kind: Kind, value: int) -> str:
         return clean(trace.datatype(value).description)
     if kind is Kind.STRING:
         return clean(trace.string(value))
-    return array(trace.array(value))
+    return array(trace.array(value)) + " from own rank" * trace.arrays[value].relative
 
 
 def comm_name(trace: Trace, family: int) -> str:

@@ -138,7 +138,7 @@ def datatype(raw: Any, fields: Fields) -> Datatype:
 
 
 def arrays(raws: Iterable[Any]) -> list[IntArray]:
-    """[length, vec] each, or [index] of an earlier one that it has the sums of"""
+    """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
     found: list[IntArray] = []
     for raw in raws:
         if type(raw) is tuple and len(raw) == 1:
@@ -151,12 +151,13 @@ def arrays(raws: Iterable[Any]) -> list[IntArray]:
 
 
 def array(raw: Any, fields: Fields) -> IntArray:
-    """[length, vec], and whether the sums of it are meant"""
-    length, terms, *summed = _parts(raw, "an array", 2, 3)
+    """[length, vec], whether it is relative, and whether the sums of it are meant"""
+    length, terms, *flags = _parts(raw, "an array", 2, 3, 4)
     vec = Vec.decode(terms)
     if natural(length) > MAX_ARRAY or (vec.length is not None and vec.length < length):
         raise ValueError("an array is longer than its values")
-    return IntArray(length, vec, bool(summed))
+    relative, summed = (*map(bool, flags), False, False)[:2]
+    return IntArray(length, vec, summed, relative)
 
 
 def pred(raw: Any, fields: Fields) -> tuple[int, int]:

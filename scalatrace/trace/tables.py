@@ -69,22 +69,33 @@ class Datatype:
 
 @dataclass(frozen=True, slots=True)
 class IntArray:
-    """An array parameter: the first `length` values a, b, c, ... of `vec`; or 0, a, a+b, ... if `summed`."""
+    """An array parameter: the first `length` values a, b, c, ... of `vec`; or 0, a, a+b, ... if `summed`.
+
+    In a `relative` one these values begin at the element of the caller's own rank in the call's communicator
+    and go round, so a halo exchange over Alltoallv has one array on all ranks.
+    """
 
     length: int
     vec: Vec
     summed: bool = False
+    relative: bool = False
 
     @property
     def values(self) -> tuple[int, ...]:
-        """The array itself."""
-        if self.summed and self.length:
-            return (0, *accumulate(self.vec.first(self.length)[:-1]))
-        return self.vec.first(self.length)
+        """The array itself; of a relative one, rank 0's."""
+        return self.of(0)
+
+    def of(self, own: int) -> tuple[int, ...]:
+        """The array of a caller with this rank in the call's communicator."""
+        listed = self.vec.first(self.length)
+        if self.relative and self.length:
+            first = -own % self.length
+            listed = listed[first:] + listed[:first]
+        return (0, *accumulate(listed[:-1])) if self.summed and self.length else listed
 
     def sums(self) -> IntArray:
         """The array of this one's sums: the displacements of pieces with such counts."""
-        return IntArray(self.length, self.vec, True)
+        return IntArray(self.length, self.vec, True, self.relative)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.elastic import Summary
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding, Event, Node, Param, Peer, PredStats
-from scalatrace.trace.tables import Datatype, Family, Kind, Op
+from scalatrace.trace.tables import Datatype, Family, IntArray, Kind, Op
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
 
@@ -33,6 +33,7 @@ KINDS = {kind: kind.name.lower() for kind in Kind}
 RESERVED = frozenset(
     [
         "scalatrace",
+        "relative",
         "sums",
         "trace",
         "nodes",
@@ -90,7 +91,7 @@ def _header(trace: Trace) -> Iterator[str]:
         f"type {_quoted(t.description)} size {t.size} extent {t.extent}" for t in trace.types
     )
     yield from _numbered(f"string {_quoted(string)}" for string in trace.strings)
-    yield from _numbered(f"array {a.length} {'sums ' * a.summed}{a.vec}" for a in trace.arrays)
+    yield from _numbered(map(_array, trace.arrays))
     yield from _numbered(_pred(trace, *pair) for pair in trace.preds)
     yield from (f"count {_quoted(name)} {n}" for name, n in trace.counts.items())
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)
@@ -114,6 +115,10 @@ def _family(family: Family) -> str:
 
 def _type(datatype: Datatype) -> str:
     return f"type {_quoted(datatype.description)} size {datatype.size} extent {datatype.extent}"
+
+
+def _array(array: IntArray) -> str:
+    return f"array {array.length} {'relative ' * array.relative}{'sums ' * array.summed}{array.vec}"
 
 
 def _pred(trace: Trace, op: int, signature: int) -> str:

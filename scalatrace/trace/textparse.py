@@ -242,10 +242,8 @@ class _Plain(Transformer[Any, Any]):
         return "strings", str(parts[0]), parts[0]
 
     def array(self, parts: list[Any]) -> Any:
-        return "arrays", (int(parts[0]), parts[1]), parts[0]
-
-    def sums(self, parts: list[Any]) -> Any:
-        return "arrays", (int(parts[0]), parts[1], True), parts[0]
+        length, relative, sums, vec = parts
+        return "arrays", (int(length), vec, relative is not None, sums is not None), length
 
     def pred_start(self, parts: list[Any]) -> Any:
         return "preds", START, None

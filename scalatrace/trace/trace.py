@@ -85,7 +85,7 @@ class Trace:
             ]
         self._layouts: dict[int, Layout | LargeLayout] = {}
         self._communicators: dict[tuple[int, int], Communicator] = {}
-        self._arrays: dict[int, tuple[int, ...]] = {}
+        self._arrays: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def walk(self, rank: int) -> Iterator[walk.Call]:
         """The calls of a world rank, one after the other, from the compressed form.
@@ -170,11 +170,16 @@ class Trace:
         """An entry of `strings`. Raises FormatError when there is none."""
         return _entry(self.strings, index, "string")
 
-    def array(self, index: int) -> tuple[int, ...]:
-        """The values of an entry of `arrays`. Raises FormatError when there is none."""
-        if index not in self._arrays:
-            self._arrays[index] = _entry(self.arrays, index, "array").values
-        return self._arrays[index]
+    def array(self, index: int, own: int = 0) -> tuple[int, ...]:
+        """The values of an entry of `arrays` for a caller with this rank in the call's communicator.
+
+        Raises FormatError when there is none.
+        """
+        array = _entry(self.arrays, index, "array")
+        key = index, own if array.relative else 0
+        if key not in self._arrays:
+            self._arrays[key] = array.of(own)
+        return self._arrays[key]
 
     def stack(self, signature: int) -> Stack:
         """The frames of a stack signature, innermost first; interned, so equal stacks are one object."""

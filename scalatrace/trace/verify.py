@@ -198,20 +198,22 @@ class _Same:
         if not same_stack(self.log.stacks[flat.signature], call.stack, self.tolerance):
             return False
         return all(
-            summarised(param) or self.value(kind, logged, walked)
+            summarised(param) or self.value(kind, logged, walked, call)
             for (_, kind), logged, walked, param in zip(
                 schema, flat.values, call.values, call.place.node.params, strict=True
             )
         )
 
-    def value(self, kind: Kind, logged: Any, walked: int) -> bool:
+    def value(self, kind: Kind, logged: Any, walked: int, call: Call) -> bool:
         if kind is Kind.INT or kind is Kind.PEER or walked < SPECIAL_MAX:
             return bool(logged == walked)
         if kind is Kind.COMM:
             return self.comms.match(logged, walked)
         if kind is Kind.TYPE:
             return self.log.types.get(logged) == self.trace.datatype(walked)
-        return bool(logged == (self.trace.string if kind is Kind.STRING else self.trace.array)(walked))
+        if kind is Kind.STRING:
+            return bool(logged == self.trace.string(walked))
+        return bool(logged == self.trace.array(walked, call.place.own(call.values)))
 
 
 def summarised(param: Param) -> bool:

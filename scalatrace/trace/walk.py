@@ -47,8 +47,9 @@ class Place:
         """Whether all calls of the rank have the same values."""
         return isinstance(self.rows, repeat)
 
-    def resolve(self, position: int, value: int) -> Any:
-        """What a stored integer stands for."""
+    def resolve(self, position: int, values: tuple[int, ...]) -> Any:
+        """What one of a call's stored integers stands for."""
+        value = values[position]
         kind, trace = self.op.params[position][1], self.trace
         if kind is Kind.INT or kind is Kind.PEER or value < SPECIAL_MAX:
             return value
@@ -56,7 +57,12 @@ class Place:
             return trace.communicator(value, self.rank)
         if kind is Kind.TYPE:
             return trace.datatype(value)
-        return trace.string(value) if kind is Kind.STRING else trace.array(value)
+        return trace.string(value) if kind is Kind.STRING else trace.array(value, self.own(values))
+
+    def own(self, values: tuple[int, ...]) -> int:
+        """The caller's rank in the communicator of a call with these values."""
+        family = WORLD if self.comm_at is None else values[self.comm_at]
+        return self.trace.communicator(family, self.rank).rank
 
     def stat(self, pred: int, index: int) -> Histogram | None:
         """The histogram of a statistic after a predecessor, in units of the statistic."""
@@ -105,7 +111,7 @@ class Call:
     def __getitem__(self, name: str) -> Any:
         """A parameter: int, Communicator, Datatype, str or tuple of ints. Raises KeyError."""
         position = self.place.names[name]
-        return self.place.resolve(position, self.values[position])
+        return self.place.resolve(position, self.values)
 
     def get(self, name: str, default: Any = None) -> Any:
         """A parameter, or the default when the operation has none of that name."""
@@ -118,7 +124,7 @@ class Call:
     @property
     def params(self) -> dict[str, Any]:
         """All parameters, resolved."""
-        return {name: self.place.resolve(i, self.values[i]) for name, i in self.place.names.items()}
+        return {name: self.place.resolve(i, self.values) for name, i in self.place.names.items()}
 
     @property
     def comm(self) -> Communicator:

@@ -58,9 +58,11 @@ def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
     for i, array in enumerate(arrays):
         known.setdefault(array, i)
         if not array.summed:
-            yield array.length, array.vec.terms
+            yield (array.length, array.vec.terms, 1)[: 2 + array.relative]
             continue
-        plain = known.get(IntArray(array.length, array.vec))
+        plain = known.get(IntArray(array.length, array.vec, relative=array.relative))
+        if plain is None and array.relative:
+            raise ValueError(f"array {i} is of sums of a relative one that does not come before it")
         yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,32 +19,10 @@ from scalatrace.trace.textparse import parse
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import UNDEFINED
 from scalatrace.trace.verify import verify
+from tests.support.filled import Fill, recorded
 
 SEND = (("count", Kind.INT), ("dest", Kind.PEER), ("comm", Kind.COMM))
 ALLTOALLV = (("sendcounts", Kind.ARRAY), ("sdispls", Kind.ARRAY), ("comm", Kind.COMM))
-
-Fill = Callable[[Core, int], None]
-
-
-def recorded(fill: Fill, nprocs: int, folder: Path, policy: dict[str, int]) -> Trace:
-    """Fill a core per rank, merge, write, load; flat logs beside it."""
-    (folder / "logs").mkdir(exist_ok=True)
-    cores = []
-    for rank in range(nprocs):
-        core = Core(rank, nprocs)
-        for parameter, limit in policy.items():
-            core.set_policy(parameter, limit)
-        core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
-        core.define_stat("compute_ns")
-        core.flatlog_open(folder / "logs" / f"rank-{rank}.log")
-        fill(core, rank)
-        core.flatlog_close()
-        core.finish()
-        cores.append(core)
-    for core in cores[1:]:
-        cores[0].merge(core.pack())
-    cores[0].write(folder / "a.st")
-    return scalatrace.load(folder / "a.st")
 
 
 def sends(nprocs: int, steps: int, seed: int = 0) -> Fill:

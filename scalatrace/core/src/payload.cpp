@@ -1,5 +1,6 @@
 /* payload.cpp - the payload of a trace file, as docs/format.md describes it: names become indices, each peer gets its best
  * encoding, ranklists their nested form. */
+#include "arrays.hpp"
 #include "core.hpp"
 #include "msgpack.hpp"
 
@@ -11,86 +12,10 @@ namespace st {
 
 namespace {
 
-void put_term(Packer &p, const Term &t, bool without_end) {
-    if (!t.rep) return p.integer(t.value);
-    p.array(2 + t.rep->block.size());
-    p.natural(without_end ? 0 : t.rep->count);
-    p.integer(t.rep->stride);
-    for (const Term &inner : t.rep->block) put_term(p, inner, false);
-}
-
-void put_terms(Packer &p, const std::vector<Term> &terms, bool open) {
-    p.array(terms.size());
-    for (size_t i = 0; i < terms.size(); ++i) put_term(p, terms[i], open && i + 1 == terms.size());
-}
-
-/* A vec that is read to its end. */
-void put_closed(Packer &p, const Vec &v) {
-    if (v.size() == 0) return p.array(0);
-    if (v.constant()) {
-        if (v.size() == 1) return p.integer(v.first());
-        p.array(1);
-        p.array(3);
-        p.natural(v.size());
-        p.integer(0);
-        return p.integer(v.first());
-    }
-    const std::vector<Term> &terms = v.terms();
-    std::vector<int64_t> rest; // of the last repetition's unfinished iteration
-    uint64_t at = 0;
-    if (v.matched())
-        v.runs([&](int64_t x, uint64_t times) {
-            for (; times; --times)
-                if (at++ >= v.size() - v.matched()) rest.push_back(x);
-        });
-    p.array(terms.size() + rest.size());
-    for (const Term &t : terms) put_term(p, t, false);
-    for (int64_t x : rest) p.integer(x);
-}
-
-/* A vec that is read as far as executions go. */
-void put_vec(Packer &p, const Vec &v) {
-    if (v.constant()) return p.integer(v.first());
-    if (v.bounded()) return put_closed(p, v);
-    put_terms(p, v.terms(), v.open());
-}
-
-/* Arrays that are sums of another: the displacements of a v-collective's pieces are 0, n0, n0 + n1, ... of its counts. */
-class Sums {
-  public:
-    /* The earlier array that this one has the sums of, or -1; either way the array is the next. */
-    int64_t next(const Array &array) {
-        std::vector<int64_t> values;
-        array.values.runs([&](int64_t x, uint64_t times) { values.insert(values.end(), times, x); });
-        const auto at = static_cast<int64_t>(pieces_.size());
-        const int64_t found = array.values.constant() ? -1 : counts_of(values);
-        if (!values.empty()) values.pop_back(); // the last count is in no sum
-        if (found < 0) by_content_.emplace(hash(values), at);
-        pieces_.push_back(std::move(values));
-        return found;
-    }
-
-  private:
-    std::vector<std::vector<int64_t>> pieces_; // each array but its last value
-    std::unordered_multimap<uint64_t, int64_t> by_content_;
-
-    static uint64_t hash(const std::vector<int64_t> &values) {
-        return hash_bytes(values.data(), values.size() * sizeof(int64_t), 31);
-    }
-    int64_t counts_of(const std::vector<int64_t> &sums) const {
-        if (sums.size() < 3 || sums[0]) return -1;
-        std::vector<int64_t> counts;
-        for (size_t i = 1; i < sums.size(); ++i) counts.push_back(sums[i] - sums[i - 1]);
-        const auto [begin, end] = by_content_.equal_range(hash(counts));
-        for (auto it = begin; it != end; ++it)
-            if (pieces_[static_cast<size_t>(it->second)] == counts) return it->second;
-        return -1;
-    }
-};
-
 class Writer {
   public:
-    explicit Writer(const st_core &core) : core_(core) {}
+    explicit Writer(const st_core &core)
+        : core_(core), peers_(core.tables, core.ops, core.nprocs), arrays_(core.tables, peers_) {}
 
     std::string payload() {
         collect(core_.roots);
@@ -148,12 +73,12 @@ class Writer {
     std::unordered_map<uint64_t, std::pair<int64_t, int64_t>> events_; // key -> op, signature
     std::vector<std::pair<int64_t, int64_t>> preds_{{-1, 0}};
     std::unordered_map<uint64_t, int64_t> pred_index_{{0, 0}};
-    struct Typical {
-        uint64_t length;
-        int64_t first, step;
-        bool operator==(const Typical &o) const { return length == o.length && first == o.first && step == o.step; }
+    Peers peers_;
+    ArrayTable arrays_;
+    struct Shortened {
+        const Elastic *given;
+        std::unique_ptr<Elastic> written;
     };
-    std::vector<Typical> typical_; // arrays behind those of the core
 
     void collect(const Body &body) {
         op_index_.assign(core_.ops.size(), -1);
@@ -271,25 +196,7 @@ class Writer {
         p_.array(core_.tables.strings.size());
         for (const auto &[name, s] : core_.tables.strings.items()) p_.str(s);
         p_.str("arrays");
-        p_.array(core_.tables.arrays.size() + typical_.size());
-        Sums sums;
-        for (const auto &[name, a] : core_.tables.arrays.items()) {
-            if (const int64_t counts = sums.next(a); counts >= 0) {
-                p_.array(1);
-                p_.integer(counts);
-                continue;
-            }
-            p_.array(2);
-            p_.natural(a.length);
-            put_vec(p_, a.values);
-        }
-        for (const Typical &t : typical_) {
-            Vec values;
-            for (uint64_t i = 0; i < t.length; ++i) values.append(t.first + static_cast<int64_t>(i) * t.step);
-            p_.array(2);
-            p_.natural(t.length);
-            put_vec(p_, values);
-        }
+        arrays_.put(p_);
     }
 
     /* How unevenly the ranks are loaded: the first stat (computation) of each, in steps of 19 %, since noise costs a byte per rank. */
@@ -319,24 +226,24 @@ class Writer {
     // --- nodes
 
     /* COMM, TYPE, STRING and ARRAY values are hashes; in the file they are indices. */
-    int64_t index(int64_t value, int kind) const {
+    int64_t index(int64_t value, int kind) {
         const uint64_t name = static_cast<uint64_t>(value);
         const Tables &t = core_.tables;
         const int64_t i = kind == ST_COMM     ? t.comms.index(name)
                           : kind == ST_TYPE   ? t.types.index(name)
                           : kind == ST_STRING ? t.strings.index(name)
-                                              : t.arrays.index(name);
+                                              : arrays_.index(name);
         return i < 0 ? ST_UNDEFINED : i;
     }
 
-    Vec indexed(const Vec &v, int kind) const {
+    Vec indexed(const Vec &v, int kind) {
         Vec out;
         v.runs([&](int64_t value, uint64_t times) { out.append_run(index(value, kind), times); });
         return out;
     }
 
     /* Hashes have no progressions: a repetition with a stride, which only happens to be one, is written out. */
-    void index_terms(const std::vector<Term> &terms, int64_t base, int kind, std::vector<Term> &out) const {
+    void index_terms(const std::vector<Term> &terms, int64_t base, int kind, std::vector<Term> &out) {
         for (const Term &t : terms) {
             if (!t.rep) {
                 out.emplace_back(index(t.value + base, kind));
@@ -353,7 +260,7 @@ class Writer {
     }
 
     /* Term by term, so that a vector without end stays the same beyond the values it was made from. */
-    void put_names(Packer &p, const Vec &v, int kind) const {
+    void put_names(Packer &p, const Vec &v, int kind) {
         if (v.constant()) return p.integer(index(v.first(), kind));
         if (v.bounded()) return put_closed(p, indexed(v, kind));
         std::vector<Term> terms;
@@ -365,22 +272,11 @@ class Writer {
         return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY;
     }
 
-    static void put_value(Packer &p, const Vec &v, int kind, const Writer &w) {
+    void put_value(Packer &p, const Vec &v, int kind) {
         if (is_name(kind))
-            w.put_names(p, v, kind);
+            put_names(p, v, kind);
         else
             put_vec(p, v);
-    }
-
-    /* Index of the array that stands for averaged ones: its elements are all the average; displacements rise to twice that. */
-    int64_t typical_array(Averaged a, bool displacements) {
-        const int64_t step =
-            a.length < 2 ? 0 : std::llround(2.0 * static_cast<double>(a.mean) / (static_cast<double>(a.length) - 1));
-        const Typical wanted{a.length, displacements ? 0 : a.mean, displacements ? step : 0};
-        const auto found = std::find(typical_.begin(), typical_.end(), wanted);
-        const auto at = found - typical_.begin();
-        if (found == typical_.end()) typical_.push_back(wanted);
-        return static_cast<int64_t>(core_.tables.arrays.size()) + at;
     }
 
     /* The mean without special values (MPI_PROC_NULL among destinations); of nothing else, theirs. */
@@ -405,7 +301,7 @@ class Writer {
         put_histogram(p, &h, 1);
         const int64_t mean = std::llround(ordinary_mean(h));
         const uint64_t length = static_cast<uint64_t>(std::llround(e.summary->lengths / n));
-        p.integer(e.averaged ? typical_array({mean, length}, displacements) : mean);
+        p.integer(e.averaged ? arrays_.typical({mean, length}, displacements) : mean);
         return std::move(p.out);
     }
 
@@ -425,7 +321,7 @@ class Writer {
         p_.integer(2);
         p_.array(2);
         p_.nil();
-        p_.integer(kind == ST_ARRAY ? typical_array({0, 0}, false) : ST_UNDEFINED);
+        p_.integer(kind == ST_ARRAY ? arrays_.typical({0, 0}, false) : ST_UNDEFINED);
     }
 
     /* By groups of ranks, or by columns when every rank has one value: whichever is shorter. */
@@ -433,7 +329,7 @@ class Writer {
         Packer groups;
         if (e.summary) return summary(e);
         if (e.single()) {
-            put_value(groups, e.vec, kind, *this);
+            put_value(groups, e.vec, kind);
             return std::move(groups.out);
         }
         groups.map(1);
@@ -442,7 +338,7 @@ class Writer {
         bool constant = true;
         for (const Group &g : e.groups()) {
             put_closed(groups, g.ranks.to_vec());
-            put_value(groups, g.vec, kind, *this);
+            put_value(groups, g.vec, kind);
             constant = constant && g.vec.constant();
         }
         if (!constant || e.ngroups() < 3) return std::move(groups.out);
@@ -484,6 +380,17 @@ class Writer {
         p_.out += best;
     }
 
+    /* Arrays as they are, relative to the ranks' places, or as the sums of counts before them that are. */
+    const Elastic &shortened(const Node *n, const Elastic &arrays, std::vector<Shortened> &before) {
+        std::optional<Elastic> found;
+        for (const Shortened &counts : before)
+            if (!found) found = arrays_.sums(n, arrays, *counts.given, *counts.written);
+        if (!found) found = arrays_.relative(n, arrays);
+        if (!found) return arrays;
+        before.push_back({&arrays, std::make_unique<Elastic>(std::move(*found))});
+        return *before.back().written;
+    }
+
     /* The groups of a repeat are the node's participants: one vector for all is for all of `around` only. */
     void put_repeat(const Node *n, const RankSet &around) {
         if (!n->repeat.single() || n->ranks == around) return put_elastic(n->repeat, ST_INT);
@@ -507,6 +414,7 @@ class Writer {
         p_.integer(signature_index_.at(n->signature));
         p_.array(op.kinds.size());
         const Elastic *slot = n->slots.data();
+        std::vector<Shortened> before; // arrays of this event
         for (size_t i = 0; i < op.kinds.size(); slot += op.kinds[i++] == ST_PEER ? kEncodings : 1)
             if (op.limits[i] < 0)
                 put_dropped(op.kinds[i]);
@@ -514,6 +422,8 @@ class Writer {
                 put_peer(slot);
             else if (slot->averaged)
                 put_averaged(*slot, op.params[i], n->ranks.size());
+            else if (op.kinds[i] == ST_ARRAY)
+                put_elastic(shortened(n, *slot, before), ST_ARRAY);
             else
                 put_elastic(*slot, op.kinds[i]);
         p_.array(n->stats.size());

@@ -66,6 +66,12 @@ bool Peers::place(uint64_t family, int32_t rank, Place &found) {
     return true;
 }
 
+bool Peers::place_in(const Node *n, int32_t rank, Place &found) {
+    const Elastic *comm = communicator(n);
+    const Vec *families = comm ? comm->of(rank) : nullptr;
+    return families && families->constant() && place(static_cast<uint64_t>(families->first()), rank, found);
+}
+
 bool Peers::recoverable(const Node *n) {
     const Elastic *comm = communicator(n);
     if (!comm) return true;

@@ -30,6 +30,9 @@ class Peers {
     /* The slot of a peer's four encodings starts at `slot`. Make sure that x and y share one that is alive. */
     void share_encoding(Node *x, Node *y, size_t slot);
 
+    /* A rank's place in the communicator of a node's calls; false where that is not always the same one. */
+    bool place_in(const Node *n, int32_t rank, Place &found);
+
     /* Can the absolute ranks be found again from another encoding? */
     bool recoverable(const Node *n);
 
