@@ -7,6 +7,8 @@ DEMO ?= demo-out
 NPROCS ?= 16
 
 BIN := $(abspath $(VENV))/bin
+# Two workers: one for what starts MPI, one for everything else.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # What an editable install is made from: after a change to one of these it is made anew.
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
@@ -35,10 +37,10 @@ demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-r
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
-	$(BIN)/python -m pytest -m 'not slow'
+	$(PYTEST) -m 'not slow'
 
 test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
 	$(BIN)/python -m benchmarks.size

@@ -20,8 +20,13 @@ ON_EVERY_MPI = ("test_launch", "test_samples", "test_fixed_point", "test_familie
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what was tested under Open MPI already and hardly depends on the MPI."""
+    """Mark as slow what was tested under Open MPI already and hardly depends on the MPI.
+
+    What starts MPI goes to one worker where tests run in parallel, one after the other: it needs all cores.
+    """
     for item in items:
+        if item.get_closest_marker("mpi"):
+            item.add_marker(pytest.mark.xdist_group("mpi"))
         params = getattr(item, "callspec", None)
         others = params is not None and {"mpich", "debian-openmpi"} & {
             value for value in params.params.values() if isinstance(value, str)

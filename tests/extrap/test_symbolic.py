@@ -64,6 +64,7 @@ def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "instantiate" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_extrapolates_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = []
     for dims in LINES:
