@@ -163,8 +163,7 @@ uint64_t ArrayTable::rotated(uint64_t name, Place place) {
 std::optional<Elastic> ArrayTable::relative(const Node *n, const Elastic &arrays) {
     if (arrays.single() || arrays.summary || arrays.ngroups() < kFewest) return {};
     std::set<int64_t> different;
-    for (const Group &g : arrays.groups())
-        g.vec.runs([&](int64_t name, uint64_t) { different.insert(name); });
+    for (const Group &g : arrays.groups()) g.vec.runs([&](int64_t name, uint64_t) { different.insert(name); });
     if (different.size() < kFewest) return {};
     const size_t most = different.size() / 2;
     std::set<int64_t> needed;
@@ -259,9 +258,7 @@ void ArrayTable::put(Packer &p) {
         const auto it = made_.find(name);
         const bool relative = it != made_.end() && it->second.relative;
         const Array &array = *find(name);
-        const int64_t counts = !relative             ? known.next(array)
-                               : it->second.sums_of ? index_.at(it->second.sums_of)
-                                                    : -1;
+        const int64_t counts = !relative ? known.next(array) : it->second.sums_of ? index_.at(it->second.sums_of) : -1;
         if (relative) known.skip();
         if (counts >= 0) {
             p.array(1);
