@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from mpi4py import MPI
@@ -50,17 +50,17 @@ class Around:
 class Ready:
     """A call with its arguments converted, to be made any number of times."""
 
-    __slots__ = ("after", "arguments", "before", "function", "name")
+    __slots__ = ("after", "before", "call", "name")
 
     def __init__(self, name: str, function: Any, arguments: list[Any], around: Around) -> None:
-        self.name, self.function, self.arguments = name, function, arguments
+        self.name, self.call = name, partial(function, *arguments)
         self.before, self.after = around.before, around.after
 
     def __call__(self) -> None:
         """Make the call and put its results where the arguments say. Raises ReplayError."""
         for step in self.before:
             step()
-        code = self.function(*self.arguments)
+        code = self.call()
         if code:
             raise ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
         for step in self.after:

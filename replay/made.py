@@ -46,17 +46,21 @@ class Made:
 
 
 class MadeCalls:
-    """Made calls by key, an event's place and values; forgotten all at once when there are too many."""
+    """Made calls by key, an event's place and values; forgotten all at once when there are too many.
+
+    Attributes:
+        spares: those that can be made now.
+    """
 
     def __init__(self, buffers: Buffers) -> None:
         self._buffers = buffers
-        self._spares: dict[Hashable, list[Made]] = {}
+        self.spares: dict[Hashable, list[Made]] = {}
         self._kept: list[Made] = []
         self._nbytes = 0
 
     def find(self, key: Hashable) -> Made | None:
         """Return a call that can be made now."""
-        spares = self._spares.get(key)
+        spares = self.spares.get(key)
         if not spares:
             return None
         made = spares[-1]
@@ -70,7 +74,7 @@ class MadeCalls:
             self.forget()
         self._kept.append(made)
         self._nbytes += sum(buffer.nbytes for buffer in made.buffers)
-        made.spares = self._spares.setdefault(key, [])
+        made.spares = self.spares.setdefault(key, [])
         if made.live is None:
             made.spares.append(made)
         else:
@@ -79,11 +83,12 @@ class MadeCalls:
 
     def forget(self) -> None:
         """Let all go: what they refer to has changed. Those under way end as if they had not been kept."""
-        spare = {id(made) for spares in self._spares.values() for made in spares}
+        spare = {id(made) for spares in self.spares.values() for made in spares}
         for made in self._kept:
             self._buffers.give_back(made.buffers)
             if made.live is not None:
                 if id(made) in spare:
                     self._buffers.give_back(made.live.buffers)
                 made.live.made = None
-        self._spares, self._kept, self._nbytes = {}, [], 0
+        self.spares.clear()
+        self._kept, self._nbytes = [], 0

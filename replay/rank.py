@@ -94,6 +94,10 @@ class Rank:
         self._taken: list[Any] = []
         self._sent = 0
 
+    def told(self, error: ReplayError, number: int, op: str) -> ReplayError:
+        """Return the error with the event it happened at."""
+        return ReplayError(f"rank {self.mpi.rank}, event {number}, MPI_{op}: {error}")
+
     def issue(self, op: str, *args: Any) -> Prepared:
         """Make a call when it is due; its arguments are converted while waiting for that."""
         call = self.mpi.prepare(op, args)
