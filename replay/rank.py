@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 from replay.args import Constant, Count, Out, Ref
 from replay.buffers import Buffers
@@ -252,8 +253,13 @@ class Rank:
         return self._ops[name]
 
     def file_path(self, recorded: str) -> str:
-        """Return where the replay has the file of a recorded name: never where the program had it."""
-        return os.path.join(self._io_folder, os.path.basename(recorded) or "unnamed")
+        """Return where the replay has the file of a recorded name: never where the program had it.
+
+        On all ranks the same, and two for files of one name in two folders.
+        """
+        folder, name = os.path.split(recorded)
+        mark = f"{crc32(folder.encode('utf-8', 'surrogateescape')):08x}-" if folder else ""
+        return os.path.join(self._io_folder, mark + (name or "unnamed"))
 
     def named_constant(self, text: str) -> int:
         """Return the integer of a constant by its name, of several joined by |, or of a number."""

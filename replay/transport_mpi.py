@@ -60,6 +60,7 @@ class MPITransport:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
         self._seed = seed * 1_000_003 + self.rank
         self._probes: dict[int, Probe] = {}
+        self.issue: Callable[[clibrary.Ready], None] = operator.call  # no frame of its own around the call
 
     def handle(self, kind: str) -> Any:
         """Return a null handle of a kind."""
@@ -110,9 +111,6 @@ class MPITransport:
     def prepare(self, op: str, args: Sequence[Any]) -> clibrary.Ready:
         """Convert the arguments of MPI_<op>."""
         return clibrary.ready("MPI_", op, args)
-
-    issue = staticmethod(operator.call)
-    """Make the call: what `prepare` returned is called, with no frame of its own around it."""
 
     def quiet(self, op: str, *args: Any) -> None:
         """Make the call past any tracer."""
