@@ -10,6 +10,7 @@ run, is no part of the program nor of its trace.
 import argparse
 import runpy
 import sys
+from array import array
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,10 @@ def main() -> None:
         runpy.run_path(program, run_name="__main__")
     except SystemExit as error:
         status = error.code
-    spent = MPI.COMM_WORLD.reduce(MPI.Wtime() - began, MPI.MAX)
+    own, slowest = array("d", [MPI.Wtime() - began]), array("d", [0])
+    MPI.COMM_WORLD.Reduce(own, slowest, MPI.MAX)
     if MPI.COMM_WORLD.rank == 0:
-        Path(result).write_text(repr(spent))
+        Path(result).write_text(repr(slowest[0]))
     sys.exit(status)
 
 

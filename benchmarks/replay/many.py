@@ -1,0 +1,46 @@
+"""Replays of one trace with one seed after the other, in one MPI job: python many.py TRACE N.
+
+Rank 0 prints a JSON line per seed: what differs from the trace, messages received, seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import scalatrace
+from replay import Compute, Options, RankResult, Summary, check, run, volumes
+from replay.compare import compare
+from replay.drawn import is_probabilistic
+from replay.start import start_mpi
+from replay.whatif import WhatIf
+
+
+def main(path: str, times: int) -> None:
+    """Replay and print."""
+    trace = scalatrace.load(path)
+    transport = start_mpi(trace, 0)
+    check(trace, transport.size)
+    drawn = is_probabilistic(trace)
+    for seed in range(times):
+        options = Options(Compute.NONE, seed=seed)
+        result = run(trace, transport, options)
+        if not drawn:  # all values follow rules: the trace is exact
+            result = replace(result, unequal=compare(trace, result, options))
+        packed = transport.gather(result.pack())
+        if packed is None:
+            continue
+        summary = Summary.over([RankResult.unpack(data) for data in packed])
+        unequal = volumes.compare(trace, summary, WhatIf(())) if drawn else summary.unequal
+        line = {
+            "seed": seed,
+            "unequal": len(unequal or ()),
+            "received": summary.received,
+            "wall_s": summary.wall_s,
+        }
+        print(json.dumps(line), flush=True)
+    transport.finish()
+
+
+main(sys.argv[1], int(sys.argv[2]))
