@@ -62,6 +62,7 @@ class Infix:
         constant: spells an integer.
         family: spells the number of a communicator.
         helpers: pieces of the library that texts made so far need.
+        renamed: variables that have another name in the text.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Infix:
     ) -> None:
         self.notation, self.table, self.constant, self.family = notation, table, constant, family
         self.helpers: set[str] = set()
+        self.renamed: dict[str, str] = {}
 
     def expr(self, e: Expr) -> str:
         """The text of an expression, without parentheses around it."""
@@ -88,7 +90,7 @@ class Infix:
                 text = self.constant(value)
                 return text, ATOM if not text.startswith("-") else PRODUCT
             case Var(name):
-                return name, ATOM
+                return self.renamed.get(name, name), ATOM
             case Own(family):
                 return f"own[{self.family(family)}]", ATOM
             case Size(family):

@@ -190,8 +190,8 @@ def _plain(p: Poly) -> bool:
 
 def _never_negative(e: Expr) -> bool:
     match e:
-        case Var():
-            return True
+        case Var(_, _, least):
+            return least >= 0
         case Binary("/" | "+" | "*" | ">>" | "<<", a, b):
             return _never_negative(a) and _never_negative(b)
         case Binary("%", _, _):

@@ -174,7 +174,7 @@ class _Builder:
             once = replace(here, met=first, facts=_told(cond, here.facts))
             stmts, before = self.content(rule, _Scope(once, scope.before))
             return _under(cond, stmts), scope.before.either(before)
-        variable = Var(next(self.names), LIMIT if limits is None else limits[1])
+        variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
         facts = here.facts.within(variable, Const(0), sub(times, Const(1)))
         end = self.flow(rule, here.ranks, scope.before)
         body = replace(here, met=add(first, variable), facts=facts)

@@ -14,6 +14,9 @@ __all__ = ["LIMIT", "Array", "Requirement", "Shape", "balanced"]
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
 
+LARGEST = 1 << 62
+"""What is below this are parameters."""
+
 Run = tuple[tuple[int, ...], Mapping[str, int]]
 
 
@@ -88,6 +91,11 @@ class Shape:
     def _by(self, rule: Callable[[int, int], tuple[int, ...]]) -> bool:
         return all(dims == rule(prod(dims), len(dims)) for dims, _ in self.seen)
 
+    def smallest(self, name: str) -> int:
+        """The least value of a parameter: where it was positive in all traces it has to be."""
+        seen = min(inputs[name] for _, inputs in self.seen)
+        return 1 if seen > 0 else min(0, seen)
+
     def default(self, name: str) -> int | None:
         """The value of a parameter that is not given: that of all traces, if they have one."""
         values = {inputs[name] for _, inputs in self.seen}
@@ -98,7 +106,7 @@ class Shape:
         sides = zip(self.sizes, self.least, strict=True)
         found = {name: Var(name, LIMIT, low) for name, low in sides}
         found |= {name: Var(name, LIMIT) for name in self.coords}
-        found |= {name: Var(name) for name in self.inputs}
+        found |= {name: Var(name, LARGEST, self.smallest(name)) for name in self.inputs}
         found["r"] = Var("rank", LIMIT)
         if len(self.sizes) == 1:
             return found | {"P": found["X"], "x": found["r"]}

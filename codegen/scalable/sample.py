@@ -7,6 +7,7 @@ side from the least on, so that all borders, corners and parities occur in all c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import product
 from math import prod
 from typing import Any
@@ -42,8 +43,14 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 SIDES = {1: 12, 2: 6, 3: 4, 4: 3}
 """How many sizes of each side there are, by the number of sides."""
 
-TURNS = 7
-"""Loop variables are random numbers below this."""
+TURNS = 12
+"""Loop variables whose end is not known are numbers below this."""
+
+MOST_TURNS = 1 << 11
+"""Combinations of loop variables that formulas are compared for, each on a few ranks."""
+
+FEW = 32
+"""So many ranks."""
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.floor_divide, "//": np.floor_divide,
@@ -70,8 +77,10 @@ class Sample:
         self.n = len(self.columns["rank"])
         self.everyone: Mask = np.ones(self.n, dtype=bool)
         self._random = np.random.default_rng(1)
+        self.fixed = frozenset(self.columns)
         self._values: dict[Expr, Any] = {}
         self._masks: dict[Cond, Mask] = {}
+        self._inner: dict[Any, Sample] = {}
 
     def column(self, name: str) -> Ints:
         """The values of a variable; of a loop's, random ones."""
@@ -94,8 +103,35 @@ class Sample:
         return self._values[e]
 
     def equal(self, a: Expr, b: Expr, where: Mask) -> bool:
-        """Whether two expressions are the same on these ranks."""
-        return a == b or bool((np.equal(self.value(a), self.value(b)) | ~where).all())
+        """Whether two expressions are the same on these ranks, whatever loop variables are."""
+        if a == b:
+            return True
+        if not (np.equal(self.value(a), self.value(b)) | ~where).all():
+            return False
+        loops = tuple(
+            sorted({v for v in _variables(a) | _variables(b) if v.name not in self.fixed}, key=repr)
+        )
+        if not loops:
+            return True
+        every = self._turning(where, loops)
+        return bool(np.equal(every.value(a), every.value(b)).all())
+
+    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> Sample:
+        """Some of these ranks, each with all values of the loop variables."""
+        key = where.tobytes(), loops
+        if key not in self._inner:
+            ends = [min(v.limit or TURNS, MOST_TURNS) for v in loops]
+            table = np.stack(np.unravel_index(np.arange(prod(ends)), ends))
+            if table.shape[1] > MOST_TURNS:
+                table = table[:, self._random.choice(table.shape[1], MOST_TURNS, replace=False)]
+            points = np.flatnonzero(where)
+            points = points[:: max(1, len(points) // FEW)]
+            inner = copy(self)
+            inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
+            inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
+            inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
+            self._inner[key] = inner
+        return self._inner[key]
 
     def _holds(self, cond: Cond) -> Any:
         match cond:
@@ -114,8 +150,8 @@ class Sample:
         match e:
             case Const(n):
                 return np.asarray(n, dtype=np.int64)
-            case Var(name):
-                return self.column(name)
+            case Var(name, limit):
+                return self.column(name) if name in self.fixed or not limit else self.column(name) % limit
             case Own(family):
                 return self._place(family, self.shape.coords, "own")
             case Size(family):
@@ -142,6 +178,21 @@ class Sample:
             size = self.columns[self.shape.sizes[axis]]
             place = place * size + (0 if what == "size" else self.columns[names[axis]])
         return place
+
+
+def _variables(e: Expr | Cond) -> set[Var]:
+    match e:
+        case Var():
+            return {e}
+        case Own(inner) | Size(inner) | Item(_, inner) | Member(inner, _, _):
+            return _variables(inner)
+        case Binary(_, a, b) | Compare(_, a, b):
+            return _variables(a) | _variables(b)
+        case Choose(cond, a, b):
+            return _variables(cond) | _variables(a) | _variables(b)
+        case Called(_, parts) | AllOf(parts) | AnyOf(parts):
+            return {v for part in parts for v in _variables(part)}
+    return set()
 
 
 def _tried(name: str, row: Sequence[int]) -> int:

@@ -18,7 +18,7 @@ from scalatrace.trace.tables import Datatype, IntArray, Kind
 __all__ = ["TABLES", "Tables"]
 
 TABLES = frozenset({Kind.ARRAY, Kind.TYPE, Kind.STRING})
-ELEMENT = Var("k", None)
+ELEMENT = Var("element", None)
 """Counts the elements of an array."""
 
 
