@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from keyword import iskeyword
 
 from codegen.emit.pieces import Library
-from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, either
+from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either
 from codegen.obfuscate import words
 from codegen.scalable.grid import Shape
 from codegen.specialise import variables
@@ -87,8 +87,6 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
         for name, side in zip(shape.sizes, sides, strict=True)
     ]
     if len(sides) == 2:
-        from codegen.expr import all_of
-
         apart = [
             either(Compare("!=", Binary("*", sides[0], Const(b)), Binary("*", sides[1], Const(a))))
             for a, b in shape.ratios
@@ -118,6 +116,7 @@ def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None])
     for ns, power, log in law:
         sign = "-" if ns < 0 else "+"
         term = f"{abs(ns) / 1000:.6g}"
+        term += ".0" if term.isdigit() else ""  # no quotient of integers
         if power in (1, 2, 3):
             term += " * P" * int(power)
         elif power in (-1, -2):

@@ -243,17 +243,18 @@ class _Builder:
         found: list[Stmt] = []
         places, ranks = self.values.places, scope.here.ranks
         schema = self.model.ops[rule.op or ""]
-        for n, line in enumerate(lines):
+        before, pred = scope.before, self.pred(rule.op or "", rule.stack)
+        for line in lines:
             mine = line.ranks
             arguments = tuple(
                 Argument(name, kind, joined(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
-            before = scope.before if n == 0 else None
-            compute = self.compute(rule, scope.after(before) if before else None)
+            compute = self.compute(rule, _Scope(replace(scope.here, ranks=mine), before))
             stmts: list[Stmt] = [*([compute] if compute else []), self.call(rule, arguments)]
             found += _under(places.cond(mine, ranks, line.cond), stmts)
-        return found, scope.before.called(self.pred(rule.op or "", rule.stack), self.listed(ranks))
+            before = before.called(pred, self.listed(mine))
+        return found, before
 
     def arguments(self, rule: Rule, here: Here) -> tuple[Argument, ...]:
         """The parameters of a call that was made `here.met` times before."""
@@ -265,8 +266,8 @@ class _Builder:
         assert rule.op is not None
         return Call(rule.op, arguments, rule.stack if self.sites else (), self.pred(rule.op, rule.stack))
 
-    def compute(self, rule: Rule, scope: _Scope | None) -> Compute | None:
-        """The computation before a call; without a scope nobody knows what was called last."""
+    def compute(self, rule: Rule, scope: _Scope) -> Compute | None:
+        """The computation before a call, by the calls that may have come before."""
         if self.stat is None:
             return None
         known = {}
@@ -274,7 +275,9 @@ class _Builder:
             pred = 0 if stat.pred is None else self.pred(*stat.pred)
             if (duration := self.times(stat)) is not None:
                 known[pred] = duration
-        arrivals = scope.before.of(self.listed(scope.here.ranks)) if scope else []
+        arrivals = scope.before.of(self.listed(scope.here.ranks))
+        possible = {pred for arrival in arrivals for pred in arrival.any}
+        known = {pred: duration for pred, duration in known.items() if pred in possible} or known
         return choose_context(known, arrivals, self.exact_times)
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:

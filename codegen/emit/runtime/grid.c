@@ -138,7 +138,8 @@ static int arrange(int argc, char **argv, int ranks) {
     const char *wrong = read_options(argc, argv);
     if (!wrong) wrong = complete();
     if (!wrong) wrong = refusal();
-    stand(mine);
+    rank = mine;
+    if (!wrong) stand(rank);
     if (wrong && rank == 0) {
         fprintf(stderr, "%s\n%d ranks;", wrong, ranks);
         for (int i = 0; i < OPTIONS; i++) fprintf(stderr, " %s %ld", options[i].name, *options[i].value);
