@@ -84,7 +84,8 @@ def shape_of(model: Model) -> Shape:
     powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
     even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
-    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even)
+    slices = tuple(family.slices for family in model.families)
+    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
 
 
 def _formulas(rule: Rule) -> list[str]:

@@ -47,6 +47,7 @@ class Shape:
         inputs: the program's parameters.
         seen: per trace that it was made from: sides and parameters.
         powers: whether the sides are powers of two, in the ratios of the traces.
+        slices: per family of communicators the dimensions that vary within one; None: it is no slice.
         requirements: what sides and parameters have to be beyond that.
         arrays: number of an array -> how it is made.
     """
@@ -56,6 +57,7 @@ class Shape:
     inputs: tuple[str, ...]
     seen: tuple[Run, ...]
     powers: bool = False
+    slices: tuple[tuple[int, ...] | None, ...] = ()
     requirements: tuple[Requirement, ...] = ()
     arrays: Mapping[int, Array] = field(default_factory=dict)
 

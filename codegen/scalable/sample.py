@@ -33,7 +33,6 @@ from codegen.expr import (
 )  # fmt: skip
 from codegen.interpret import FUNCTIONS
 from codegen.scalable.grid import Shape
-from scalatrace.trace.symbolic import FamilyRule
 
 __all__ = ["Mask", "Sample"]
 
@@ -67,8 +66,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 class Sample:
     """All ranks of some grids that a benchmark can run on; `n` of them."""
 
-    def __init__(self, shape: Shape, families: Sequence[FamilyRule]) -> None:
-        self.shape, self.families = shape, families
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
         runs = list(_runs(shape))
         parts = [_columns(shape, dims, inputs) for dims, inputs in runs]
         self.columns: dict[str, Ints] = {
@@ -170,7 +169,7 @@ class Sample:
 
     def _place(self, family: Expr, names: Sequence[str], what: str) -> Any:
         """Own rank in, or size of, a communicator; a random number when it is no slice of the grid."""
-        slices = self.families[family.value].slices if isinstance(family, Const) else None
+        slices = self.shape.slices[family.value] if isinstance(family, Const) else None
         if slices is None:
             return self.column(f"{what} {family}") + (what == "size")
         place: Any = np.asarray(what == "size", dtype=np.int64)

@@ -76,7 +76,7 @@ class Values:
     def __post_init__(self) -> None:
         self.reader = Reader(self.shape.variables(), self.functions)
         self.facts = _facts(self.shape)
-        self.sample = Sample(self.shape, self.model.families)
+        self.sample = Sample(self.shape)
         atoms = [atom for text in _conditions(self.model) for atom in atoms_of(self.condition(text))]
         self.places = Places(self.sample, list(dict.fromkeys(atoms)))
 
