@@ -36,6 +36,8 @@ Change = Callable[[Expr], Expr | None]
 def rewritten(e: Expr, change: Change) -> Expr:
     """The expression with each part that `change` has another for replaced, the inner ones first."""
     made = _inside(e, change)
+    if type(made) is not type(e):
+        return made  # became a part of itself, which is replaced already
     found = change(made)
     return made if found is None else found
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from codegen.interpret import Setting, run, value
+from codegen.ncptl.check import check
+from codegen.ncptl.events import Alltoall, Alltoallv, Barrier, Bcast, Reduction, Repeat, Transfer, Wait
+from codegen.ncptl.lower import lower
 from codegen.program import Call, Program
 from extrap.extrapolate import of_model
 from extrap.grid import Grid
@@ -96,3 +99,23 @@ def compare(
         for n, (a, b) in enumerate(zip(mine, theirs, strict=False)):
             assert a == b, f"{dims}, rank {rank}, call {n}: {a} in the program, {b} in the trace"
         assert len(mine) == len(theirs), f"{dims}, rank {rank}: {len(mine)} calls, not {len(theirs)}"
+
+
+def told(text: str, tasks: int, parameters: Mapping[str, int]) -> list[list[Any]]:
+    """What each task of a coNCePTuaL program does, one after the other, without what only takes time.
+
+    Whether a send is blocking does not count: what may be to the task itself is not, in one way or the other.
+    """
+    lowered = lower(check(text), tasks, dict(parameters))
+    return [list(_told(lowered.events[task])) for task in range(tasks)]
+
+
+def _told(events: Any) -> Iterator[Any]:
+    for event in events:
+        if isinstance(event, Repeat):
+            for _ in range(event.count):
+                yield from _told(event.body)
+        elif isinstance(event, Transfer):
+            yield ("send" if event.sends else "receive"), event.peer, event.size, event.tag, event.count
+        elif isinstance(event, Wait | Barrier | Bcast | Alltoall | Alltoallv | Reduction):
+            yield event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import prod
 from string import ascii_lowercase
 
@@ -9,6 +10,7 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.tongue import NUM_TASKS, Tongue
 from codegen.emit.grids import demands, local_demands, sides_of
 from codegen.errors import GenerateError
+from codegen.expr import Cond
 from codegen.program import Duration
 from codegen.scalable.places import opposite
 
@@ -33,7 +35,7 @@ def preamble(tongue: Tongue) -> list[str]:
         default = shape.default(name)
         fallback = shape.seen[0][1][name] if default is None else default
         lines.append(_parameter(tongue.inputs[name], f"parameter {name}", name, letter, fallback))
-    for cond, complaint in sides_of(shape):
+    for cond, complaint in sides_of(shape)[len(shape.sizes) == 1 :]:  # a line is as long as there are tasks
         lines.append(_assert(complaint, tongue, cond))
     for cond, complaint in demands(shape):
         lines.append(_assert(complaint, tongue, opposite(cond)))
@@ -44,12 +46,9 @@ def _parameter(name: str, told: str, option: str, letter: str, default: int) -> 
     return f'{name} IS "{told}" AND COMES FROM "--{option}" OR "-{letter}" WITH DEFAULT {default} .'
 
 
-def _assert(complaint: str, tongue: Tongue, wrong: object) -> str:
-    from codegen.expr import AllOf, AnyOf, Compare, Member, Truth
-
-    assert isinstance(wrong, Truth | Compare | AllOf | AnyOf | Member)
+def _assert(complaint: str, tongue: Tongue, wrong: Cond) -> str:
     right = words.cond(tongue.cond(opposite(wrong)))
-    text = complaint.replace('"', "'").replace("\\", "/")
+    text = complaint.lower().replace('"', "'").replace("\\", "/")
     return f'ASSERT THAT "{text}" WITH {right} .'
 
 
@@ -70,7 +69,5 @@ def clock(duration: Duration) -> str:
 
 
 def _root(base: str, power: float) -> str:
-    from fractions import Fraction
-
     found = Fraction(power).limit_denominator(12)
     return f"ROOT({found.denominator} , {base} ** {found.numerator} )"

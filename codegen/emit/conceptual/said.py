@@ -6,6 +6,7 @@ What is awaited where follows from what every rank of the sample has under way t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from codegen.emit.conceptual.tongue import RANK, Tongue
 from codegen.errors import GenerateError
 from codegen.expr import (
     TRUE,
+    Binary,
     Choose,
     Compare,
     Cond,
@@ -56,6 +58,7 @@ class Said(Sentences):
         self.places = Places(self.sample, ())
         self.tongue = Tongue(program.shape)
         self.pending = Pending(RankList.all(self.sample.n))
+        self.waiting: tuple[Cond, list[str]] | None = None
         self.mine = frozenset({"rank", *program.shape.coords})
         self.channels = {
             (call["comm"] if "comm" in call else Const(0), call[name])
@@ -63,6 +66,25 @@ class Said(Sentences):
             for name in ("tag", "sendtag", "recvtag")
             if name in call
         }
+
+    def compute(self, cond: Cond, time: str) -> None:
+        """These tasks compute for so long; what they compute one after the other is said together."""
+        if self.waiting is not None and self.waiting[0] != cond:
+            self.flush()
+        self.waiting = cond, [*(self.waiting[1] if self.waiting else ()), time]
+
+    def flush(self) -> None:
+        """Say what is to be computed since the last message."""
+        if self.waiting is None:
+            return
+        (cond, times), self.waiting = self.waiting, None
+        numbers = [int(time) for time in times if time.isdigit()]
+        formulas = [time for time in times if not time.isdigit()]
+        whole = sum(numbers)
+        told = [*formulas, *([str(whole)] if whole else [])]
+        if told:
+            text = told[0] if len(told) == 1 else f"({' + '.join(told)} )"
+            self.say(f"{self.who(cond, named=False)} COMPUTE FOR {text} MICROSECONDS")
 
     @property
     def tagged(self) -> bool:
@@ -116,18 +138,48 @@ class Said(Sentences):
                 raise GenerateError("a receive takes from any source: no rule was found for its sender")
             if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
                 continue  # nothing is sent to PROC_NULL
-            other = self.tongue.world(self.tongue.expr(leaf), family)
-            nbytes = self.tongue.expr(self.nbytes(call[count], call[datatype]))
-            channel = self.tongue.expr(self.tag(family, call[tag]))
-            if (one := self.single(there)) is not None:
-                other, nbytes, channel = (_of_task(e, one) for e in (other, nbytes, channel))
-            using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-            named = any(RANK.name in variables([e]) for e in (other, nbytes, channel))
-            who = self.who(there, named, verb == "RECEIVE")
-            way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
-            how = "ASYNCHRONOUSLY " if later else ""
-            spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
-            self.say(f"{who} {how}{verb} {spec} {way} TASK {words.atom(other)}", self.site(call))
+            if verb == "SEND" and not later and self.own(there, leaf, family):
+                mine = Compare("==", leaf, self.shape.variables()["r"])
+                self.transfer(_to(call, peer, leaf), all_of(there, mine), verb, True, names)
+                there = all_of(there, opposite(mine))
+            nbytes = self.nbytes(call[count], call[datatype])
+            for here, size in self.cases(nbytes, there):
+                for some, channel in self.cases(self.tag(family, call[tag]), here):
+                    self.one(call, some, verb, later, leaf, family, size, channel)
+
+    def one(
+        self, call: Call, cond: Cond, verb: str, later: bool, peer: Expr, family: Expr, size: Expr, tag: Expr
+    ) -> None:
+        """A message of tasks that all send as much with the same tag."""
+        other = self.tongue.world(self.tongue.expr(peer), family)
+        nbytes, channel = self.tongue.expr(size), self.tongue.expr(tag)
+        if (single := self.single(cond)) is not None:
+            other, nbytes, channel = (_of_task(e, single) for e in (other, nbytes, channel))
+        if RANK.name in variables([nbytes, *([channel] if self.tagged else [])]):
+            raise GenerateError("its size or tag is another on each task: no words say that of many tasks")
+        using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
+        who = self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+        way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
+        how = "ASYNCHRONOUSLY " if later else ""
+        spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
+        self.say(f"{who} {how}{verb} {spec} {way} TASK {words.atom(other)}", self.site(call))
+
+    def cases(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
+        """What an expression is for the tasks of each of its choices: sizes cannot depend on the task."""
+        found = _choice(e, self)
+        if found is None or self.single(cond) is not None:
+            return [(cond, e)]
+        told = []
+        for some, branch in ((found.cond, found.then), (opposite(found.cond), found.otherwise)):
+            told += self.cases(_with(e, found, branch), all_of(cond, some))
+        return told
+
+    def own(self, cond: Cond, peer: Expr, family: Expr) -> bool:
+        """Whether tasks may send to themselves: the language wants such a message asynchronous."""
+        if self.tongue.axes(family) is not None:
+            return False
+        ranks = self.sample.mask(cond) if self.fixed(cond) else self.sample.everyone
+        return bool((np.equal(self.sample.value(peer), self.sample.columns["rank"]) & ranks).any())
 
     def alternatives(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
         """The values that tasks have, each with its condition, where special ones are among them."""
@@ -205,6 +257,29 @@ class Said(Sentences):
     def listed(self, ranks: Mask) -> RankList:
         """Ranks of the sample by their numbers."""
         return RankList(np.flatnonzero(ranks).tolist())
+
+
+def _choice(e: Expr, said: Said) -> Choose | None:
+    """A choice within an expression that depends on the task."""
+    match e:
+        case Choose(cond, a, b):
+            return e if said.local(cond) else _choice(a, said) or _choice(b, said)
+        case Binary(_, a, b):
+            return _choice(a, said) or _choice(b, said)
+    return None
+
+
+def _with(e: Expr, old: Expr, new: Expr) -> Expr:
+    """An expression with one part replaced."""
+    if e == old:
+        return new
+    return rewritten(e, lambda part: new if part == old else None)
+
+
+def _to(call: Call, name: str, peer: Expr) -> Call:
+    """A call with another peer."""
+    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
+    return replace(call, arguments=tuple(arguments))
 
 
 def _times(leaf: Expr, size: int) -> Expr:

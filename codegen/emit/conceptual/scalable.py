@@ -19,7 +19,7 @@ from codegen.emit.conceptual.preamble import clock, preamble
 from codegen.emit.conceptual.said import Said
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
-from codegen.expr import TRUE, Choose, Compare, Cond, Const, Expr, Var, add, all_of, compare
+from codegen.expr import TRUE, Compare, Cond, Const, Expr, Var, add, all_of, bounds, compare
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
 from codegen.scalable.places import opposite
 from codegen.scalable.sample import Mask
@@ -41,7 +41,6 @@ class ScalableWriting:
         self.program, self.shape = program, program.shape
         self.said = Said(program)
         self.grouped = Grouped(self.said)
-        self.waiting: tuple[Cond, str] | None = None
 
     def text(self) -> str:
         """The whole program."""
@@ -51,6 +50,7 @@ class ScalableWriting:
             self.said.lines.add(line)
         self.said.lines.add("ALL TASKS SYNCHRONIZE THEN ALL TASKS RESET THEIR COUNTERS.")
         self.body(self.program.body, TRUE, self.said.sample.everyone)
+        self.said.flush()
         left = self.said.unfinished()
         if left.any():
             self.said.say(f"{self.said.who(self.said.asking(left), named=False)} AWAIT COMPLETION")
@@ -123,10 +123,8 @@ class ScalableWriting:
         """The largest of the trip counts that tasks have. Raises GenerateError when nobody knows it."""
         if not self.said.local(times):
             return times
-        if isinstance(times, Choose) and self.said.local(times.cond):
-            a, b = self.most(times.then), self.most(times.otherwise)
-            if isinstance(a, Const) and isinstance(b, Const):
-                return Const(max(a.value, b.value))
+        if (limits := bounds(times)) is not None:
+            return Const(limits[1])
         raise GenerateError("a loop's trip count that depends on a rank's place has no words in coNCePTuaL")
 
     def compute(self, compute: Compute, cond: Cond) -> None:
@@ -135,8 +133,7 @@ class ScalableWriting:
         time = texts[0]
         if compute.first is not None and len(texts) > 1 and texts[0] != texts[1]:
             time = f"({texts[0]} IF {compute.first.name} = 0 OTHERWISE {texts[1]})"
-        if time != "0":
-            self.said.say(f"{self.said.who(cond, named=False)} COMPUTE FOR {time} MICROSECONDS")
+        self.said.compute(cond, time)
 
     def call(self, call: Call, cond: Cond, ranks: Mask) -> None:
         """One MPI call of these tasks."""
