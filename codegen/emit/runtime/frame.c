@@ -15,8 +15,7 @@ static void made(int type, MPI_Datatype handle, int bytes, long extent, int deri
 //: fitting | base
 /* Whether there are as many ranks as the application had. */
 static int fitting(int ranks) {
-    if (ranks != RANKS && rank == 0)
-        fprintf(stderr, "this benchmark is for %d ranks, not for %d\n", RANKS, ranks);
+    if (ranks != RANKS && rank == 0) fprintf(stderr, "this benchmark is for %d ranks, not for %d\n", RANKS, ranks);
     return ranks == RANKS;
 }
 
