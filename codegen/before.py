@@ -140,4 +140,15 @@ def _mean(durations: list[Duration]) -> Duration:
     weights = [d.histogram.count if d.histogram else 1 for d in durations]
     ns = sum(d.ns * w for d, w in zip(durations, weights, strict=True)) / sum(weights)
     most = max(durations, key=lambda d: d.histogram.count if d.histogram else 0)
-    return Duration(ns, most.histogram)
+    return Duration(ns, most.histogram, _mean_law(durations, weights))
+
+
+def _mean_law(durations: list[Duration], weights: list[int]) -> tuple[tuple[float, float, int], ...]:
+    """The mean of laws, term by term; () when none of them has one."""
+    if not any(d.law for d in durations):
+        return ()
+    terms: dict[tuple[float, int], float] = {}
+    for duration, weight in zip(durations, weights, strict=True):
+        for c, power, log in duration.law or ((duration.ns, 0.0, 0),):
+            terms[power, log] = terms.get((power, log), 0.0) + c * weight / sum(weights)
+    return tuple((c, power, log) for (power, log), c in terms.items())

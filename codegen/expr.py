@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = [
-    "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Choose", "Compare", "Cond", "Const", "Expr", "Item",
-    "Member", "Own", "Size", "Truth", "Var", "add", "all_of", "bounds", "choose", "compare", "div",
-    "either", "is_nonzero", "map_leaves", "mentions", "mod", "mul", "negate", "xor",
+    "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Expr",
+    "Item", "Member", "Own", "Size", "Truth", "Var", "add", "all_of", "bounds", "choose", "compare", "div",
+    "either", "is_nonzero", "map_leaves", "mentions", "mod", "mul", "negate", "sub", "xor",
 ]  # fmt: skip
 
 
@@ -42,10 +42,15 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """A variable from 0 to below `limit` (None: nobody knows): a loop's, or `rank` in MPI_COMM_WORLD."""
+    """A variable from `least` to below `limit` (None: nobody knows).
+
+    It is a loop's, `rank` in MPI_COMM_WORLD, or of a grid whose size is known at run time only a side, a
+    coordinate, or a parameter of the program.
+    """
 
     name: str
     limit: int | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Binary(_Hashed):
-    """`+ - * / % ^`; division and remainder are of numbers that are not negative."""
+    """`+ - * / % ^ & << >>`, and `//`, which is rounded down; `/` is of numbers that are not negative."""
 
     op: str
     left: Expr
@@ -91,7 +96,16 @@ class Item(_Hashed):
     __hash__ = _Hashed.__hash__
 
 
-Expr = Const | Var | Own | Size | Binary | Choose | Item
+@dataclass(frozen=True, slots=True)
+class Called(_Hashed):
+    """A function of numbers: `log2` (rounded down), `min`, `max`, `block` or `diagonal`; see `interpret`."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    __hash__ = _Hashed.__hash__
+
+
+Expr = Const | Var | Own | Size | Binary | Choose | Item | Called
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +161,8 @@ def bounds(e: Expr) -> tuple[int, int] | None:
     match e:
         case Const(value):
             return value, value
-        case Var(_, limit):
-            return (0, limit - 1) if limit else None
+        case Var(_, limit, least):
+            return (least, limit - 1) if limit else None
         case Item(table, _):
             return (min(table), max(table)) if table else None
         case Choose(_, a, b):
@@ -176,7 +190,7 @@ def _binary_bounds(op: str, a: Expr, b: Expr) -> tuple[int, int] | None:
     if op == "*":
         ends = [x * y for x in left for y in right]
         return min(ends), max(ends)
-    if op == "/" and low >= 0 and least > 0:
+    if op in ("/", "//") and low >= 0 and least > 0:
         return low // most, high // least
     return None
 
@@ -226,6 +240,11 @@ def add(a: Expr, b: Expr) -> Expr:
     """a + b."""
     (m, left), (n, right) = _linear(a), _linear(b)
     return _built(m + n, _sum(left, right, 1))
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    """a - b."""
+    return add(a, mul(b, Const(-1)))
 
 
 def mul(a: Expr, b: Expr) -> Expr:
@@ -401,6 +420,8 @@ def mentions(e: Expr, variable: Var) -> bool:
             return mentions(a, variable) or mentions(b, variable)
         case Item(_, index):
             return mentions(index, variable)
+        case Called(_, arguments):
+            return any(mentions(a, variable) for a in arguments)
         case Const() | Size():
             return False
     return True

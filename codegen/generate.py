@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from codegen.build import build, where
 from codegen.emit import emitter
@@ -12,10 +14,13 @@ from codegen.errors import GenerateError
 from codegen.matching import align_collectives, resolve_wildcards
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
+from codegen.scalable.build import Times, build_scalable
 from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
+from scalatrace.errors import UsageError
+from scalatrace.trace.symbolic import Model, events
 from scalatrace.trace.trace import Trace
 
-__all__ = ["Benchmark", "Options", "generate"]
+__all__ = ["Benchmark", "Options", "generate", "generate_scalable"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,45 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
     program = build(trace, target.exact_times, sites=not options.obfuscate)
-    unsupported = _unsupported(program, target, trace)
+    return _written(program, target, options, trace)
+
+
+def generate_scalable(
+    model: Model,
+    language: str,
+    times: Times,
+    functions: Mapping[str, Callable[..., Any]],
+    options: Options | None = None,
+) -> Benchmark:
+    """The benchmark of a symbolic trace, for any number of ranks that its formulas allow.
+
+    Args:
+        times: how long computations take; see `codegen.scalable.build`.
+        functions: what formulas may call.
+
+    Raises:
+        UsageError: no such language, or an option that needs a trace of one size.
+        GenerateError: the formulas cannot be said in the language.
+        LeakError: an obfuscated text would hold a name.
+    """
+    options = options or Options()
+    target = emitter(language)
+    if options.emit.drawn:
+        raise UsageError("--times drawn wants a trace: formulas have means only")
+    program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
+    return _written(program, target, options, _names(model))
+
+
+def _names(model: Model) -> Trace:
+    """A trace with all names of a symbolic one."""
+    frames = {frame for rule in events(model.nodes) for frame in rule.stack}
+    return Trace(1, meta=dict(model.meta), frames=sorted(frames), strings=list(model.inputs))
+
+
+def _written(program: Program, target: Emitter, options: Options, trace: Trace) -> Benchmark:
+    """The text of a program; `trace` has the names that an obfuscated one must not hold."""
+    language = target.name
+    unsupported = _unsupported(program, target)
     if unsupported and not options.skip_unsupported:
         raise GenerateError(_complaint(unsupported, language))
     if unsupported:
@@ -89,7 +132,7 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _unsupported(program: Program, target: Emitter, trace: Trace) -> list[Call]:
+def _unsupported(program: Program, target: Emitter) -> list[Call]:
     return [call for call in calls(program.body) if not target.supports(call.op)]
 
 

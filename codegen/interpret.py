@@ -10,6 +10,7 @@ from codegen.expr import (
     AllOf,
     AnyOf,
     Binary,
+    Called,
     Choose,
     Compare,
     Cond,
@@ -24,16 +25,46 @@ from codegen.expr import (
 )
 from codegen.program import Branch, Call, Compute, Loop, Program, Stmt
 
-__all__ = ["Setting", "holds", "run", "value"]
+__all__ = ["FUNCTIONS", "Setting", "holds", "run", "value"]
 
 _BINARY: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.floordiv,
+    "//": operator.floordiv,
     "%": operator.mod,
     "^": operator.xor,
+    "&": operator.and_,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
+
+
+def log2(n: int) -> int:
+    """The exponent of a power of two, rounded down; -1 of what is below 1."""
+    return n.bit_length() - 1 if n > 0 else -1
+
+
+def block(n: int, parts: int, k: int) -> int:
+    """How many of n things part k of so many has, the first ones one more where it does not divide."""
+    return n // parts + (k % parts < n % parts)
+
+
+def diagonal(n: int, parts: int, shift: int, sign: int) -> int:
+    """The points of a diagonal of cells: the sum over c of block(c) * block(shift + sign c)."""
+    return sum(block(n, parts, c) * block(n, parts, shift + sign * c) for c in range(parts))
+
+
+FUNCTIONS: dict[str, Callable[..., int]] = {
+    "log2": log2,
+    "min": min,
+    "max": max,
+    "block": block,
+    "diagonal": diagonal,
+}
+"""What formulas call."""
+
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -70,6 +101,8 @@ def value(e: Expr, at: Setting) -> int:
             return at.communicator(value(family, at))[1]
         case Binary(op, a, b):
             return _BINARY[op](value(a, at), value(b, at))
+        case Called(name, arguments):
+            return FUNCTIONS[name](*(value(a, at) for a in arguments))
         case Choose(cond, a, b):
             return value(a if holds(cond, at) else b, at)
         case Item(table, index):

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from codegen.expr import Cond, Expr, Var
+from codegen.scalable.grid import Shape
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values import Vec
@@ -63,10 +64,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A time in nanoseconds: the mean of the samples, and how they were distributed."""
+    """A time in nanoseconds: the mean of the samples, and how they were distributed.
+
+    Attributes:
+        law: how it follows the number of ranks P, where that varies: terms (c, p, l) for c P^p log2(P)^l.
+    """
 
     ns: float
     histogram: Histogram | None = None
+    law: tuple[tuple[float, float, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +131,13 @@ class Program:
     """A benchmark.
 
     Attributes:
-        nprocs: ranks it runs on.
+        nprocs: ranks it runs on; 0: as many as its shape allows.
         title: of the application; "" when that is not to be said.
         comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
         types, strings, arrays: as in the trace.
         load: per rank round(LOAD_STEPS log2(share of the mean computation)), or None when all compute alike.
         body: the statements.
+        shape: the grid that is given when it runs, of a scalable benchmark.
     """
 
     nprocs: int
@@ -141,6 +148,7 @@ class Program:
     strings: tuple[str, ...] = ()
     arrays: tuple[IntArray, ...] = ()
     load: Vec | None = None
+    shape: Shape | None = None
 
     def with_body(self, body: tuple[Stmt, ...]) -> Program:
         """The same with other statements."""

@@ -15,6 +15,7 @@ from codegen.expr import (
     AllOf,
     AnyOf,
     Binary,
+    Called,
     Choose,
     Compare,
     Cond,
@@ -70,6 +71,8 @@ class Specialiser:
                 return choose(decided, self.expr(a, rank), self.expr(b, rank))
             case Binary(op, a, b):
                 return _combined(op, self.expr(a, rank), self.expr(b, rank))
+            case Called(name, arguments):
+                return Called(name, tuple(self.expr(a, rank) for a in arguments))
 
     def of_families(self, family: Expr, rank: int, own: bool) -> Expr:
         """The own rank in a communicator, or its number of peers; by a table where that varies."""
@@ -171,6 +174,8 @@ def variables(parts: Iterable[Expr | Cond]) -> set[str]:
                 found.add(name)
             case Own(e) | Size(e) | Item(_, e) | Member(e, _, _):
                 found |= variables([e])
+            case Called(_, arguments):
+                found |= variables(arguments)
             case Binary(_, a, b) | Compare(_, a, b):
                 found |= variables([a, b])
             case Choose(cond, a, b):

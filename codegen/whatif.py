@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
+from codegen.errors import GenerateError
 from codegen.expr import Binary, Const, Expr, Item, add, map_leaves, mul
 from codegen.program import Argument, Branch, Call, Compute, Context, Duration, Loop, Program, Stmt
 from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
@@ -32,7 +33,8 @@ def scale_compute(program: Program, factor: float) -> Program:
 def _longer(context: Context, factor: float) -> Context:
     duration = context.duration
     histogram = duration.histogram.scaled(factor) if duration.histogram else None
-    return replace(context, duration=Duration(duration.ns * factor, histogram))
+    law = tuple((c * factor, power, log) for c, power, log in duration.law)
+    return replace(context, duration=Duration(duration.ns * factor, histogram, law))
 
 
 def scale_bytes(program: Program, factor: float) -> Program:
@@ -42,6 +44,8 @@ def scale_bytes(program: Program, factor: float) -> Program:
     """
     if factor == 1:
         return program
+    if program.shape and program.shape.arrays:
+        raise GenerateError("--bytes-scale: the arrays of sizes follow formulas; scale a trace of one size")
     n, exact, whole = len(program.arrays), Fraction(factor).limit_denominator(1000), ceil(factor)
     counts = tuple(_array(array, lambda v: _times(v, exact)) for array in program.arrays)
     rooms = tuple(_array(array, lambda v: v * whole) for array in program.arrays)

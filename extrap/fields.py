@@ -13,16 +13,11 @@ import numpy as np
 
 from extrap.errors import ExtrapolationError
 from extrap.expression import names_of
-from extrap.shapes import Parts, Shape, vec_from
-from extrap.space import EVERYWHERE, Space
+from extrap.shapes import Parts, vec_from
+from extrap.space import Space
+from scalatrace.trace.symbolic import CYCLE, EVERYWHERE, INDEXED, Field, Part, Shape
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-CYCLE = "cycle"
-"""Shape of a vec that repeats the same few values; a formula for each."""
-
-INDEXED = "indexed"
-"""Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
 
 MOST_INDEXED = 1 << 18
 """Values of a class that are looked at one by one."""
@@ -33,24 +28,7 @@ PER_PART = 3.0
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["Field", "Part", "fit"]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing."""
-
-    condition: str
-    shape: Shape
-    formulas: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """The first part whose condition holds counts."""
-
-    parts: tuple[Part, ...]
-    cost: float = 0.0
+__all__ = ["CYCLE", "INDEXED", "Field", "Part", "fit"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scalatrace.trace.compress import compress, vec_of
+from scalatrace.trace.symbolic import Shape
 from scalatrace.trace.values import Vec
 
 __all__ = ["Parts", "cycle", "join", "split", "vec_from", "vec_parts"]
-
-Shape = Any
-"""None for an integer, a tuple for what has parts; hashable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,9 @@ from extrap.expression import evaluate
 from extrap.features import Names
 from extrap.grid import Grid
 from extrap.solve import Basis, Points, Solution
+from scalatrace.trace.symbolic import EVERYWHERE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-EVERYWHERE = "1"
 
 INDEXED_SAMPLE = 1200
 """Executions that a formula over their numbers is sought with; all of them check it."""

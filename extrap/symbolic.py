@@ -16,12 +16,11 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 
 from extrap.expression import check
-from extrap.fields import Field, Part
-from extrap.model import FamilyRule, Model, ParamRule, Rule, StatRule
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.trace.format import pack_container, read_container
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.symbolic import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.writer import write_aside
 

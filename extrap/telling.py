@@ -6,10 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from extrap.fields import CYCLE, INDEXED, Field, Part
-from extrap.model import FamilyRule, Model, ParamRule, Rule
-from extrap.space import EVERYWHERE
 from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.symbolic import (
+    CYCLE,
+    EVERYWHERE,
+    INDEXED,
+    FamilyRule,
+    Field,
+    Model,
+    ParamRule,
+    Part,
+    Rule,
+)
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import special_name
 

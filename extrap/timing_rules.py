@@ -11,7 +11,7 @@ from extrap.timing.joint import extrapolate_histogram
 if TYPE_CHECKING:
     from scalatrace.trace.histogram import Histogram
 
-__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "over_ranks"]
+__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "least_totals", "over_ranks"]
 
 Rows = tuple[tuple[Any, ...], ...]
 """The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
@@ -42,7 +42,7 @@ def over_ranks(
         model: a name of `extrap.timing.registry.TIMING_MODELS`; None: the best.
         run_noise: how much whole runs differ, as a part of the time.
     """
-    least = _least(rules)
+    least = least_totals(rules)
 
     def timing(rows: Rows) -> tuple[Any, ...]:
         width = max((len(row) for row in rows), default=0)
@@ -65,7 +65,7 @@ def by_ranks(rows: Rows, seen: Sequence[int], at: int) -> dict[int, Histogram]:
     return {n: row[at] for n, row in zip(seen, rows, strict=True) if at < len(row) and row[at] is not None}
 
 
-def _least(rules: Iterable[Rows]) -> dict[int, float]:
+def least_totals(rules: Iterable[Rows]) -> dict[int, float]:
     """Per statistic the total, in the largest trace, below which a histogram is not worth a model."""
     totals: dict[int, list[float]] = {}
     for rows in rules:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from codegen.build import where
 from codegen.emit.arguments import Names, used
+from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
 from codegen.emit.pieces import Library, Piece
 from codegen.emit.text import Lines
@@ -140,6 +141,8 @@ class Writing(ABC):
         self.bins: dict[Duration, str] = {}
         self.wanted: dict[str, None] = {}
         self.infix = Infix(emitter.notation, self.table, self.constant, self.family)
+        if program.shape:
+            self.infix.renamed = renamed(program.shape, emitter.library, emitter.reserved)
         self.marks = {
             mark
             for stmt in statements(program.body)
@@ -239,6 +242,8 @@ class Writing(ABC):
 
     def us(self, duration: Duration) -> str:
         """A mean in microseconds."""
+        if duration.law:
+            return law_text(duration.law, self.wanted)
         return f"{duration.ns / 1000:.6g}"
 
     def rows(self, duration: Duration) -> list[str]:

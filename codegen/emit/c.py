@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from codegen.emit import grid_c
 from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import c_comment, c_string
@@ -20,7 +22,7 @@ from scalatrace.trace.typetree import parse
 
 __all__ = ["CEmitter"]
 
-FILES = ("base", "frame", "calls", "collectives", "communicators", "messages", "neighbours")
+FILES = ("base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours")
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
 
@@ -83,22 +85,27 @@ class _Writing(Writing):
         share = self.share()
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
-            self.wanted["came" if self.options.drawn else "after"] = None
-        for name in ("tally", "comms", *(("compute",) if self.computes else ())):
+            self.wanted["after" if self.contexts else "came"] = None
+        grid = grid_c.rules(self.infix, self.program.shape) if self.program.shape else ""
+        check = "arrange" if self.program.shape else "fitting"
+        for name in ("tally", "comms", *(("compute",) if self.computes else ()), check):
             self.wanted[name] = None
         pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays"))))
-        parts = [self.title(), HEAD, self.enumerations(), pieces, self.static_tables(), types, arrays]
+        parts = [self.title(), HEAD, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
         parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
         """The comment at the top."""
         of = f" of {c_comment(self.program.title)}" if self.program.title else ""
-        n = self.program.nprocs
+        n = self.program.nprocs or "P"
+        ranks, options = f"{n} ranks", ""
+        if self.program.shape:
+            ranks, options = words_of(self.program.shape), f" {options_of(self.program.shape)}"
         return f"""\
-/* Communication benchmark{of}, for {n} ranks. Made from a trace by scalatrace generate.
+/* Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.
  *
- *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench [--profile]
+ *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench{options} [--profile]
  *
  * Functions are called as MPI's and take what the application gave; requests are named by their age (how
  * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""
@@ -108,6 +115,8 @@ class _Writing(Writing):
         n = len(self.program.comms)
         families = ", ".join(self.families[i] for i in range(n))
         lines = [f"enum {{ RANKS = {self.program.nprocs} }};", f"enum {{ {families}, COMMS }};"]
+        if self.program.shape:
+            lines[0] = grid_c.declarations(self.infix, self.program.shape)
         lines.append("static MPI_Comm comms[COMMS];")
         lines.append("static int own[COMMS], size[COMMS]; /* own rank, and how many ranks a peer can be */")
         ntypes = max(self.used_types, default=-1) + 1
@@ -142,6 +151,9 @@ class _Writing(Writing):
         variable, before, lines = Var("i", None), [], []
         for i in self.used_arrays:
             array = self.program.arrays[i]
+            if self.program.shape and i in self.program.shape.arrays:
+                lines.append(grid_c.array(self.infix, i, self.program.shape.arrays[i]))
+                continue
             formula = self.array_formula(array, Var("i", array.length))
             if formula is None:
                 values = ", ".join(map(self.constant, array.values)) or "0"
@@ -192,7 +204,9 @@ class _Writing(Writing):
             "    make_arrays();\n" if self.used_arrays else ""
         )
         drawn = "    dice = 88172645463325252u + 1000003u * (uint64_t)rank;\n" if self.bins else ""
-        return self.emitter.library.pieces["main"].text.replace("    $setup;\n", makes + share + drawn)
+        fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
+        text = self.emitter.library.pieces["main"].text.replace("$fitting", fitting)
+        return text.replace("    $setup;\n", makes + share + drawn)
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD);`"""
@@ -213,7 +227,7 @@ class _Writing(Writing):
         elif compute.first is not None:
             first, again = (self.time(c.duration) for c in contexts)
             time = f"{compute.first.name} == 0 ? {first} : {again}"
-        elif self.options.drawn:
+        elif self.options.drawn or any(context.duration.law for context in contexts):
             time = ""
             for context in contexts:
                 time += f"came == {context.marks[0]} ? {self.time(context.duration)} : "

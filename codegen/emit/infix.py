@@ -9,6 +9,7 @@ from codegen.expr import (
     AllOf,
     AnyOf,
     Binary,
+    Called,
     Choose,
     Compare,
     Cond,
@@ -24,6 +25,9 @@ from codegen.expr import (
 )  # fmt: skip
 
 __all__ = ["Infix", "Notation"]
+
+FUNCTIONS = {"log2": "log_2", "min": "smaller", "max": "larger"}
+"""Names that the languages have otherwise."""
 
 CHOOSE, OR, AND, COMPARE, SUM, PRODUCT, ATOM = range(7)
 
@@ -58,6 +62,7 @@ class Infix:
         constant: spells an integer.
         family: spells the number of a communicator.
         helpers: pieces of the library that texts made so far need.
+        renamed: variables that have another name in the text.
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class Infix:
     ) -> None:
         self.notation, self.table, self.constant, self.family = notation, table, constant, family
         self.helpers: set[str] = set()
+        self.renamed: dict[str, str] = {}
 
     def expr(self, e: Expr) -> str:
         """The text of an expression, without parentheses around it."""
@@ -84,7 +90,7 @@ class Infix:
                 text = self.constant(value)
                 return text, ATOM if not text.startswith("-") else PRODUCT
             case Var(name):
-                return name, ATOM
+                return self.renamed.get(name, name), ATOM
             case Own(family):
                 return f"own[{self.family(family)}]", ATOM
             case Size(family):
@@ -94,18 +100,25 @@ class Infix:
             case Choose(cond, a, b):
                 parts = (self._at(self._cond(cond), OR), self._at(self._expr(a), OR), self._expr(b)[0])
                 return self.notation.choice(*parts), CHOOSE
+            case Called(name, arguments):
+                name = FUNCTIONS.get(name, name)
+                self.helpers.add(name)
+                return f"{name}({', '.join(map(self.expr, arguments))})", ATOM
             case Binary(op, a, b):
                 return self._binary(op, a, b)
 
     def _binary(self, op: str, a: Expr, b: Expr) -> tuple[str, int]:
-        if op == "^":
-            return f"({self._at(self._expr(a), ATOM)} ^ {self._at(self._expr(b), ATOM)})", ATOM
+        if op in ("^", "&", "<<", ">>"):
+            return f"({self._at(self._expr(a), ATOM)} {op} {self._at(self._expr(b), ATOM)})", ATOM
         low = bounds(a)
         if op == "%" and not self.notation.floored and not (low and low[0] >= 0) and not _own_sum(a):
             self.helpers.add("mod")
             return f"mod({self.expr(a)}, {self.expr(b)})", ATOM
+        if op == "//" and not self.notation.floored and not (low and low[0] >= 0):
+            self.helpers.add("floored")
+            return f"floored({self.expr(a)}, {self.expr(b)})", ATOM
         level = SUM if op in "+-" else PRODUCT
-        sign = self.notation.quotient if op == "/" else op
+        sign = self.notation.quotient if op in ("/", "//") else op
         # The right side needs parentheses at the same level; so does a product that is not taken as a whole.
         left = self._at(self._expr(a), level)
         return f"{left} {sign} {self._at(self._expr(b), level + 1)}", level

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+from codegen.emit import grid_python
 from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import hash_comment
@@ -23,7 +25,7 @@ from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
 
-FILES = ("base", "calls", "collectives", "communicators", "messages", "neighbours")
+FILES = ("base", "grid", "calls", "collectives", "communicators", "messages", "neighbours")
 
 
 class PythonEmitter(ImperativeEmitter):
@@ -65,25 +67,31 @@ class _Writing(Writing):
         self.body(self.program.body)
         body = str(self.lines) if self.program.body else "    pass\n"
         setup = self.datatypes() + self.arrays() + self.share()
-        for name in ("tally", "comms", *(["after"] if self.marks else [])):
+        shape = self.program.shape
+        grid = grid_python.rules(self.infix, shape) if shape else ""
+        check = "arrange" if shape else "fitting"
+        for name in ("tally", "comms", *(["after"] if self.marks else []), check):
             self.wanted[name] = None
         if self.computes:
             self.wanted["compute"] = None
         if self.used_types:
             self.wanted["types"] = None
         pieces = "\n\n\n".join(map(_text, self.pieces(())))
+        fitting = f"{check}(MPI.COMM_WORLD.Get_size())"
         main = self.emitter.library.pieces["main"].text.replace("$setup\n", setup)
-        parts = [self.title(), pieces, self.tables_text(), f"def benchmark():\n{body}", main]
+        main = main.replace("$fitting", fitting)
+        parts = [self.title(), pieces, self.tables_text(), grid, f"def benchmark():\n{body}", main]
         return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
         """Comment, imports, and names of communicators and datatypes."""
-        n = self.program.nprocs
+        shape, n = self.program.shape, self.program.nprocs or "P"
+        ranks, options = (words_of(shape), f" {options_of(shape)}") if shape else (f"{n} ranks", "")
         of = f" of {hash_comment(self.program.title)}" if self.program.title else ""
         lines = [
-            f"# Communication benchmark{of}, for {n} ranks. Made from a trace by scalatrace generate.",
+            f"# Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.",
             "#",
-            f"#     mpiexec -n {n} python bench.py [--profile]",
+            f"#     mpiexec -n {n} python bench.py{options} [--profile]",
             "#",
             "# Functions are called as MPI's and take what the application gave; requests are named by age",
             "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",
@@ -97,7 +105,7 @@ class _Writing(Writing):
             "",
             "from mpi4py import MPI",
             "",
-            f"RANKS = {n}",
+            grid_python.declarations(shape) if shape else f"RANKS = {n}",
             "rank = MPI.COMM_WORLD.Get_rank()",
             f"{', '.join(self.families[i] for i in range(len(self.program.comms)))} = "
             f"range({len(self.program.comms)})",
@@ -123,6 +131,9 @@ class _Writing(Writing):
         lines = []
         for i in self.used_arrays:
             array = self.program.arrays[i]
+            if self.program.shape and i in self.program.shape.arrays:
+                lines.append(grid_python.array(self.infix, i, self.program.shape.arrays[i]))
+                continue
             formula = self.array_formula(array, Var("i", array.length))
             if formula is None:
                 lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
@@ -176,7 +187,7 @@ class _Writing(Writing):
         elif compute.first is not None:
             first, again = (self.time(c.duration) for c in contexts)
             time = f"{first} if {compute.first.name} == 0 else {again}"
-        elif self.options.drawn:
+        elif self.options.drawn or any(context.duration.law for context in contexts):
             chain = [f"{self.time(c.duration)} if came == {c.marks[0]} else " for c in contexts]
             time = "".join(chain) + "0.0"
         else:

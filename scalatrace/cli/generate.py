@@ -4,14 +4,19 @@ It needs nothing of scalatrace to run; C wants mpicc, Python mpi4py, coNCePTuaL 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import UsageError
 
+if TYPE_CHECKING:
+    from codegen.generate import Benchmark, Options
+
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
     "  scalatrace generate app.st --to python -o bench.py --compute-scale 0.5 --bytes-scale 4\n"
-    "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl"
+    "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl\n"
+    "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8"
 )
 
 
@@ -41,14 +46,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-unsupported", action="store_true", help="leave out what the language has no words for"
     )
+    parser.add_argument(
+        "--timing-model",
+        metavar="NAME",
+        help="of formulas: how times follow the number of ranks (see instantiate)",
+    )
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", help="Python file that formulas need"
+    )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
-    import scalatrace
     from codegen.emit.base import EmitOptions
-    from codegen.generate import Options, generate
+    from codegen.generate import Options
     from scalatrace.trace.writer import write_aside
 
     if args.json and not args.output:
@@ -62,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         args.skip_unsupported,
         args.obfuscate,
     )
-    made = generate(scalatrace.load(args.trace), args.to, options)
+    made = _generated(args, options)
     if not args.output:
         print(made.text, end="")
         return 0
@@ -80,3 +92,18 @@ def run(args: argparse.Namespace) -> int:
         left_out = ", ".join(f"{n} MPI_{op}" for op, n in made.skipped.items())
         print(f"{args.output}: {made.lines} lines; left out: {left_out}")
     return 0
+
+
+def _generated(args: argparse.Namespace, options: Options) -> Benchmark:
+    """The benchmark of a trace, or of formulas."""
+    import scalatrace
+    from codegen.generate import generate
+    from scalatrace.trace.format import is_symbolic
+
+    if is_symbolic(args.trace):
+        from scalatrace.cli.scaling import scalable
+
+        return scalable(args.trace, args.to, options, args.timing_model, args.plugin)
+    if args.timing_model or args.plugin:
+        raise UsageError("--timing-model and --plugin are for formulas (.stx); this is a trace")
+    return generate(scalatrace.load(args.trace), args.to, options)

@@ -10,6 +10,7 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS
 from codegen.emit.conceptual.groups import Groups
 from codegen.emit.conceptual.messages import COMPLETIONS, EXCHANGES, INITS, PROBES, RECEIVES, SENDS, Messages
+from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
@@ -55,6 +56,8 @@ class ConceptualEmitter:
 
     def emit(self, program: Program, options: EmitOptions) -> str:
         """The text."""
+        if program.shape:
+            return ScalableWriting(program).text()
         return _Writing(program, options).text()
 
 

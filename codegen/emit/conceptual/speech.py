@@ -14,21 +14,19 @@ from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
 
-__all__ = ["Speech"]
+__all__ = ["Sentences", "Speech"]
 
 
-class Speech:
-    """The text so far, and what all parts of the emitter know of the program."""
+class Sentences:
+    """The text so far."""
 
-    def __init__(self, program: Program) -> None:
-        self.program, self.nprocs = program, program.nprocs
-        self.everyone = RankList.all(program.nprocs)
-        self.trace = Trace(program.nprocs, comms=list(program.comms))
-        self.special = Specialiser(self.trace)
+    def __init__(self) -> None:
         self.lines = Lines("  ")
         self.depth = 0
         self.count = 0
-        self.waiting: tuple[RankList, tuple[float, float], Var | None] | None = None
+
+    def flush(self) -> None:
+        """Say what waits to be said together with more of its kind."""
 
     def say(self, sentence: str, site: str = "") -> None:
         """One statement: with a full stop outside of braces, with THEN between them within."""
@@ -55,6 +53,22 @@ class Speech:
         self.lines.without_last_then()
         self.lines.add("} THEN" if self.depth else "}.")
 
+    def site(self, call: Call) -> str:
+        """Where the application made a call."""
+        return hash_comment(short_frame(call.site[0])) if call.site else ""
+
+
+class Speech(Sentences):
+    """The text so far, and what all parts of the emitter know of the program."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program, self.nprocs = program, program.nprocs
+        self.everyone = RankList.all(program.nprocs)
+        self.trace = Trace(program.nprocs, comms=list(program.comms))
+        self.special = Specialiser(self.trace)
+        self.waiting: tuple[RankList, tuple[float, float], Var | None] | None = None
+
     def compute(self, ranks: RankList, us: tuple[float, float], first: Var | None) -> None:
         """These ranks compute for so long, in the first iteration and in others; said later."""
         if self.waiting is not None and self.waiting[0] == ranks and (self.waiting[2] or first) == first:
@@ -79,7 +93,3 @@ class Speech:
 
     def actors(self, ranks: RankList) -> str:
         return words.tasks(ranks, self.nprocs, named=False)
-
-    def site(self, call: Call) -> str:
-        """Where the application made a call."""
-        return hash_comment(short_frame(call.site[0])) if call.site else ""

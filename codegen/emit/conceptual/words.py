@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from codegen.conditions import RANK, among
 from codegen.errors import GenerateError
-from codegen.expr import AllOf, AnyOf, Binary, Choose, Compare, Cond, Const, Expr, Item, Member, Truth, Var
+from codegen.expr import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Member,
+    Truth,
+    Var,
+)
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import SPECIAL_MAX
 
@@ -49,8 +63,10 @@ def _expr(e: Expr, task: str) -> tuple[str, int]:
             return text, ATOM if not text.startswith("-") else CHOOSE
         case Var(name):
             return task if name == RANK else name, ATOM
-        case Binary("^", a, b):
-            return f"({atom(a, task)} XOR {atom(b, task)})", ATOM
+        case Binary("^" | "&" | "<<" | ">>" as op, a, b):
+            return f"({atom(a, task)} {'XOR' if op == '^' else op} {atom(b, task)})", ATOM
+        case Called(name, arguments):  # in parentheses: a minus before a keyword vanishes
+            return f"({name.upper()}({', '.join(expr(a, task) for a in arguments)}))", ATOM
         case Binary(op, a, b):
             level = SUM if op in "+-" else PRODUCT
             sign = {"%": "MOD"}.get(op, op)

@@ -1,0 +1,131 @@
+"""What C and Python say alike of a grid that is given at run time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from keyword import iskeyword
+
+from codegen.emit.pieces import Library
+from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either
+from codegen.obfuscate import words
+from codegen.scalable.grid import Shape
+from codegen.specialise import variables
+
+__all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
+
+_LOOP = re.compile(r"i\d+|element")
+
+
+def words_of(shape: Shape) -> str:
+    """What ranks it is for, in words."""
+    kinds = {1: "a line", 2: "a grid", 3: "a grid"}
+    if shape.square:
+        kinds = {2: "a square", 3: "a cube"}
+    return f"{kinds.get(len(shape.sizes), 'a grid')} of {' x '.join(shape.sizes)} ranks"
+
+
+def options_of(shape: Shape) -> str:
+    """The options, as its usage shows them: in brackets what may be left out."""
+    sides = " ".join(f"--{name} {name.upper()}" for name in shape.coords)
+    given = [f"[{sides}]" if shape.rule else sides]
+    for name in shape.inputs:
+        text = f"--{name} {name.upper()}"
+        given.append(text if shape.default(name) is None else f"[{text}]")
+    return " ".join(given)
+
+
+def renamed(shape: Shape, library: Library, reserved: AbstractSet[str]) -> dict[str, str]:
+    """Parameters whose names the program needs otherwise; single letters are used locally only."""
+    taken = {word for piece in library.pieces.values() for word in words(piece.text)} | reserved
+    return {
+        name: f"{name}_given"
+        for name in shape.inputs
+        if len(name) > 1 and (name in taken or iskeyword(name) or _LOOP.fullmatch(name))
+    }
+
+
+def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
+    """What is wrong with sides and parameters, whatever the rank: the condition, and the complaint."""
+    names = shape.variables()
+    product: Expr = names[shape.sizes[0]]
+    for name in shape.sizes[1:]:
+        product = Binary("*", product, names[name])
+    text = " * ".join(shape.sizes)
+    found = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
+    unequal = Compare("!=", product, Var("P"))
+    if shape.square:
+        what = "squares" if len(shape.sizes) == 2 else "cubes"
+        first, *more = (names[size] for size in shape.sizes)
+        differs = either(*(Compare("!=", first, other) for other in more), unequal)
+        found.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
+    found.insert(0, (unequal, f"{text} has to be the number of ranks"))
+    if shape.square:
+        found[0], found[1] = found[1], found[0]
+    if shape.powers:
+        found += _powers(shape)
+    for name in shape.inputs:
+        low = shape.smallest(name)
+        found.append((_is("<", names[name], low), f"{name} is at least {low}"))
+    return found
+
+
+def _least(shape: Shape) -> list[tuple[str, int]]:
+    return list(zip(shape.sizes, shape.least, strict=True))
+
+
+def _is(op: str, name: Expr, number: int) -> Cond:
+    return Compare(op, name, Const(number))
+
+
+def _powers(shape: Shape) -> list[tuple[Cond, str]]:
+    """Sides are powers of two, in a ratio that a trace has."""
+    names = shape.variables()
+    sides = [names[size] for size in shape.sizes]
+    found: list[tuple[Cond, str]] = [
+        (Compare("!=", Binary("&", side, Binary("-", side, Const(1))), Const(0)), f"{name} is a power of two")
+        for name, side in zip(shape.sizes, sides, strict=True)
+    ]
+    if len(sides) == 2:
+        apart = [
+            either(Compare("!=", Binary("*", sides[0], Const(b)), Binary("*", sides[1], Const(a))))
+            for a, b in shape.ratios
+        ]
+        told = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
+        found.append((all_of(*apart), f"X to Y is {told}"))
+    return found
+
+
+def demands(shape: Shape) -> list[tuple[Cond, str]]:
+    """What formulas ask of sides and parameters."""
+    return [(r.cond, r.complaint) for r in shape.requirements if not _local(r.cond, shape)]
+
+
+def local_demands(shape: Shape) -> list[tuple[Cond, str]]:
+    """What formulas ask on every rank."""
+    return [(r.cond, r.complaint) for r in shape.requirements if _local(r.cond, shape)]
+
+
+def _local(cond: Cond, shape: Shape) -> bool:
+    return bool(variables([cond]) & {"rank", *shape.coords})
+
+
+def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None]) -> str:
+    """A time in microseconds as it follows the number of ranks: `12.5 + 3.1 * lg(P)`."""
+    text = ""
+    for ns, power, log in law:
+        sign = "-" if ns < 0 else "+"
+        term = f"{abs(ns) / 1000:.6g}"
+        term += ".0" if term.isdigit() else ""  # no quotient of integers
+        if power in (1, 2, 3):
+            term += " * P" * int(power)
+        elif power in (-1, -2):
+            term += " / P" * int(-power)
+        elif power:
+            term += f" * raised(P, {power:.10g})"
+            wanted["raised"] = None
+        if log:
+            term += " * lg(P)" * log
+            wanted["lg"] = None
+        text += f" {sign} {term}" if text else term if ns >= 0 else f"-{term}"
+    return text or "0"

@@ -1,0 +1,314 @@
+"""From a symbolic trace to a program for any number of ranks (§4.4.5).
+
+As `codegen.build` does with a trace, and with the same result: loops, conditions and calls. But ranks are
+told by their places in the grid, and numbers are formulas of its sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, product
+from typing import Any
+
+import numpy as np
+
+from codegen.before import Before, choose_context
+from codegen.build import SILENT, where
+from codegen.errors import GenerateError
+from codegen.expr import TRUE, Compare, Cond, Const, Var, add, all_of, bounds, either, is_nonzero, sub
+from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.scalable.algebra import Facts
+from codegen.scalable.grid import LIMIT, Array, Shape
+from codegen.scalable.pieces import joined
+from codegen.scalable.rows import MOST, Line, Row, aligned
+from codegen.scalable.sample import Mask
+from codegen.scalable.values import WORLD, Here, Values
+from codegen.tidy import tidy
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.symbolic import Field, Model, Rule, StatRule, events
+from scalatrace.trace.tables import Family, IntArray, Kind
+from scalatrace.trace.values import Vec
+
+__all__ = ["Times", "build_scalable", "shape_of"]
+
+Times = Callable[[StatRule], Duration | None]
+"""How long the computation before a call takes after one predecessor."""
+
+
+def build_scalable(
+    model: Model,
+    times: Times,
+    functions: Mapping[str, Callable[..., Any]],
+    exact_times: bool = True,
+    sites: bool = True,
+) -> Program:
+    """The program of a symbolic trace.
+
+    Args:
+        times: the computation of an event after a predecessor.
+        functions: what formulas may call: those of plug-ins too.
+        exact_times, sites: see `codegen.build.build`.
+
+    Raises:
+        GenerateError: a formula cannot be said in a program.
+    """
+    shape = shape_of(model)
+    builder = _Builder(model, shape, times, functions, exact_times, sites)
+    values = builder.values
+    scope = _Scope(
+        Here(values.sample.everyone, Const(0), values.facts), Before.start(RankList.all(values.sample.n))
+    )
+    body, _ = builder.nodes(model.nodes, scope)
+    made = {n: array for array, n in values.tables.arrays.items()}
+    shape = replace(
+        shape,
+        requirements=tuple(values.requirements),
+        arrays={n: array for n, array in made.items() if isinstance(array, Array)},
+    )
+    return Program(
+        nprocs=0,
+        body=tidy(tuple(body)),
+        title=model.meta.get("program", ""),
+        comms=tuple(Family(f.kind, f.parent, Vec(1), Vec(0)) for f in model.families),
+        types=tuple(values.tables.types),
+        strings=tuple(values.tables.strings),
+        arrays=tuple(a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(made.items())),
+        shape=shape,
+    )
+
+
+def shape_of(model: Model) -> Shape:
+    """The grid of a symbolic trace's programs."""
+    texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
+    powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
+    seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
+    even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
+    slices = tuple(family.slices for family in model.families)
+    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
+
+
+def _formulas(rule: Rule) -> list[str]:
+    fields = [rule.repeat, *(param.field for param in rule.params)]
+    return [text for f in fields for part in f.parts for text in part.formulas or ()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scope:
+    """Where a node stands, and what was called last; ranks are numbers of the sample there."""
+
+    here: Here
+    before: Before
+
+    def after(self, before: Before) -> _Scope:
+        return _Scope(self.here, before)
+
+
+@dataclass
+class _Builder:
+    model: Model
+    shape: Shape
+    times: Times
+    functions: Mapping[str, Callable[..., Any]]
+    exact_times: bool
+    sites: bool
+    preds: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values = Values(self.model, self.shape, self.functions)
+        self.names = (f"i{n}" for n in count(1))
+        self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
+        self._lists: dict[bytes, RankList] = {}
+
+    def nodes(self, rules: Sequence[Rule], scope: _Scope) -> tuple[list[Stmt], Before]:
+        """Statements of nodes one after the other, and what was called last."""
+        found: list[Stmt] = []
+        for rule in rules:
+            stmts, before = self.node(rule, scope)
+            found += stmts
+            scope = scope.after(before)
+        return found, scope.before
+
+    def node(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
+        """Condition and loop of one node."""
+        ranks, told = self.participants(rule.repeat, scope.here.ranks)
+        if not ranks.any() or rule.op in SILENT:
+            return [], scope.before
+        cond = self.values.places.cond(ranks, scope.here.ranks, told)
+        here = replace(scope.here, ranks=ranks)
+        inner = _Scope(here, scope.before.only(self.listed(ranks)))
+        try:
+            lines = self.lines(rule, here)
+            if lines is not None:
+                stmts, before = self.unrolled(rule, lines, inner)
+            else:
+                stmts, before = self.repeated(rule, inner)
+        except GenerateError as error:
+            if rule.op is None or str(error).startswith("MPI_"):
+                raise
+            raise GenerateError(f"MPI_{rule.op}{where(rule.stack)}: {error}") from None
+        if (rest := scope.here.ranks & ~ranks).any():
+            before = before.joined(scope.before.only(self.listed(rest)))
+        return _under(cond, stmts), before
+
+    def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
+        """Who runs a node at all."""
+        found, cond = np.zeros_like(ranks), []
+        for share in self.values.shares(repeat, ranks):
+            if not (share.part.shape is None and share.part.formulas == ("0",)):
+                found = found | share.ranks
+                cond.append(share.cond)
+
+        return found, either(*cond)
+
+    def repeated(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
+        """What the participants of a node do each time they meet it."""
+        here = scope.here
+        what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
+        times = self.values.value(rule.repeat, here, what)
+        limits = bounds(times)
+        if limits == (1, 1):
+            return self.content(rule, scope)
+        first = Const(0) if here.met == Const(0) else self.values.before(rule.repeat, here)
+        if limits == (0, 1):
+            cond = is_nonzero(times)
+            once = replace(here, met=first, facts=_told(cond, here.facts))
+            stmts, before = self.content(rule, _Scope(once, scope.before))
+            return _under(cond, stmts), scope.before.either(before)
+        variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
+        facts = here.facts.within(variable, Const(0), sub(times, Const(1)))
+        end = self.flow(rule, here.ranks, scope.before)
+        body = replace(here, met=add(first, variable), facts=facts)
+        stmts, before = self.content(rule, _Scope(body, scope.before.looped(end, variable)))
+        if not limits or limits[0] < 1:
+            before = scope.before.either(before)
+        return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+
+    def flow(self, rule: Rule, ranks: Mask, before: Before) -> Before:
+        """What was called last after the content of a node ran once for these ranks."""
+        if rule.op is not None:
+            return before.called(self.pred(rule.op, rule.stack), self.listed(ranks))
+        for child in rule.children:
+            some, _ = self.participants(child.repeat, ranks)
+            if not some.any() or child.op in SILENT:
+                continue
+            here = before.only(self.listed(some))
+            after = self.flow(child, some, here)
+            if not all(_at_least_one(part.formulas) for part in child.repeat.parts):
+                after = here.either(after)
+            before = after.joined(before.only(self.listed(ranks & ~some)))
+        return before
+
+    def content(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
+        if rule.op is None:
+            return self.nodes(rule.children, scope)
+        call = self.call(rule, self.arguments(rule, scope.here))
+        compute = self.compute(rule, scope)
+        before = scope.before.called(self.pred(rule.op, rule.stack), self.listed(scope.here.ranks))
+        return [*([compute] if compute else []), call], before
+
+    def lines(self, rule: Rule, here: Here) -> list[Line] | None:
+        """A call for each of a list of neighbours, one after the other; None for any other node."""
+        if rule.op is None:
+            return None
+        rows = []
+        for ranks, cond in self.classes(rule, here.ranks):
+            mine = replace(here, ranks=ranks)
+            times = self.values.value(rule.repeat, mine)
+            if not isinstance(times, Const) or not 0 < times.value <= MOST:
+                return None
+            first = Const(0) if here.met == Const(0) else self.values.before(rule.repeat, mine)
+            calls = [
+                self.arguments(rule, replace(mine, met=add(first, Const(k)))) for k in range(times.value)
+            ]
+            rows.append(Row(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
+        if all(len(set(row.calls)) == 1 for row in rows):
+            return None
+        lines = aligned(self.values.places, rows)
+        return lines if len(lines) <= MOST else None
+
+    def classes(self, rule: Rule, ranks: Mask) -> list[tuple[Mask, Cond]]:
+        """Ranks that have the same part of each field of a node."""
+
+        fields = [rule.repeat, *(param.field for param in rule.params)]
+        divided = [self.values.shares(f, ranks) for f in fields if len(f.parts) > 1]
+        found: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
+        for shares in divided:
+            pairs = product(found, shares)
+            both = [(mask & s.ranks, all_of(cond, s.cond)) for (mask, cond), s in pairs]
+            found = [(mask, cond) for mask, cond in both if mask.any()]
+        return found
+
+    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> tuple[list[Stmt], Before]:
+        """The calls one after the other, each for those who make it."""
+        found: list[Stmt] = []
+        places, ranks = self.values.places, scope.here.ranks
+        schema = self.model.ops[rule.op or ""]
+        before, pred = scope.before, self.pred(rule.op or "", rule.stack)
+        for line in lines:
+            mine = line.ranks
+            arguments = tuple(
+                Argument(name, kind, joined(places, line.parameter(k), mine))
+                for k, (name, kind) in enumerate(schema)
+            )
+            compute = self.compute(rule, _Scope(replace(scope.here, ranks=mine), before))
+            stmts: list[Stmt] = [*([compute] if compute else []), self.call(rule, arguments)]
+            found += _under(places.cond(mine, ranks, line.cond), stmts)
+            before = before.called(pred, self.listed(mine))
+        return found, before
+
+    def arguments(self, rule: Rule, here: Here) -> tuple[Argument, ...]:
+        """The parameters of a call that was made `here.met` times before."""
+        comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
+        family = self.values.parameter(comm, here, WORLD) if comm else WORLD
+        return tuple(Argument(p.name, p.kind, self.values.parameter(p, here, family)) for p in rule.params)
+
+    def call(self, rule: Rule, arguments: tuple[Argument, ...]) -> Call:
+        assert rule.op is not None
+        return Call(rule.op, arguments, rule.stack if self.sites else (), self.pred(rule.op, rule.stack))
+
+    def compute(self, rule: Rule, scope: _Scope) -> Compute | None:
+        """The computation before a call, by the calls that may have come before."""
+        if self.stat is None:
+            return None
+        known = {}
+        for stat in rule.stats:
+            pred = 0 if stat.pred is None else self.pred(*stat.pred)
+            if (duration := self.times(stat)) is not None:
+                known[pred] = duration
+        arrivals = scope.before.of(self.listed(scope.here.ranks))
+        possible = {pred for arrival in arrivals for pred in arrival.any}
+        known = {pred: duration for pred, duration in known.items() if pred in possible} or known
+        return choose_context(known, arrivals, self.exact_times)
+
+    def pred(self, op: str, stack: tuple[str, ...]) -> int:
+        """The number of an event as a predecessor; 0 is the start."""
+        return self.preds.setdefault((op, tuple(stack)), len(self.preds) + 1)
+
+    def listed(self, ranks: Mask) -> RankList:
+        """Ranks of the sample by their numbers."""
+        key = np.packbits(ranks).tobytes()
+        if key not in self._lists:
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], ranks.astype(np.int8), [0]])))
+            runs = zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+            self._lists[key] = RankList.from_runs(runs)
+        return self._lists[key]
+
+
+def _at_least_one(formulas: tuple[str, ...] | None) -> bool:
+    """Whether a repeat of these formulas is never 0, as far as that is plain."""
+    return formulas is None or all(text.isdigit() and int(text) > 0 for text in formulas)
+
+
+def _told(cond: Cond, facts: Facts) -> Facts:
+    """What is known of a loop's variable where a condition holds."""
+    match cond:
+        case Compare(">", Var() as variable, Const(least)) if variable in facts.upper:
+            return facts.within(variable, Const(least + 1), facts.upper[variable])
+        case Compare("<", Var() as variable, above) if variable in facts.upper:
+            return facts.within(variable, facts.lower.get(variable, Const(0)), sub(above, Const(1)))
+    return facts
+
+
+def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
+    return stmts if cond == TRUE or not stmts else [Branch(cond, tuple(stmts))]

@@ -1,0 +1,90 @@
+"""What ARRAY, TYPE and STRING parameters of a symbolic trace refer to: entries, each with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegen.errors import GenerateError
+from codegen.expr import Const, Expr, Var, map_leaves
+from codegen.scalable.algebra import Facts
+from codegen.scalable.grid import Array
+from codegen.scalable.vectors import at, filled, prefix, row
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.symbolic import Shape
+from scalatrace.trace.tables import Datatype, IntArray, Kind
+
+__all__ = ["TABLES", "Tables"]
+
+TABLES = frozenset({Kind.ARRAY, Kind.TYPE, Kind.STRING})
+ELEMENT = Var("element", None)
+"""Counts the elements of an array."""
+
+
+@dataclass
+class Tables:
+    """The entries so far; equal ones are one."""
+
+    types: dict[Datatype, int] = field(default_factory=dict)
+    strings: dict[str, int] = field(default_factory=dict)
+    arrays: dict[Any, int] = field(default_factory=dict)
+
+    def index(self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Expr, facts: Facts) -> Expr:
+        """Which entry a parameter names the n-th time."""
+        pattern, entries = filled(shape, slots)
+        numbers = [self._entry(kind, entry, facts) for entry in entries]
+        which = pattern if not isinstance(pattern, tuple) else at(pattern, n, facts)
+        return map_leaves(which, lambda leaf: row(numbers, leaf))
+
+    def _entry(self, kind: Kind, entry: Any, facts: Facts) -> Expr:
+        if isinstance(entry, Const):
+            return entry  # a constant of MPI
+        if kind is Kind.ARRAY:
+            return Const(self._array(entry, facts))
+        if kind is Kind.STRING:
+            return Const(self.strings.setdefault(_text(entry), len(self.strings)))
+        size, extent, description = entry
+        made = Datatype(_text(description), _number(size), _number(extent))
+        return Const(self.types.setdefault(made, len(self.types)))
+
+    def _array(self, entry: Any, facts: Facts) -> int:
+        word, length, terms = entry
+        if not isinstance(terms, tuple):
+            terms = ((Const(0), Const(0), terms),)
+        if (numbers := _numbers((length, *terms))) is not None:
+            made: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
+        else:
+            here = facts.within(ELEMENT, Const(0), length)
+            element = (prefix if word == "summed" else at)(terms, ELEMENT, here)
+            made = Array(length, ELEMENT, element)
+        return self.arrays.setdefault(made, len(self.arrays))
+
+
+def _vec(terms: Any, length: int, summed: bool, facts: Facts) -> Any:
+    of = prefix if summed else at
+    values = [of(terms, Const(k), facts) for k in range(length)]
+    return vec_of([e.value for e in values if isinstance(e, Const)])
+
+
+def _numbers(terms: Any) -> list[int] | None:
+    """The integers in nested tuples; None when one is a formula."""
+    found: list[int] = []
+    for term in terms:
+        inner = (
+            _numbers(term) if isinstance(term, tuple) else [term.value] if isinstance(term, Const) else None
+        )
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def _number(e: Expr) -> int:
+    if not isinstance(e, Const):
+        raise GenerateError("a datatype whose layout depends on the number of ranks has no words yet")
+    return e.value
+
+
+def _text(parts: Any) -> str:
+    return "".join(part if isinstance(part, str) else str(_number(part)) for part in parts)

@@ -1,0 +1,208 @@
+"""The fields of a symbolic trace as expressions: of a rank's place, and of how often a node ran before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegen.expr import (
+    FALSE,
+    TRUE,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Own,
+    Size,
+    Var,
+    add,
+    all_of,
+    bounds,
+    compare,
+    either,
+    map_leaves,
+    mul,
+    sub,
+    xor,
+)  # fmt: skip
+from codegen.scalable.algebra import Facts, nonnegative, remainder
+from codegen.scalable.formula import Reader, divided_evenly
+from codegen.scalable.grid import Requirement, Shape
+from codegen.scalable.pieces import Piece, joined
+from codegen.scalable.places import Places, atoms_of, opposite
+from codegen.scalable.sample import Mask, Sample
+from codegen.scalable.tables import TABLES, Tables
+from codegen.scalable.vectors import at, filled, prefix, row, sum_of_formula
+from codegen.special import apart
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.symbolic import CYCLE, EVERYWHERE, INDEXED, Field, Model, ParamRule, Part, events
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import SPECIAL_MAX
+
+__all__ = ["Here", "Values"]
+
+WORLD, SELF = Const(0), Const(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Here:
+    """A place in the program: who comes here, how often it was met before, what is known of variables."""
+
+    ranks: Mask
+    met: Expr
+    facts: Facts
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """A part of a field with the ranks that have it."""
+
+    ranks: Mask
+    cond: Cond
+    part: Part
+
+
+@dataclass
+class Values:
+    """Makes expressions, and notes what they ask of sides and parameters."""
+
+    model: Model
+    shape: Shape
+    functions: Mapping[str, Callable[..., Any]]
+    tables: Tables = field(default_factory=Tables)
+    requirements: dict[Requirement, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.shape.variables(), self.functions)
+        self.facts = _facts(self.shape)
+        self.sample = Sample(self.shape)
+        atoms = [atom for text in _conditions(self.model) for atom in atoms_of(self.condition(text))]
+        self.places = Places(self.sample, list(dict.fromkeys(atoms)))
+
+    def condition(self, text: str) -> Cond:
+        """A condition of the trace."""
+        return TRUE if text == EVERYWHERE else self.reader.condition(text, self.facts)
+
+    def shares(self, value: Field, ranks: Mask) -> list[_Share]:
+        """The parts of a field that some of these ranks have, `nothing` left out."""
+        found, left = [], ranks
+        before: Cond = FALSE
+        for part in value.parts:
+            own = self.condition(part.condition)
+            mine = left & self.sample.mask(own)
+            if mine.any() and part.formulas is not None:
+                exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
+                found.append(_Share(mine, own if exact else all_of(own, opposite(before)), part))
+            left = left & ~mine
+            before = either(before, own)
+        return found
+
+    def value(self, value: Field, here: Here, what: str = "") -> Expr:
+        """A number for those who come here."""
+        return self._joined([self._piece(s, here, what) for s in self.shares(value, here.ranks)], here)
+
+    def before(self, value: Field, here: Here) -> Expr:
+        """The sum of what the field was all the times before."""
+        return self._joined([self._prefix(s, here) for s in self.shares(value, here.ranks)], here)
+
+    def parameter(self, rule: ParamRule, here: Here, family: Expr) -> Expr:
+        """A parameter of a call on a communicator."""
+        pieces = []
+        for share in self.shares(rule.field, here.ranks):
+            piece = self._piece(share, here, rule.name if rule.name.endswith("count") else "", rule.kind)
+            if rule.kind is Kind.PEER and rule.encoding not in (None, Encoding.ABSOLUTE):
+                assert rule.encoding is not None
+                decoded = self._decoder(rule.encoding, family, here.facts)
+                piece = Piece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
+            pieces.append(piece)
+        return self._joined(pieces, here)
+
+    def _joined(self, pieces: list[Piece], here: Here) -> Expr:
+        return joined(self.places, pieces, here.ranks)
+
+    def _piece(self, share: _Share, here: Here, what: str, kind: Kind | None = None) -> Piece:
+        part, facts = share.part, here.facts
+        assert part.formulas is not None
+        if part.shape == INDEXED:
+            e = self.reader.number(part.formulas[1], facts, here.met)
+        elif part.shape == CYCLE:
+            e = row(list(self._slots(share, facts)), remainder(here.met, Const(len(part.formulas)), facts))
+        elif kind in TABLES:
+            assert kind is not None
+            e = self.tables.index(kind, part.shape, self._slots(share, facts), here.met, facts)
+        elif part.shape is None:
+            e = next(self._slots(share, facts, what))
+        else:
+            e = at(filled(part.shape, self._slots(share, facts)), here.met, facts)
+        return Piece(share.ranks, e, share.cond)
+
+    def _prefix(self, share: _Share, here: Here) -> Piece:
+        part, facts = share.part, here.facts
+        assert part.formulas is not None
+        if part.shape == INDEXED:
+            e = sum_of_formula(part.formulas[1], here.met, self.reader, facts)
+        elif part.shape is None:
+            e = mul(here.met, next(self._slots(share, facts)))
+        elif part.shape == CYCLE:
+            terms = (Const(0), Const(0), *self._slots(share, facts))
+            e = prefix([terms], here.met, facts)
+        else:
+            e = prefix(filled(part.shape, self._slots(share, facts)), here.met, facts)
+        return Piece(share.ranks, e, share.cond)
+
+    def _slots(self, share: _Share, facts: Facts, what: str = "") -> Iterator[Expr]:
+        """The integers of a part; what has to hold for them to be integers is noted."""
+        for text in share.part.formulas or ():
+            e = self.reader.number(text, facts)
+            if (fraction := divided_evenly(text)) is not None:
+                whole, by = (self.reader.number(t, self.facts) for t in fraction)
+                rest = remainder(whole, by, self.facts)
+                self._require(compare("==", rest, Const(0)), share.cond, f"{text} is a fraction")
+            if what and not isinstance(e, Const) and not nonnegative(e, self.facts):
+                self._require(compare(">=", e, Const(0)), share.cond, f"{what} = {text} is negative")
+            yield e
+
+    def _require(self, cond: Cond, where: Cond, complaint: str) -> None:
+        self.requirements[Requirement(either(opposite(where), cond), complaint)] = None
+
+    def _decoder(self, encoding: Encoding, family: Expr, facts: Facts) -> Callable[[Expr], Expr]:
+        own = self._own(family)
+
+        def decoded(leaf: Expr) -> Expr:
+            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
+                return leaf
+            low = bounds(leaf)
+            if isinstance(leaf, Item) and low and low[0] < SPECIAL_MAX:
+                return apart(leaf, decoded)
+            if encoding is Encoding.RELATIVE:
+                return add(own, leaf)
+            if encoding is Encoding.XOR:
+                return xor(own, leaf)
+            size = self.shape.variables()["P"] if family == WORLD else Size(family)
+            distance = leaf if nonnegative(leaf, facts) else add(leaf, size)
+            return remainder(add(own, distance), size, facts)
+
+        return decoded
+
+    def _own(self, family: Expr) -> Expr:
+        if family == WORLD:
+            return self.shape.variables()["r"]
+        return Const(0) if family == SELF else Own(family)
+
+
+def _facts(shape: Shape) -> Facts:
+    """Coordinates are below the sides."""
+    names = shape.variables()
+    lower: dict[Var, Expr] = {}
+    upper: dict[Var, Expr] = {}
+    for size, coord in zip(shape.sizes, shape.coords, strict=True):
+        lower[names[coord]], upper[names[coord]] = Const(0), sub(names[size], Const(1))
+    lower[names["r"]], upper[names["r"]] = Const(0), sub(names["P"], Const(1))
+    return Facts(lower, upper)
+
+
+def _conditions(model: Model) -> Iterator[str]:
+    for rule in events(model.nodes):
+        for value in (rule.repeat, *(p.field for p in rule.params)):
+            yield from (part.condition for part in value.parts)

@@ -1,0 +1,60 @@
+"""Scalable benchmarks: formulas and their timing laws, handed from extrapolation to code generation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from codegen.generate import Benchmark, Options
+    from codegen.program import Duration
+    from scalatrace.trace.symbolic import Model, StatRule
+
+
+def scalable(
+    path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str]
+) -> Benchmark:
+    """Return the benchmark of a symbolic trace. Raises ScalatraceError."""
+    from codegen.emit import emitter
+    from codegen.generate import generate_scalable
+    from extrap.expression import FUNCTIONS
+    from extrap.plugins import load_plugins
+    from extrap.symbolic import load
+    from extrap.timing_law import laws
+
+    load_plugins(plugins)
+    model = load(path)
+    if emitter(language).matched:
+        model = _matched(model)
+    law = laws(model, timing)
+
+    def times(stat: StatRule) -> Duration | None:
+        from codegen.program import Duration
+
+        found = law(stat)
+        return None if found is None else Duration(found.histogram.mean, found.histogram, found.terms)
+
+    return generate_scalable(model, language, times, FUNCTIONS, options)
+
+
+def _matched(model: Model) -> Model:
+    """The formulas with a sender for every receive, sought again in traces of the sizes that were seen.
+
+    Wildcards are resolved in traces (Algorithm 3), so the formulas become traces, and these formulas again.
+    """
+    from codegen.matching import align_collectives, resolve_wildcards
+    from extrap.extrapolate import PARAMETER, model_of, of_model
+    from scalatrace.trace.symbolic import events
+    from scalatrace.trace.values import ANY_SOURCE
+
+    fields = (param.field for rule in events(model.nodes) for param in rule.params)
+    if not any(str(ANY_SOURCE) in (part.formulas or ()) for field in fields for part in field.parts):
+        return model
+    traces = []
+    for dims, inputs in model.seen:
+        trace = resolve_wildcards(align_collectives(of_model(model, prod(dims), dims, inputs).trace))
+        trace.meta.update({PARAMETER + name: str(value) for name, value in inputs.items()})
+        traces.append(trace)
+    grids = None if model.column_major else [dims for dims, _ in model.seen]
+    return model_of(traces, grids)[1]

@@ -1,0 +1,163 @@
+"""Programs of formulas do, on every rank of any grid, what the trace of that size says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from codegen.emit.base import EmitOptions
+from codegen.errors import GenerateError
+from codegen.generate import Options, generate, generate_scalable
+from codegen.program import Duration
+from codegen.scalable.build import build_scalable
+from extrap.expression import FUNCTIONS
+from extrap.extrapolate import model_of, of_model
+from scalatrace.errors import UsageError
+from scalatrace.trace.symbolic import Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.tables import Kind
+from support.calls import Made, call
+from support.grids import Body, Rank, butterfly, halo, rows_and_columns, trace_of, wavefront
+from support.scalable import compare, told
+
+PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
+CUBES = [(3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)]
+LINES = [(4,), (5,), (6,), (8,)]
+
+
+@cache
+def halos(wrap: bool) -> Model:
+    """A halo exchange on a plane."""
+    return model(halo(wrap), PLANES)
+
+
+def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = False) -> Model:
+    traces = [trace_of(body, dims, n, groups) for dims in small]
+    return model_of(traces, small)[1]
+
+
+DOUBLES = ParamRule(
+    "datatype", Kind.TYPE, Field((Part("1", (None, ((None, None, ("MPI_DOUBLE", "")),)), ("0", "8", "8")),))
+)
+"""Counts of a model are elements of this datatype."""
+
+
+def typed(found: Model) -> Model:
+    """The model with datatypes, which made-up traces lack."""
+    ops = {
+        op: tuple(p for pair in params for p in (pair, *([("datatype", Kind.TYPE)] * (pair[0] == "count"))))
+        for op, params in found.ops.items()
+    }
+    return replace(found, ops=ops, nodes=tuple(map(_typed, found.nodes)))
+
+
+def _typed(rule: Rule) -> Rule:
+    params = tuple(p for one in rule.params for p in (one, *([DOUBLES] * (one.name == "count"))))
+    return replace(rule, params=params, children=tuple(map(_typed, rule.children)))
+
+
+def still(stat: StatRule) -> Duration | None:
+    """No computation."""
+    return None
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        (LINES, [(2,), (3,), (13,)]),
+        (PLANES, [(2, 2), (2, 3), (6, 7)]),
+        pytest.param(CUBES, [(2, 2, 2), (3, 4, 5)], marks=pytest.mark.slow),
+    ],
+)
+def test_halos(small: list[tuple[int, ...]], large: list[tuple[int, ...]], wrap: bool) -> None:
+    found = halos(wrap) if small is PLANES else model(halo(wrap), small)
+    program = build_scalable(found, still, FUNCTIONS)
+    for dims in large:
+        compare(program, found, dims)
+
+
+def test_wavefronts_with_blocks() -> None:
+    found = model(wavefront, [*PLANES, (6, 6)], 24)
+    program = build_scalable(found, still, FUNCTIONS)
+    for n, dims in ((24, (3, 7)), (31, (4, 4)), (7, (9, 2))):
+        compare(program, found, dims, {"n": n})
+
+
+def test_communicators_of_rows_and_columns() -> None:
+    found = model(rows_and_columns, [(2, 3), (3, 3), (3, 4), (4, 4), (5, 4)], 48, groups=True)
+    program = build_scalable(found, still, FUNCTIONS)
+    for dims in ((2, 2), (6, 8)):
+        compare(program, found, dims, {"n": 48})
+
+
+def test_butterflies_want_powers_of_two() -> None:
+    found = model(butterfly, [(4,), (8,), (16,), (32,)])
+    program = build_scalable(found, still, FUNCTIONS)
+    assert program.shape is not None
+    assert program.shape.powers
+    for dims in ((8,), (64,)):
+        compare(program, found, dims)
+
+
+def round_robin(rank: Rank) -> list[Made]:
+    """Each time to another rank, in nested loops: indices are quotients and remainders of the sides."""
+    made = []
+    for i in range(3 * rank.dims[0]):
+        peer = (rank.number + 1) % rank.dims[0] if i % rank.dims[0] else rank.number
+        made.append(call("Send", 1, count=4 + i % rank.dims[0], dest=peer, tag=1, comm="world"))
+    return [*made, call("Barrier", 9, comm="world")]
+
+
+def test_values_that_go_round() -> None:
+    found = model(round_robin, LINES)
+    program = build_scalable(found, still, FUNCTIONS)
+    for dims in ((3,), (7,), (12,)):
+        compare(program, found, dims)
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_conceptual_does_as_that_of_the_size(wrap: bool) -> None:
+    found = typed(halos(wrap))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    for x, y in ((3, 4), (5, 5)):
+        fixed = generate(of_model(found, x * y, (x, y)).trace, "conceptual").text
+        assert told(text, x * y, {"x": x, "y": y}) == told(fixed, x * y, {})
+
+
+def test_the_text_is_what_a_person_writes() -> None:
+    found = typed(halos(False))
+    messages = tuple(
+        replace(rule, children=tuple(child for child in rule.children if child.op in ("Irecv", "Isend")))
+        for rule in found.nodes
+        if rule.op is None
+    )
+    text = generate_scalable(replace(found, nodes=messages), "c", still, FUNCTIONS).text
+    body = text[text.index("static void benchmark") :]
+    assert body.index("if (x > 0) {") < body.index("rank - Y") < body.index("if (y > 0) {")
+    assert "if (y < Y - 1) {" in body
+    assert "%" not in body[: body.index("/* One line per operation")]
+
+
+def test_sizes_of_blocks_divide_tasks() -> None:
+    """coNCePTuaL's messages cannot have sizes that differ within a set of tasks."""
+    found = typed(model(wavefront, [*PLANES, (6, 6)], 24))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    fixed = generate(of_model(found, 20, (4, 5), {"n": 31}).trace, "conceptual").text
+    assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
+
+
+def test_unknown_functions_are_refused() -> None:
+    found = model(halo(False), LINES)
+    first = found.nodes[0]
+    part = replace(first.repeat.parts[0], formulas=("f(X)",))
+    odd = replace(first, repeat=replace(first.repeat, parts=(part,)))
+    with pytest.raises(GenerateError, match="function f"):
+        build_scalable(replace(found, nodes=(odd,)), still, FUNCTIONS)
+
+
+def test_drawn_times_want_a_trace() -> None:
+    found = model(halo(False), LINES)
+    with pytest.raises(UsageError, match="drawn"):
+        generate_scalable(found, "c", still, FUNCTIONS, Options(EmitOptions(drawn=True)))
