@@ -11,19 +11,19 @@ from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import hash_comment
 from codegen.emit.typing_python import construct
-from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var
 from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
-from scalatrace.errors import FormatError
 from scalatrace.ops import operation
 from scalatrace.trace.trace import LOAD_STEPS
-from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
 
-FILES = ("base", "calls", "collectives", "communicators", "messages", "neighbours")
+FILES = (
+    "base", "calls", "collectives", "communicators", "messages", "neighbours", "onesided", "files",
+    "partitioned", "alltoallw",
+)  # fmt: skip
 
 
 class PythonEmitter(ImperativeEmitter):
@@ -138,15 +138,13 @@ class _Writing(Writing):
     def datatypes(self) -> str:
         """All datatypes, with the sizes they had in the application."""
         lines = []
-        for i in self.used_types:
-            datatype = self.program.types[i]
-            try:
-                tree = parse(datatype.description)
-            except FormatError as error:
-                raise GenerateError(str(error)) from None
-            absent = datatype.description == "MPI_DATATYPE_NULL"
-            sizes = "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
-            lines.append(f"types[{self.types[i]}] = Type({construct(tree)}, {sizes}, {not tree.predefined})")
+        for i in self.single_types:
+            tree = self.tree(i)
+            made = f"Type({construct(tree)}, {self.sizes(i)}, {not tree.predefined})"
+            lines.append(f"types[{self.types[i]}] = {made}")
+        for i in self.type_lists:
+            each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in self.tree(i).inner]
+            lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         return "\n".join(lines) + "\n" if lines else ""
 
     def share(self) -> str:
@@ -243,6 +241,8 @@ class _Writing(Writing):
 def _text(piece: Piece) -> str:
     """A piece of the library for one operation."""
     op, keep = piece.name, ""
+    method = op.removeprefix("File_").capitalize()
     if op[:1].isupper() and operation(op).makes_request:
         keep = "persistent" if op.endswith("_init") else "request"
-    return piece.text.replace("$op", op).replace("$keep(comms", f"{keep}(comms" if keep else "(comms")
+    text = piece.text.replace("$op", op).replace("$method", method)
+    return text.replace("$keep(comms", f"{keep}(comms" if keep else "(comms")
