@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from codegen.absolute import absolute_ranks
 from codegen.build import build, where
 from codegen.emit import emitter
 from codegen.emit.base import EmitOptions, Emitter
@@ -29,6 +30,7 @@ class Options:
         by_messages: collectives become messages between each pair of ranks.
         skip_unsupported: leave out operations that the language has no words for, with a comment.
         obfuscate: no names, paths, call sites or tags of the application.
+        absolute_ranks: no communicators of the application: messages between ranks of MPI_COMM_WORLD.
     """
 
     emit: EmitOptions = field(default_factory=EmitOptions)
@@ -37,6 +39,7 @@ class Options:
     by_messages: bool = False
     skip_unsupported: bool = False
     obfuscate: bool = False
+    absolute_ranks: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
     if options.by_messages:
         program = collectives_as_messages(program)
+    if options.absolute_ranks and not target.matched:
+        program = absolute_ranks(program)
     if options.obfuscate:
         program = obfuscated(program)
     text = target.emit(program, options.emit)

@@ -1,4 +1,4 @@
-"""Whether a benchmark does what the application did: recorded itself, and compared event by event (§4.5.2)."""
+"""Whether a benchmark does what the application did: it is recorded, and compared event by event (§4.5.2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.generate.made import NotMade, accepts, benchmark, command, started, traced
+from benchmarks.generate.made import NotMadeError, accepts, benchmark, command, started, traced
 from benchmarks.generate.substituted import differing
 from benchmarks.table import grouped
 from codegen.emit.base import EmitOptions
@@ -37,13 +37,13 @@ def _lines(
     head = [sample.name, str(nprocs)]
     try:
         app = traced(mpi, nprocs, command(mpi, sample, folder), folder / "app.st")
-    except NotMade as error:
+    except NotMadeError as error:
         yield [*head, "-", "-", "-", "-", str(error)]
         return
     for language in languages:
         try:
             yield [*head, language, *_compared(mpi, app, language, folder)]
-        except NotMade as error:
+        except NotMadeError as error:
             yield [*head, language, "-", grouped(app.nevents()), "-", str(error)]
 
 

@@ -18,7 +18,7 @@ LIMIT_S = 300
 SUFFIXES = {"c": ".c", "python": ".py", "conceptual": ".ncptl"}
 
 
-class NotMade(Exception):
+class NotMadeError(Exception):
     """A program that was not recorded, generated or run: why."""
 
 
@@ -38,30 +38,30 @@ def _stem(sample: Sample) -> str:
 
 
 def _stop(why: str) -> None:
-    raise NotMade(why)
+    raise NotMadeError(why)
 
 
 def command(mpi: Mpi, sample: Sample, folder: Path) -> list[Argument]:
-    """What mpiexec starts. Raises NotMade."""
+    """What mpiexec starts. Raises NotMadeError."""
     return Workshop(folder, _stop).command(mpi, sample)
 
 
 def traced(mpi: Mpi, nprocs: int, argv: list[Argument], trace: Path) -> Trace:
-    """The trace of a run. Raises NotMade."""
+    """The trace of a run. Raises NotMadeError."""
     _checked("recording", lambda: record(mpi, nprocs, argv, trace, timeout=LIMIT_S).check())
     return load(trace)
 
 
 def benchmark(trace: Trace, language: str, options: Options | None = None) -> Benchmark:
-    """The benchmark in a language. Raises NotMade."""
+    """The benchmark in a language. Raises NotMadeError."""
     try:
         return generate(trace, language, options)
     except Exception as error:
-        raise NotMade(f"{type(error).__name__}: {error}".splitlines()[0]) from None
+        raise NotMadeError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
 
 
 def started(mpi: Mpi, text: str, language: str, folder: Path, compiled: bool = False) -> list[Argument]:
-    """What mpiexec starts for a benchmark's text; coNCePTuaL is interpreted unless `compiled`. Raises NotMade."""
+    """What mpiexec starts; coNCePTuaL is interpreted unless `compiled`. Raises NotMadeError."""
     source = folder / f"bench{SUFFIXES[language]}"
     source.write_text(text)
     if language == "python":
@@ -87,4 +87,4 @@ def _checked(what: str, step: Callable[[], object]) -> None:
         step()
     except (AssertionError, TimeoutError) as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
-        raise NotMade(f"{what}: {' '.join(lines[:3])[:200]}") from None
+        raise NotMadeError(f"{what}: {' '.join(lines[:3])[:200]}") from None

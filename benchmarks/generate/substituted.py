@@ -69,9 +69,7 @@ def _collective(call: Any) -> Iterator[Key]:
 
 def differing(app: Trace, bench: Trace) -> list[int]:
     """The ranks that communicate something else; the benchmark's own barriers and reports do not count."""
-    return [
-        rank for rank in range(app.nprocs) if _differ(communicated(app, rank), communicated(bench, rank))
-    ]
+    return [rank for rank in range(app.nprocs) if _differ(communicated(app, rank), communicated(bench, rank))]
 
 
 def _differ(app: Counter[Key], bench: Counter[Key]) -> bool:

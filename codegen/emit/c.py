@@ -89,7 +89,7 @@ class _Writing(Writing):
         self.lines.deeper()
         self.body(self.program.body)
         body = str(self.lines)
-        share = self.share()
+        share = self.subsets() + self.share()
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
             self.wanted["came" if self.options.drawn else "after"] = None
@@ -200,6 +200,15 @@ class _Writing(Writing):
             for at, tree in enumerate(inner):
                 lines += _made(tree, f"listed({name}, {at}, {{}}, {{}});")
         return "\n".join([*lines, "}"])
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"    subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)});\n"
+            for s in self.program.subsets
+        )
 
     def share(self) -> str:
         """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""

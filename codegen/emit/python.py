@@ -64,7 +64,7 @@ class _Writing(Writing):
             self.lines.add("global came")
         self.body(self.program.body)
         body = str(self.lines) if self.program.body else "    pass\n"
-        setup = self.datatypes() + self.arrays() + self.share()
+        setup = self.datatypes() + self.arrays() + self.subsets() + self.share()
         for name in ("tally", "comms", *(["after"] if self.marks else [])):
             self.wanted[name] = None
         if self.computes:
@@ -146,6 +146,15 @@ class _Writing(Writing):
             each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in self.tree(i).inner]
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         return "\n".join(lines) + "\n" if lines else ""
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})\n"
+            for s in self.program.subsets
+        )
 
     def share(self) -> str:
         """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""

@@ -36,6 +36,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="p2p: messages between each pair of ranks",
     )
     parser.add_argument(
+        "--absolute-ranks",
+        action="store_true",
+        help="no communicators of the application: messages in MPI_COMM_WORLD (coNCePTuaL: always so)",
+    )
+    parser.add_argument(
         "--obfuscate", action="store_true", help="no names, paths, call sites or tags of the application"
     )
     parser.add_argument(
@@ -61,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
         args.collectives == "p2p",
         args.skip_unsupported,
         args.obfuscate,
+        args.absolute_ranks,
     )
     made = generate(scalatrace.load(args.trace), args.to, options)
     if not args.output:

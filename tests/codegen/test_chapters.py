@@ -1,4 +1,4 @@
-"""Every chapter of the MPI standard, generated in C and Python, recorded again: the events of the application."""
+"""Every chapter of the MPI standard in C and Python: recorded again, the events of the application."""
 
 from __future__ import annotations
 

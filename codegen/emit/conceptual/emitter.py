@@ -31,7 +31,7 @@ KEYWORDS = words.plain_words(
     "all tasks task such that divides mod xor is not in if otherwise then for each repetitions compute"
     " microseconds asynchronously send receive a byte message using tag to unsuspecting from await"
     " completion multicast"
-    " multicasts other reduce integers synchronize left out"
+    " multicasts other reduce integers synchronize left out random_uniform"
 )
 
 
@@ -61,7 +61,7 @@ class ConceptualEmitter:
 class _Writing:
     def __init__(self, program: Program, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
-        self.speech = Speech(program)
+        self.speech = Speech(program, options.drawn)
         self.messages, self.groups = Messages(self.speech), Groups(self.speech)
 
     def text(self) -> str:
@@ -146,9 +146,9 @@ class _Writing:
 
     def compute(self, compute: Compute, ranks: RankList) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
-        us = [c.duration.ns / 1000 for c in compute.contexts]
-        first = compute.first if len(us) > 1 else None
-        self.speech.compute(ranks, (us[0], us[-1] if first is not None else us[0]), first)
+        times = [c.duration for c in compute.contexts]
+        first = compute.first if len(times) > 1 else None
+        self.speech.compute(ranks, (times[0], times[-1] if first is not None else times[0]), first)
 
     def call(self, call: Call, ranks: RankList) -> None:
         """One MPI call of these ranks."""

@@ -13,6 +13,7 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
+from codegen.emit.conceptual.tables import listed
 from codegen.errors import GenerateError
 from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
 from codegen.program import Call, calls
@@ -98,7 +99,11 @@ class Messages:
 
     def is_own(self, peer: Expr, rank: int) -> bool:
         """Whether a peer can be the rank itself."""
-        return rank in _leaves(self.speech.special.expr(peer, rank))
+        e = self.speech.special.expr(peer, rank)
+        try:
+            return any(values == (rank,) for values in listed([e])[1])
+        except GenerateError:
+            return rank in _leaves(e)
 
     def receive(self, call: Call, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""

@@ -125,6 +125,14 @@ static void adopt(int comm, MPI_Comm handle) {
         MPI_Comm_size(handle, &size[comm]);
 }
 
+//: subset | comms
+/* Makes the communicators of a family from absolute ranks. */
+static void subset(int comm, int color, int key) {
+    MPI_Comm handle;
+    MPI_Comm_split(MPI_COMM_WORLD, color, key, &handle);
+    if (handle != MPI_COMM_NULL) adopt(comm, handle);
+}
+
 //: group | comms arrays
 static MPI_Group group_of(int comm, int members) {
     MPI_Group all, some;

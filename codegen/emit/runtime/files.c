@@ -104,8 +104,7 @@ static void $op(int number, int comm, long offset, int count, int type) {
 //: File_read_at File_read_at_all | tally files types room settle
 static void $op(int number, int comm, long offset, int count, int type) {
     void *data = room(0, count, type);
-    CALL($op, 0,
-         good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle, MPI_STATUS_IGNORE)));
+    CALL($op, 0, good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle, MPI_STATUS_IGNORE)));
     settle();
 }
 
