@@ -123,7 +123,7 @@ class _Writing(Writing):
         return f"""\
 /* Communication benchmark{of}, for {n} ranks. Made from a trace by scalatrace generate.
  *
- *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench [--profile]
+ *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench [--profile] [--sleep]
  *
  * Functions are called as MPI's and take what the application gave; requests are named by their age (how
  * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""

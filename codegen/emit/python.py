@@ -83,7 +83,7 @@ class _Writing(Writing):
         lines = [
             f"# Communication benchmark{of}, for {n} ranks. Made from a trace by scalatrace generate.",
             "#",
-            f"#     mpiexec -n {n} python bench.py [--profile]",
+            f"#     mpiexec -n {n} python bench.py [--profile] [--sleep]",
             "#",
             "# Functions are called as MPI's and take what the application gave; requests are named by age",
             "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",

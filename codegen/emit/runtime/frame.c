@@ -52,7 +52,11 @@ static void report(void) {
 }
 
 int main(int argc, char **argv) {
-    int ranks, profile = argc > 1 && !strcmp(argv[1], "--profile");
+    int ranks, profile = 0;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--profile")) profile = 1;
+        if (!strcmp(argv[i], "--sleep")) sleeps = 1;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
