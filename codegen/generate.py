@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from codegen.absolute import absolute_ranks
 from codegen.build import build, where
 from codegen.emit import emitter
-from codegen.emit.base import EmitOptions, Emitter
+from codegen.emit.base import EmitOptions
 from codegen.errors import GenerateError
 from codegen.matching import align_collectives, resolve_wildcards
 from codegen.obfuscate import check, obfuscated
-from codegen.program import Branch, Call, Loop, Program, Stmt, calls
+from codegen.program import Call, calls
+from codegen.unsupported import find_unsupported, left_out
 from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.trace.trace import Trace
 
@@ -75,11 +76,10 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
     program = build(trace, target.exact_times, sites=not options.obfuscate)
-    unsupported = _unsupported(program, target, trace)
+    unsupported = find_unsupported(program, target.supports)
     if unsupported and not options.skip_unsupported:
         raise GenerateError(_complaint(unsupported, language))
-    if unsupported:
-        program = program.with_body(_without(program.body, target))
+    program, unsupported = left_out(program, target.supports)
     program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
     if options.by_messages:
         program = collectives_as_messages(program)
@@ -94,29 +94,9 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _unsupported(program: Program, target: Emitter, trace: Trace) -> list[Call]:
-    return [call for call in calls(program.body) if not target.supports(call.op)]
-
-
 def _complaint(unsupported: list[Call], language: str) -> str:
     first: dict[str, Call] = {}
     for call in unsupported:
         first.setdefault(call.op, call)
     named = "; ".join(f"MPI_{op}{where(call.site)}" for op, call in first.items())
     return f"{language} has no words for {named}. --skip-unsupported leaves them out"
-
-
-def _without(body: tuple[Stmt, ...], target: Emitter) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Call) and not target.supports(stmt.op):
-            found.append(replace(stmt, dropped=True))
-        elif isinstance(stmt, Loop):
-            found.append(replace(stmt, body=_without(stmt.body, target)))
-        elif isinstance(stmt, Branch):
-            found.append(
-                replace(stmt, then=_without(stmt.then, target), otherwise=_without(stmt.otherwise, target))
-            )
-        else:
-            found.append(stmt)
-    return tuple(found)

@@ -25,6 +25,9 @@ __all__ = ["ConceptualEmitter"]
 SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONMENT})
 """Communicators are sets of tasks here: making and freeing them needs no words."""
 
+STRANGERS = frozenset({"Abort", "Comm_spawn", "Comm_spawn_multiple", "Comm_connect", "Comm_accept"})
+"""What brings in other processes, or ends all."""
+
 KNOWN = SENDS | RECEIVES | EXCHANGES | INITS | PROBES | COMPLETIONS | {"Start", "Startall", "Pcontrol"}
 
 KEYWORDS = words.plain_words(
@@ -47,7 +50,7 @@ class ConceptualEmitter:
         if op in KNOWN or op.removesuffix(SUFFIX) in PATTERNS:
             return True
         row = operation(op)
-        return row.category in SILENT and not row.nonblocking and op != "Abort"
+        return row.category in SILENT and not row.nonblocking and op not in STRANGERS
 
     def vocabulary(self) -> set[str]:
         """The words of the language that are used here."""
@@ -156,6 +159,7 @@ class _Writing:
         if call.dropped:
             site = self.speech.site(call)
             self.speech.lines.add(f"# left out: MPI_{op}{f' at {site}' if site else ''}")
+            self.messages.leave_out(call, ranks)
             return
         try:
             self._call(call, ranks)

@@ -18,6 +18,7 @@ from codegen.errors import GenerateError
 from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
 from codegen.program import Call, calls
 from codegen.specialise import per_value, variables
+from scalatrace.ops import operation
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
 
@@ -140,6 +141,11 @@ class Messages:
         """A persistent request is made: nothing is sent yet."""
         self.pending.make(ranks, Request(call, False))
 
+    def leave_out(self, call: Call, ranks: RankList) -> None:
+        """A call without words still makes its request: it is nothing that is under way."""
+        if operation(call.op).makes_request:
+            self.pending.make(ranks, Request(call if call.op.endswith("_init") else None, False))
+
     def probe(self, call: Call, ranks: RankList) -> None:
         """A probe waits for nothing that the receive does not wait for; its source is kept for that."""
         self.probed.update(dict.fromkeys(ranks, call))
@@ -149,7 +155,8 @@ class Messages:
         started: dict[Call, list[int]] = {}
         for rank in ranks:
             for made in self.pending.start(rank, self.ages(call, rank) or ()):
-                started.setdefault(made, []).append(rank)
+                if not made.dropped:
+                    started.setdefault(made, []).append(rank)
         for made, some in started.items():
             self.transfer(
                 made,
