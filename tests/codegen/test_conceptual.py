@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -23,8 +24,11 @@ from codegen.ncptl.lower import lower
 from codegen.program import Duration
 from scalatrace import Trace
 from scalatrace.trace.compress import vec_of
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.elastic import Groups
+from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.nodes import Encoding, Node
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import Vec
 from support.builder import DOUBLE, INT, Builder, Comm, To
 
@@ -53,18 +57,15 @@ def transfers(text: str, nprocs: int, rank: int) -> list[tuple[bool, int, int]]:
 
 def test_size_and_datatype_vary_together() -> None:
     """As mpi4py sends what it has pickled: first the length, then so many bytes."""
-    b = Builder(2)
-    kinds, counts = (INT, DOUBLE), [1, 5, 1, 9, 1, 2]
-    for kind in kinds:
-        b.event("Bcast", count=1, datatype=kind, root=0, comm=Comm())
-    b.trace.ops.clear()
-    data = {"count": vec_of(counts), "datatype": DOUBLE, "tag": 0, "comm": Comm()}
-    there, back = To(Encoding.XOR, Vec(1)), To(Encoding.XOR, Vec(1))
-    receive = b.event("Irecv", **data, source=back)
-    send = b.event("Isend", **data, dest=there)
-    nodes = [event.__class__(event.repeat, event.op, event.signature,
-                             (event.params[0], vec_of([0, 1, 0, 1, 0, 1]), *event.params[2:]), event.stats)
-             for event in (receive, send)]  # fmt: skip
+    b, counts = Builder(2), [1, 5, 1, 9, 1, 2]
+    b.trace.types += [INT, DOUBLE]
+    data = {"count": vec_of(counts), "datatype": INT, "tag": 0, "comm": Comm()}
+    nodes: list[Node] = []
+    for op, name in (("Irecv", "source"), ("Isend", "dest")):
+        event = b.event(op, **data, **{name: To(Encoding.XOR, Vec(1))})
+        at = [kind for _, kind in b.trace.ops[event.op].params].index(Kind.TYPE)
+        params = (*event.params[:at], vec_of([0, 1, 0, 1, 0, 1]), *event.params[at + 1 :])
+        nodes.append(replace(event, params=params))
     text = said(b.of(b.loop(6, *nodes, b.event("Waitall", requests=(1, 0)))))
     sizes = [n * (4, 8)[i % 2] for i, n in enumerate(counts)]
     assert [size for sends, _, size in transfers(text, 2, 0) if sends] == sizes
@@ -73,18 +74,17 @@ def test_size_and_datatype_vary_together() -> None:
 
 def test_roots_that_go_around() -> None:
     b = Builder(4)
-    event = b.event("Bcast", count=3, datatype=DOUBLE, root=vec_of([0, 1, 2, 3, 0, 1]), comm=Comm())
-    text = said(b.of(b.loop(6, event)))
+    roots = vec_of([0, 1, 2, 3, 0, 1, 2, 3])
+    event = b.event("Bcast", count=3, datatype=DOUBLE, root=roots, comm=Comm())
+    text = said(b.of(b.loop(8, event)))
     assert "TASK (i1 MOD 4) MULTICASTS A 24 BYTE MESSAGE TO ALL OTHER TASKS" in text
 
 
 def test_roots_of_rows_that_go_around_are_one_statement() -> None:
     b = Builder(6)
     row = b.family("split", (3, 3), tuple(range(6)))
-    event = b.event(
-        "Reduce", count=1, datatype=DOUBLE, op="MPI_SUM", root=vec_of([2, 0, 1]), comm=row, in_place=0
-    )
-    text = said(b.of(b.loop(3, event)))
+    what = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "root": vec_of([2, 0, 1])}
+    text = said(b.of(b.loop(3, b.event("Reduce", **what, comm=row, in_place=0))))
     assert text.count("REDUCE") == 1
     assert "FOR EACH c IN {0, ..., 1} TASKS t SUCH THAT t / 3 = c REDUCE 2 INTEGERS TO TASK" in text
 
@@ -122,9 +122,6 @@ def test_combined_is_the_function_of_the_values() -> None:
 def test_a_loop_that_never_reaches_the_own_rank_sends_blocking() -> None:
     b = Builder(4)
     data = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
-    from scalatrace.trace.elastic import Groups
-    from scalatrace.trace.ranklist import RankList
-
     first, others = RankList([0]), RankList([1, 2, 3])
     send = b.event("Send", Groups([(first, Vec(1))]), **data, dest=vec_of([1, 2, 3]))
     receive = b.event("Recv", Groups([(others, Vec(1))]), **data, source=0)
@@ -134,19 +131,15 @@ def test_a_loop_that_never_reaches_the_own_rank_sends_blocking() -> None:
 
 def test_drawn_times_are_drawn() -> None:
     b = Builder(2)
-    times = Histogram.of(2_000_000)
-    for sample in (1_000_000, 1_000_000, 9_000_000):
-        times = times.merged(Histogram.of(sample)) if hasattr(times, "merged") else times
-    event = b.event("Barrier", compute=times, comm=Comm())
+    bins = (Bin(5, 1e6, 3e6, 2e6), Bin(5, 10e6, 12e6, 11e6))
+    event = b.event("Barrier", compute=Histogram(10, 1e6, 12e6, 6.5e6, 1e6, bins), comm=Comm())
     mean = said(b.of(b.loop(10, event)))
     drawn = said(b.trace, Options(EmitOptions(drawn=True)))
-    assert "RANDOM" not in mean
-    assert ("RANDOM_UNIFORM" in drawn) == bool(times.bins)
+    assert "ALL TASKS COMPUTE FOR 6500 MICROSECONDS" in mean
+    assert "RANDOM_UNIFORM(1000, 3001)" in drawn
 
 
 def test_a_draw_has_the_mean_and_the_shares_of_its_bins() -> None:
-    from scalatrace.trace.histogram import Bin
-
     bins = (Bin(60, 1e6, 3e6, 2e6), Bin(30, 10e6, 12e6, 11e6), Bin(10, 50e6, 50e6, 50e6))
     mean = sum(b.count * b.mean for b in bins) / 100
     histogram = Histogram(100, 1e6, 50e6, mean, 1e6, bins)
