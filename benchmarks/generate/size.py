@@ -70,6 +70,8 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
                     continue
                 pairs += 1
                 grown += [a[0]] if any(map(_more, a[6:], b[6:])) else []
+        if not pairs:
+            continue
         word = "NO" if grown else "yes"
         told = f": {', '.join(sorted(set(grown)))} did" if grown else ""
         found.append(f"{word}: no program grows with {name} where the trace does not ({pairs} pairs{told})")

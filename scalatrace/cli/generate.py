@@ -4,15 +4,23 @@ It needs nothing of scalatrace to run; C wants mpicc, Python mpi4py, coNCePTuaL 
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
     "  scalatrace generate app.st --to python -o bench.py --compute-scale 0.5 --bytes-scale 4\n"
     "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl"
 )
+
+MOST_EVENTS = 2_000_000
+"""Traces up to this size are searched for deadlocks: that takes some 15 us an event."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +76,10 @@ def run(args: argparse.Namespace) -> int:
         args.obfuscate,
         args.absolute_ranks,
     )
-    made = generate(scalatrace.load(args.trace), args.to, options)
+    trace = scalatrace.load(args.trace)
+    made = generate(trace, args.to, options)
+    if danger := _danger(trace):
+        print(f"warning: {danger}", file=sys.stderr)
     if not args.output:
         print(made.text, end="")
         return 0
@@ -79,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         "lines": made.lines,
         "calls": made.calls,
         "skipped": made.skipped,
+        "danger": danger,
     }
     if args.json:
         print_json(facts)
@@ -86,3 +98,16 @@ def run(args: argparse.Namespace) -> int:
         left_out = ", ".join(f"{n} MPI_{op}" for op, n in made.skipped.items())
         print(f"{args.output}: {made.lines} lines; left out: {left_out}")
     return 0
+
+
+def _danger(trace: Trace) -> str | None:
+    """How the application's ranks could have come to wait for each other; None when that is not known."""
+    from codegen.matching import check_deadlock
+
+    if trace.nevents() > MOST_EVENTS:
+        return None
+    try:
+        found = check_deadlock(trace)
+    except UsageError:  # peers or tags were not recorded
+        return None
+    return str(found) if found else None
