@@ -22,7 +22,9 @@ from codegen.ncptl.words import TIME_UNITS
 
 __all__ = ["compile_program"]
 
-INCLUDES = "ctype errno inttypes math mpi sched stdarg stdint stdio stdlib string sys/resource sys/utsname time unistd"
+INCLUDES = """
+ctype errno inttypes math mpi sched stdarg stdint stdio stdlib string sys/resource sys/utsname time unistd
+"""
 HEAD = """\
 #define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
