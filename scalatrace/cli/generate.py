@@ -22,6 +22,9 @@ EXAMPLE = (
 MOST_EVENTS = 2_000_000
 """Traces up to this size are searched for deadlocks: that takes some 15 us an event."""
 
+MOST_STATEMENTS = 1000
+"""Lines of coNCePTuaL that other compilers are known to take."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -80,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
     made = generate(trace, args.to, options)
     if danger := _danger(trace):
         print(f"warning: {danger}", file=sys.stderr)
+    if args.to == "conceptual" and made.lines > MOST_STATEMENTS:
+        said = "the language's first compiler takes about a thousand statements"
+        print(f"warning: the program has {made.lines} lines; {said}", file=sys.stderr)
     if not args.output:
         print(made.text, end="")
         return 0
