@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.generate.made import NotMadeError, accepts, benchmark, command, started, traced
-from benchmarks.generate.substituted import differing
 from benchmarks.table import grouped
 from codegen.emit.base import EmitOptions
 from codegen.generate import Options
@@ -16,6 +15,7 @@ from scalatrace import Trace
 from scalatrace.trace.diff import diff
 from support.mpis import Mpi
 from support.programs import Sample
+from support.substituted import differing
 
 COLUMNS = ("program", "ranks", "language", "lines", "events", "differing ranks", "note")
 
