@@ -39,9 +39,16 @@ def traced(mpi: Mpi, chapter: str, folder: Path) -> Path:
 
 
 def assert_same(mpi: Mpi, chapter: str, trace: Path, again: Path) -> None:
-    """A benchmark keeps its hands off the application's files, so their names differ."""
-    name = ",filename" if chapter in ("files", "file_transfers", "shared_pointers") else ""
-    scalatrace(mpi, "diff", trace, again, "--ignore", "callsites,times" + name).check()
+    """A benchmark keeps its hands off the application's files, so their names differ.
+
+    With MPICH, mpi4py makes datatypes by large-count constructors, which a tracer cannot look into.
+    """
+    ignored = ["callsites", "times"]
+    if chapter in ("files", "file_transfers", "shared_pointers"):
+        ignored.append("filename")
+    if chapter == "files" and mpi.family == "mpich":
+        ignored.append("filetype")
+    scalatrace(mpi, "diff", trace, again, "--ignore", ",".join(ignored)).check()
 
 
 @chapters()
