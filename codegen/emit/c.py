@@ -50,7 +50,8 @@ class CEmitter(ImperativeEmitter):
 
     name, suffix, prefix = "c", ".c", "MPI_"
     syntax = words(
-        "static const int struct after bin array enum for else own size rank left out made make_arrays"
+        "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
+        " share power long subset lists each handles memory sizeof bench io"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 

@@ -30,7 +30,10 @@ class PythonEmitter(ImperativeEmitter):
     """Python 3.10 with mpi4py 4."""
 
     name, suffix, prefix = "python", ".py", "MPI."
-    syntax = words("for range else not and types arrays left out pass global came random seed share")
+    syntax = words(
+        "for range else not and types arrays left out pass global came random seed share subset lists bench"
+        " io"
+    )
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
 
     @property

@@ -302,3 +302,13 @@ def test_a_datatype_for_each_peer() -> None:
     assert (
         "lists[STRUCT0] = [Type(MPI.INT, None, None, False), Type(MPI.DOUBLE, None, None, False)]" in python
     )
+
+
+@pytest.mark.parametrize("language", ["c", "python", "conceptual"])
+def test_words_of_the_language_are_no_names(language: str) -> None:
+    """A command line with words that the text has anyway does not stand in the way."""
+    trace = stencil()
+    trace.meta["program"] = "solver --steps 3 --share 4 --subset each --random"
+    trace.load = [Vec(((4, 3, -4),))]
+    text = generate(trace, language, Options(obfuscate=True, absolute_ranks=True)).text
+    assert "solver" not in text
