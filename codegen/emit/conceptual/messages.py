@@ -13,14 +13,15 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import listed
+from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
 from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
 from codegen.program import Call, calls
-from codegen.specialise import per_value, variables
+from codegen.specialise import variables
+from scalatrace.errors import FormatError
 from scalatrace.ops import operation
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, SPECIAL_MAX, UNDEFINED
 
 __all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
 
@@ -223,10 +224,7 @@ class Messages:
         """The world rank (in loop variables) of a peer of a rank."""
         number = self.speech.special.expr(family, rank)
         if not isinstance(number, Const):
-            if not isinstance(peer, Const):
-                raise GenerateError("peer and communicator both vary from iteration to iteration")
-            place = peer.value
-            return per_value(number, lambda n: self.speech.trace.communicator(n, rank).peers[place])
+            return combined([number, peer], lambda n, p: self.placed(n, p, rank))
         members = self.speech.trace.communicator(number.value, rank).peers
         if members == tuple(self.speech.everyone):
             return peer
@@ -239,6 +237,15 @@ class Messages:
             return Item(tuple(members), p)
 
         return map_leaves(peer, leaf)
+
+    def placed(self, number: int, peer: int, rank: int) -> int:
+        """The world rank of a peer in a communicator; special values stay."""
+        if peer < SPECIAL_MAX:
+            return peer
+        try:
+            return self.speech.trace.communicator(number, rank).peers[peer]
+        except (FormatError, IndexError):  # an iteration that there is not
+            return PROC_NULL
 
     def is_world(self, family: Expr, rank: int) -> bool:
         number = self.speech.special.expr(family, rank)
