@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
+from codegen.absolute import absolute_ranks
 from codegen.build import build, where
 from codegen.emit import emitter
 from codegen.emit.base import EmitOptions, Emitter
 from codegen.errors import GenerateError
 from codegen.matching import align_collectives, resolve_wildcards
 from codegen.obfuscate import check, obfuscated
-from codegen.program import Branch, Call, Loop, Program, Stmt, calls
+from codegen.program import Call, Program, calls
 from codegen.scalable.build import Times, build_scalable
+from codegen.unsupported import find_unsupported, left_out
 from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.errors import UsageError
 from scalatrace.trace.symbolic import Model, events
@@ -34,6 +36,7 @@ class Options:
         by_messages: collectives become messages between each pair of ranks.
         skip_unsupported: leave out operations that the language has no words for, with a comment.
         obfuscate: no names, paths, call sites or tags of the application.
+        absolute_ranks: no communicators of the application: messages between ranks of MPI_COMM_WORLD.
     """
 
     emit: EmitOptions = field(default_factory=EmitOptions)
@@ -42,6 +45,7 @@ class Options:
     by_messages: bool = False
     skip_unsupported: bool = False
     obfuscate: bool = False
+    absolute_ranks: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ def generate_scalable(
     target = emitter(language)
     if options.emit.drawn:
         raise UsageError("--times drawn wants a trace: formulas have means only")
+    if options.absolute_ranks:
+        raise UsageError("--absolute-ranks wants a trace: formulas' communicators have no ranks yet")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
     return _written(program, target, options, _names(model))
 
@@ -115,14 +121,15 @@ def _names(model: Model) -> Trace:
 def _written(program: Program, target: Emitter, options: Options, trace: Trace) -> Benchmark:
     """The text of a program; `trace` has the names that an obfuscated one must not hold."""
     language = target.name
-    unsupported = _unsupported(program, target)
+    unsupported = find_unsupported(program, target.supports)
     if unsupported and not options.skip_unsupported:
         raise GenerateError(_complaint(unsupported, language))
-    if unsupported:
-        program = program.with_body(_without(program.body, target))
+    program, unsupported = left_out(program, target.supports)
     program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
     if options.by_messages:
         program = collectives_as_messages(program)
+    if options.absolute_ranks and not target.matched:
+        program = absolute_ranks(program)
     if options.obfuscate:
         program = obfuscated(program)
     text = target.emit(program, options.emit)
@@ -132,29 +139,9 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _unsupported(program: Program, target: Emitter) -> list[Call]:
-    return [call for call in calls(program.body) if not target.supports(call.op)]
-
-
 def _complaint(unsupported: list[Call], language: str) -> str:
     first: dict[str, Call] = {}
     for call in unsupported:
         first.setdefault(call.op, call)
     named = "; ".join(f"MPI_{op}{where(call.site)}" for op, call in first.items())
     return f"{language} has no words for {named}. --skip-unsupported leaves them out"
-
-
-def _without(body: tuple[Stmt, ...], target: Emitter) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
-    for stmt in body:
-        if isinstance(stmt, Call) and not target.supports(stmt.op):
-            found.append(replace(stmt, dropped=True))
-        elif isinstance(stmt, Loop):
-            found.append(replace(stmt, body=_without(stmt.body, target)))
-        elif isinstance(stmt, Branch):
-            found.append(
-                replace(stmt, then=_without(stmt.then, target), otherwise=_without(stmt.otherwise, target))
-            )
-        else:
-            found.append(stmt)
-    return tuple(found)

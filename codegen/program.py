@@ -20,7 +20,7 @@ from scalatrace.trace.values import Vec
 
 __all__ = [
     "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Note", "Program", "Stmt",
-    "calls", "statements",
+    "Subset", "calls", "statements",
 ]  # fmt: skip
 
 
@@ -126,6 +126,20 @@ class Note:
 Stmt = Call | Compute | Loop | Branch | Note
 
 
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Communicators that are there from the start: every rank is in that of its color, at the place key.
+
+    Attributes:
+        family: index into Program.comms.
+        color, key: by rank; color MPI_UNDEFINED: in none.
+    """
+
+    family: int
+    color: Expr
+    key: Expr
+
+
 @dataclass(frozen=True)
 class Program:
     """A benchmark.
@@ -136,6 +150,7 @@ class Program:
         comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
         types, strings, arrays: as in the trace.
         load: per rank round(LOAD_STEPS log2(share of the mean computation)), or None when all compute alike.
+        subsets: communicators that are there from the start; others are made by calls.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
     """
@@ -149,6 +164,7 @@ class Program:
     arrays: tuple[IntArray, ...] = ()
     load: Vec | None = None
     shape: Shape | None = None
+    subsets: tuple[Subset, ...] = ()
 
     def with_body(self, body: tuple[Stmt, ...]) -> Program:
         """The same with other statements."""

@@ -11,10 +11,13 @@ from codegen.expr import Choose, Const, Expr, Item
 from codegen.program import Argument, Program, calls
 from scalatrace.trace.tables import Kind
 
-__all__ = ["NAMED_CONSTANTS", "Names", "leaves", "named_constants", "used"]
+__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "leaves", "named_constants", "used"]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
+
+LISTS = frozenset({"sendtypes", "recvtypes"})
+"""Parameters that hold a datatype for each peer; the trace has the struct of them."""
 
 _CONSTANT = re.compile(r"MPI_[A-Z_0-9]+|\d+")
 PREDEFINED = ("WORLD", "SELF", "NONE")
@@ -45,8 +48,15 @@ def _written_out(e: Expr) -> bool:
     return isinstance(e, Const | Item)
 
 
-def used(program: Program, kind: Kind, names: frozenset[str] | None = None) -> list[int]:
-    """The entries of a table that the calls refer to, in order; of parameters with these names, if given."""
+def used(
+    program: Program, kind: Kind, names: frozenset[str] | None = None, but: frozenset[str] = frozenset()
+) -> list[int]:
+    """The entries of a table that the calls refer to, in order.
+
+    Args:
+        names: of parameters with these names only, if given.
+        but: not of parameters with these names.
+    """
     sizes = {
         Kind.COMM: len(program.comms),
         Kind.TYPE: len(program.types),
@@ -56,7 +66,8 @@ def used(program: Program, kind: Kind, names: frozenset[str] | None = None) -> l
     found: set[int] = set()
     for call in calls(program.body):
         for argument in call.arguments:
-            if argument.kind is kind and (names is None or argument.name in names):
+            named = argument.name not in but and (names is None or argument.name in names)
+            if argument.kind is kind and named:
                 found.update(i for i in _possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
     return sorted(found)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from codegen.build import where
-from codegen.emit.arguments import Names, used
+from codegen.emit.arguments import LISTS, Names, used
 from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
 from codegen.emit.pieces import Library, Piece
@@ -32,8 +32,10 @@ from codegen.program import (
     statements,
 )
 from codegen.values import of_vec, prefix_of_vec
+from scalatrace.errors import FormatError
 from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.tables import IntArray, Kind
+from scalatrace.trace.typetree import TypeTree, parse
 from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
 __all__ = ["EmitOptions", "Emitter", "ImperativeEmitter"]
@@ -134,6 +136,8 @@ class Writing(ABC):
         self.names = Names(emitter.reserved)
         self.families = self.names.families(program)
         self.used_types = used(program, Kind.TYPE)
+        self.single_types = used(program, Kind.TYPE, but=LISTS)
+        self.type_lists = used(program, Kind.TYPE, LISTS)
         self.types = self.names.types(program, self.used_types)
         self.used_arrays = used(program, Kind.ARRAY)
         self.tables: dict[tuple[int, ...], str] = {}
@@ -239,6 +243,19 @@ class Writing(ABC):
     @abstractmethod
     def text_argument(self, name: str, e: Expr) -> str:
         """An operation, a constant of MPI, or the name of a file."""
+
+    def tree(self, index: int) -> TypeTree:
+        """The constructors of a datatype. Raises GenerateError for what cannot be read."""
+        try:
+            return parse(self.program.types[index].description)
+        except FormatError as error:
+            raise GenerateError(str(error)) from None
+
+    def sizes(self, index: int) -> str:
+        """Size and extent of a datatype, in bytes, as arguments; of one that means nothing 0."""
+        datatype = self.program.types[index]
+        absent = datatype.description == "MPI_DATATYPE_NULL"
+        return "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
 
     def us(self, duration: Duration) -> str:
         """A mean in microseconds."""

@@ -11,18 +11,26 @@ from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import c_comment, c_string
 from codegen.emit.typing_c import construct
 from codegen.errors import GenerateError
-from codegen.expr import Choose, Const, Expr, Var
+from codegen.expr import Choose, Const, Expr, Var, bounds
 from codegen.obfuscate import words
-from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
-from scalatrace.errors import FormatError
 from scalatrace.ops import operation
+from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import LOAD_STEPS
-from scalatrace.trace.typetree import parse
+from scalatrace.trace.typetree import TypeTree
+from scalatrace.trace.values import special_name
 
 __all__ = ["CEmitter"]
 
-FILES = ("base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours")
+FILES = (
+    "base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided",
+    "files", "partitioned", "alltoallw",
+)  # fmt: skip
+INT_MAX = 2**31 - 1
+WIDE = frozenset({"offset", "disp", "target_disp", "size"})
+"""Parameters of 64 bits."""
+
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
 
@@ -36,6 +44,9 @@ HEAD = """\
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Warray-bounds" /* in branches where a rank never comes */
+#endif
 """
 
 
@@ -44,7 +55,8 @@ class CEmitter(ImperativeEmitter):
 
     name, suffix, prefix = "c", ".c", "MPI_"
     syntax = words(
-        "static const int struct after bin array enum for else own size rank left out made make_arrays"
+        "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
+        " share power long subset lists each handles memory sizeof bench io"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 
@@ -67,6 +79,7 @@ class CEmitter(ImperativeEmitter):
 
 class _Writing(Writing):
     def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
+        self.wide = False
         super().__init__(emitter, program, options)
         self.infix.notation = Notation(
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
@@ -82,7 +95,7 @@ class _Writing(Writing):
         self.lines.deeper()
         self.body(self.program.body)
         body = str(self.lines)
-        share = self.share()
+        share = self.subsets() + self.share()
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
             self.wanted["after" if self.contexts else "came"] = None
@@ -90,10 +103,26 @@ class _Writing(Writing):
         check = "arrange" if self.program.shape else "fitting"
         for name in ("tally", "comms", *(("compute",) if self.computes else ()), check):
             self.wanted[name] = None
-        pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays"))))
+        pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays", "lists"))))
         parts = [self.title(), HEAD, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
         parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+    def constant(self, value: int) -> str:
+        """An integer, of 64 bits where an expression needs them, or a constant of MPI."""
+        text = super().constant(value)
+        return f"{text}L" if self.wide and text.lstrip("-").isdigit() else text
+
+    def argument(self, argument: Argument) -> str:
+        """One argument; of numbers that may be large, in 64 bits."""
+        limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
+        self.wide = argument.name in WIDE and not (limits and -INT_MAX < limits[0] <= limits[1] < INT_MAX)
+        if limits and limits[1] > INT_MAX and argument.name not in WIDE:
+            raise GenerateError(f"{argument.name} goes up to {limits[1]}, more than an int holds")
+        try:
+            return super().argument(argument)
+        finally:
+            self.wide = False
 
     def title(self) -> str:
         """The comment at the top."""
@@ -105,7 +134,7 @@ class _Writing(Writing):
         return f"""\
 /* Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.
  *
- *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench{options} [--profile]
+ *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench{options} [--profile] [--sleep]
  *
  * Functions are called as MPI's and take what the application gave; requests are named by their age (how
  * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""
@@ -124,6 +153,9 @@ class _Writing(Writing):
             lines.append("enum { " + ", ".join(f"{self.types[i]} = {i}" for i in self.used_types) + " };")
         lines.append("static struct type {\n    MPI_Datatype handle;\n    int size;")
         lines.append(f"    MPI_Aint extent, true_lb, true_extent;\n}} types[{max(ntypes, 1)}];")
+        if self.type_lists:
+            lines.append("static struct list {\n    MPI_Datatype *handles;\n    struct type *each;")
+            lines.append(f"}} lists[{ntypes}]; /* a datatype for each peer */")
         lines.append("struct array {\n    int n;\n    const int *at;\n};")
         if self.used_arrays:
             lines.append("enum { " + ", ".join(f"A{i} = {i}" for i in self.used_arrays) + " };")
@@ -133,7 +165,7 @@ class _Writing(Writing):
     def static_tables(self) -> str:
         """What varies without a rule."""
         lines = [
-            f"static const int {name}[] = {{{', '.join(map(self.constant, values))}}};"
+            f"static const {_integer(values)} {name}[] = {{{', '.join(map(self.constant, values))}}};"
             for values, name in self.tables.items()
         ]
         for contexts, name in self.contexts.items():
@@ -154,6 +186,8 @@ class _Writing(Writing):
             if self.program.shape and i in self.program.shape.arrays:
                 lines.append(grid_c.array(self.infix, i, self.program.shape.arrays[i]))
                 continue
+            if _integer(array.values) == "long":
+                raise GenerateError(f"array {i} holds numbers that an int does not hold")
             formula = self.array_formula(array, Var("i", array.length))
             if formula is None:
                 values = ", ".join(map(self.constant, array.values)) or "0"
@@ -170,21 +204,27 @@ class _Writing(Writing):
         """The function that makes all datatypes."""
         if not self.used_types:
             return ""
-        lines = [self.emitter.library.pieces["made"].text, "\nstatic void make_types(void)\n{"]
-        for i in self.used_types:
-            datatype = self.program.types[i]
-            try:
-                made, handle = construct(parse(datatype.description))
-            except FormatError as error:
-                raise GenerateError(str(error)) from None
-            absent = datatype.description == "MPI_DATATYPE_NULL"
-            sizes = "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
-            done = f"made({self.types[i]}, {handle}, {sizes}, {int(bool(made))});"
-            if made:
-                lines += ["    {", *(f"        {line}" for line in made), f"        {done}", "    }"]
-            else:
-                lines.append(f"    {done}")
+        lines = ["static void make_types(void)\n{"]
+        for i in self.single_types:
+            self.wanted["made"] = None
+            lines += _made(self.tree(i), f"made({self.types[i]}, {{}}, {self.sizes(i)}, {{}});")
+        for i in self.type_lists:
+            inner, name = self.tree(i).inner, self.types[i]
+            self.wanted["listed"] = None
+            lines.append(f"    lists[{name}].handles = memory({len(inner) + 1} * sizeof(MPI_Datatype));")
+            lines.append(f"    lists[{name}].each = memory({len(inner) + 1} * sizeof(struct type));")
+            for at, tree in enumerate(inner):
+                lines += _made(tree, f"listed({name}, {at}, {{}}, {{}});")
         return "\n".join([*lines, "}"])
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"    subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)});\n"
+            for s in self.program.subsets
+        )
 
     def share(self) -> str:
         """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
@@ -298,6 +338,21 @@ class _Writing(Writing):
         if name in NAMED_CONSTANTS:
             return named_constants(text, "MPI_")
         return c_string(self.file(index) if name == "filename" else text)
+
+
+def _integer(values: tuple[int, ...]) -> str:
+    return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in values) else "int"
+
+
+def _made(tree: TypeTree, done: str) -> list[str]:
+    """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
+    made, handle = construct(tree)
+    last = done.format(handle, int(bool(made)))
+    return (
+        ["    {", *(f"        {line}" for line in made), f"        {last}", "    }"]
+        if made
+        else [f"    {last}"]
+    )
 
 
 def _text(piece: Piece) -> str:

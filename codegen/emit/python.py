@@ -13,26 +13,29 @@ from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import hash_comment
 from codegen.emit.typing_python import construct
-from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var
 from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
-from scalatrace.errors import FormatError
 from scalatrace.ops import operation
 from scalatrace.trace.trace import LOAD_STEPS
-from scalatrace.trace.typetree import parse
 
 __all__ = ["PythonEmitter"]
 
-FILES = ("base", "grid", "calls", "collectives", "communicators", "messages", "neighbours")
+FILES = (
+    "base", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided", "files",
+    "partitioned", "alltoallw",
+)  # fmt: skip
 
 
 class PythonEmitter(ImperativeEmitter):
     """Python 3.10 with mpi4py 4."""
 
     name, suffix, prefix = "python", ".py", "MPI."
-    syntax = words("for range else not and types arrays left out pass global came random seed share")
+    syntax = words(
+        "for range else not and types arrays left out pass global came random seed share subset lists bench"
+        " io"
+    )
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
 
     @property
@@ -66,7 +69,7 @@ class _Writing(Writing):
             self.lines.add("global came")
         self.body(self.program.body)
         body = str(self.lines) if self.program.body else "    pass\n"
-        setup = self.datatypes() + self.arrays() + self.share()
+        setup = self.datatypes() + self.arrays() + self.subsets() + self.share()
         shape = self.program.shape
         grid = grid_python.rules(self.infix, shape) if shape else ""
         check = "arrange" if shape else "fitting"
@@ -91,7 +94,7 @@ class _Writing(Writing):
         lines = [
             f"# Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.",
             "#",
-            f"#     mpiexec -n {n} python bench.py{options} [--profile]",
+            f"#     mpiexec -n {n} python bench.py{options} [--profile] [--sleep]",
             "#",
             "# Functions are called as MPI's and take what the application gave; requests are named by age",
             "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",
@@ -149,16 +152,23 @@ class _Writing(Writing):
     def datatypes(self) -> str:
         """All datatypes, with the sizes they had in the application."""
         lines = []
-        for i in self.used_types:
-            datatype = self.program.types[i]
-            try:
-                tree = parse(datatype.description)
-            except FormatError as error:
-                raise GenerateError(str(error)) from None
-            absent = datatype.description == "MPI_DATATYPE_NULL"
-            sizes = "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
-            lines.append(f"types[{self.types[i]}] = Type({construct(tree)}, {sizes}, {not tree.predefined})")
+        for i in self.single_types:
+            tree = self.tree(i)
+            made = f"Type({construct(tree)}, {self.sizes(i)}, {not tree.predefined})"
+            lines.append(f"types[{self.types[i]}] = {made}")
+        for i in self.type_lists:
+            each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in self.tree(i).inner]
+            lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         return "\n".join(lines) + "\n" if lines else ""
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})\n"
+            for s in self.program.subsets
+        )
 
     def share(self) -> str:
         """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
@@ -254,6 +264,8 @@ class _Writing(Writing):
 def _text(piece: Piece) -> str:
     """A piece of the library for one operation."""
     op, keep = piece.name, ""
+    method = op.removeprefix("File_").capitalize()
     if op[:1].isupper() and operation(op).makes_request:
         keep = "persistent" if op.endswith("_init") else "request"
-    return piece.text.replace("$op", op).replace("$keep(comms", f"{keep}(comms" if keep else "(comms")
+    text = piece.text.replace("$op", op).replace("$method", method)
+    return text.replace("$keep(comms", f"{keep}(comms" if keep else "(comms")

@@ -236,7 +236,7 @@ class Executor:
             return
         deadline = time.perf_counter_ns() + usecs * 1000
         while time.perf_counter_ns() < deadline:
-            pass
+            os.sched_yield()  # others may use the core
 
     def _bytes(self, measure: t.Measure | None, env: Env) -> int:
         if measure is None:

@@ -7,43 +7,18 @@ side by side the second must not start with a sign; `-(F(1))` means F(-1) there,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from keyword import iskeyword
 from typing import Any
 
 from codegen.ncptl import tree as t
-from codegen.ncptl.words import KEYWORDS
+from codegen.ncptl.show_parts import ADD, PartsPrinter, indented, joined, quoted
 
 __all__ = ["show"]
-
-EXPR, ADD, MUL, UNARY, POWER, PRIM = range(6)
-_LEVELS = {"+": ADD, "-": ADD, "|": ADD, "XOR": ADD, "**": POWER}
-_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
-_WORD = re.compile(r"[A-Za-z]\w*")
-INDENT = "  "
 
 
 def show(node: t.Node) -> str:
     """Return the text of a program, or of any part of one."""
     return _Printer().any(node)
-
-
-def _string(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'
-
-
-def _words(*words: str) -> str:
-    return " ".join(word for word in words if word)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(INDENT + line for line in text.split("\n"))
-
-
-def _starts_with_word(text: str) -> bool:
-    found = _WORD.match(text)
-    return found is not None and found.group().lower() in KEYWORDS
 
 
 def _is_open(stmt: t.Statement | None) -> bool:
@@ -53,158 +28,8 @@ def _is_open(stmt: t.Statement | None) -> bool:
     return _is_open(getattr(stmt, "body", None)) if stmt is not None else False
 
 
-class _Printer:
-    """One method per node kind, called by its name in lower case."""
-
-    def any(self, node: t.Node) -> str:
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
-        return str(getattr(self, f"{name}_" if iskeyword(name) else name)(node))
-
-    # expressions
-
-    def at(self, node: t.Expr, level: int) -> str:
-        """An expression, in parentheses if it would be torn apart there."""
-        text = self.any(node)
-        return text if self._level(node) >= level else f"({text})"
-
-    def _level(self, node: t.Expr) -> int:
-        if isinstance(node, t.Conditional):
-            return EXPR
-        if isinstance(node, t.Binary):
-            return _LEVELS.get(node.operator, MUL)
-        if isinstance(node, t.Unary):
-            return ADD if node.operator == "-" and isinstance(node.operand, t.Call) else UNARY
-        return UNARY if isinstance(node, t.Integer) and node.value < 0 else PRIM
-
-    def _minus(self, text: str) -> str:
-        return f"({text})" if _starts_with_word(text) else text
-
-    def unsigned(self, node: t.Expr, level: int = ADD) -> str:
-        """An expression that may stand behind another."""
-        text = self.at(node, level)
-        return f"({text})" if text[0] in "+-" else text
-
-    def integer(self, node: t.Integer) -> str:
-        return str(node.value)
-
-    def variable(self, node: t.Variable) -> str:
-        return node.name
-
-    def my_task(self, node: t.MyTask) -> str:
-        return "MY TASK"
-
-    def unary(self, node: t.Unary) -> str:
-        operand = self.at(node.operand, UNARY)
-        if node.operator == "NOT":
-            return f"NOT {operand}"
-        if node.operator == "-" and isinstance(node.operand, t.Call):
-            return f"0 - ({operand})"
-        return node.operator + (self._minus(operand) if node.operator == "-" else operand)
-
-    def binary(self, node: t.Binary) -> str:
-        level = _LEVELS.get(node.operator, MUL)
-        if node.operator == "**":
-            return f"{self.at(node.left, PRIM)}**{self.at(node.right, UNARY)}"
-        left, right = self.at(node.left, level), self.at(node.right, level + 1)
-        return f"{left} {node.operator} {self._minus(right) if node.operator == '-' else right}"
-
-    def conditional(self, node: t.Conditional) -> str:
-        value, otherwise = self.at(node.value, ADD), self.at(node.otherwise, EXPR)
-        return f"{value} IF {self.any(node.condition)} OTHERWISE {otherwise}"
-
-    def _list(self, nodes: Iterable[t.Node]) -> str:
-        return ", ".join(map(self.any, nodes))
-
-    def call(self, node: t.Call) -> str:
-        return f"{node.function}({self._list(node.arguments)})"
-
-    def real(self, node: t.Real) -> str:
-        return f"REAL({self.any(node.operand)})"
-
-    def dimension(self, node: t.Dimension) -> str:
-        return self.any(node.size) + "*" * node.wraps
-
-    def mesh_neighbor(self, node: t.MeshNeighbor) -> str:
-        mesh, offsets = self._list(node.mesh), self._list(node.offsets)
-        return f"MESH_NEIGHBOR(({mesh}), {self.any(node.task)}, ({offsets}))"
-
-    def mesh_coordinate(self, node: t.MeshCoordinate) -> str:
-        return f"MESH_COORDINATE(({self._list(node.mesh)}), {self.any(node.task)}, {self.any(node.axis)})"
-
-    def mesh_distance(self, node: t.MeshDistance) -> str:
-        return f"MESH_DISTANCE(({self._list(node.mesh)}), {self.any(node.first)}, {self.any(node.second)})"
-
-    def file_data(self, node: t.FileData) -> str:
-        parts = [_string(node.path)]
-        parts += [self.any(expr) for expr in (node.column, node.row) if expr is not None]
-        separators = (node.column_separators, node.row_separators)
-        parts += [_string(text) for text in separators if text is not None]
-        return f"{'STATIC_' * node.static}FILE_DATA({', '.join(parts)})"
-
-    # relations and ranges
-
-    def compare(self, node: t.Compare) -> str:
-        return f"{self.any(node.left)} {node.operator} {self.any(node.right)}"
-
-    def parity(self, node: t.Parity) -> str:
-        return f"{self.any(node.operand)} IS {'ODD' if node.odd else 'EVEN'}"
-
-    def within(self, node: t.Within) -> str:
-        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {self._list(node.ranges)}"
-
-    def between(self, node: t.Between) -> str:
-        interval = f"[{self.any(node.low)}, {self.any(node.high)}]"
-        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {interval}"
-
-    def logical(self, node: t.Logical) -> str:
-        def side(rel: t.Rel, right: bool) -> str:
-            text = self.any(rel)
-            if not isinstance(rel, t.Logical) or (rel.conjunction and not node.conjunction):
-                return text
-            return text if rel.conjunction == node.conjunction and not right else f"({text})"
-
-        word = "/\\" if node.conjunction else "\\/"
-        return f"{side(node.left, False)} {word} {side(node.right, True)}"
-
-    def listing(self, node: t.Listing) -> str:
-        return f"{{{self._list(node.values)}}}"
-
-    def progression(self, node: t.Progression) -> str:
-        return f"{{{self._list(node.leading)}, ..., {self.any(node.final)}}}"
-
-    def generator(self, node: t.Generator) -> str:
-        return f"FOR EACH {node.variable} IN {self._list(node.ranges)}"
-
-    def comprehension(self, node: t.Comprehension) -> str:
-        generators = " ".join(map(self.any, node.generators))
-        where = f" WHERE {self.any(node.condition)}" if node.condition else ""
-        return f"{{{self.any(node.head)} {generators}{where}}}"
-
-    # task descriptions
-
-    def all_tasks(self, node: t.AllTasks) -> str:
-        return _words("ALL TASKS", node.variable or "")
-
-    def all_others(self, node: t.AllOthers) -> str:
-        return "ALL OTHER TASKS"
-
-    def one_task(self, node: t.OneTask) -> str:
-        return f"TASK {self.at(node.task, ADD)}"
-
-    def such_that(self, node: t.SuchThat) -> str:
-        return f"TASKS {node.variable} SUCH THAT {self.any(node.condition)}"
-
-    def task_ranges(self, node: t.TaskRanges) -> str:
-        return f"TASKS {self._list(node.ranges)}"
-
-    def task_group(self, node: t.TaskGroup) -> str:
-        return f"TASK GROUP {node.name}"
-
-    def does(self, tasks: t.Tasks, verb: str) -> str:
-        """Tasks and what they do: TASK 0 SENDS, but ALL TASKS SEND."""
-        one = isinstance(tasks, t.OneTask)
-        ending = "" if not one else "ES" if verb.endswith("TOUCH") else "S"
-        return f"{self.any(tasks)} {verb}{ending}"
+class _Printer(PartsPrinter):
+    """Messages, statements and programs, too."""
 
     # messages
 
@@ -223,7 +48,7 @@ class _Printer:
     def alignment(self, node: t.Alignment | None) -> str:
         if node is None:
             return ""
-        return _words(self.measure(node.measure) if node.measure else "", node.kind)
+        return joined(self.measure(node.measure) if node.measure else "", node.kind)
 
     def _unique(self, unique: bool | None) -> str:
         return {None: "", True: "UNIQUE", False: "NONUNIQUE"}[unique]
@@ -238,15 +63,15 @@ class _Printer:
 
     def _clauses(self, node: Any, preposition: str) -> str:
         """Touching, tag and buffer."""
-        tag = _string(node.tag) if isinstance(node.tag, str) else node.tag and self.at(node.tag, ADD)
-        return _words(
+        tag = quoted(node.tag) if isinstance(node.tag, str) else node.tag and self.at(node.tag, ADD)
+        return joined(
             self.any(node.touching) if node.touching else "",
             f"USING TAG {tag}" if tag else "",
             f"{preposition} {self.any(node.buffer)}" if node.buffer else "",
         )
 
     def message(self, node: t.Message, preposition: str = "FROM") -> str:
-        return _words(
+        return joined(
             self._count(node.count),
             self._unique(node.unique),
             self._size(node.size),
@@ -256,24 +81,24 @@ class _Printer:
         )
 
     def reception(self, node: t.Reception) -> str:
-        form = _words(self._unique(node.unique), self.alignment(node.alignment))
-        rest = _words(self._async(node.asynchronous), self._clauses(node, "INTO"))
+        form = joined(self._unique(node.unique), self.alignment(node.alignment))
+        rest = joined(self._async(node.asynchronous), self._clauses(node, "INTO"))
         shown = f"AS A {form} MESSAGE" if form else "" if rest else "AS A MESSAGE"
-        return _words(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
+        return joined(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
 
     def _async(self, asynchronous: bool | None) -> str:
         return {None: "", True: "ASYNCHRONOUSLY", False: "SYNCHRONOUSLY"}[asynchronous]
 
     def values(self, node: t.Values) -> str:
         unit = node.unit if node.count not in (None, t.Integer(1)) else node.unit.removesuffix("S")
-        form = _words(
+        form = joined(
             self._count(node.count), self._unique(node.unique), self.alignment(node.alignment), unit
         )
-        return _words(form, self._clauses(node, "FROM"))
+        return joined(form, self._clauses(node, "FROM"))
 
     def result(self, node: t.Result) -> str:
         form = f"AS {self.values(node.values)}" if node.values else ""
-        return _words(form, self._clauses(node, "INTO"))
+        return joined(form, self._clauses(node, "INTO"))
 
     # statements
 
@@ -306,7 +131,7 @@ class _Printer:
             text += f" TO {self.any(node.target)}"
         if node.result:
             who = "RECEIVES" if isinstance(node.target, t.OneTask) else "RECEIVE"
-            text = _words(f"{text} WHO {who} THE RESULT", self.result(node.result))
+            text = joined(f"{text} WHO {who} THE RESULT", self.result(node.result))
         return text
 
     def await_(self, node: t.Await) -> str:
@@ -323,7 +148,7 @@ class _Printer:
         some = f"{self._typed(node.amount)} OF" if node.amount else ""
         times = f"{self.at(node.times, ADD)} TIMES" if node.times else ""
         stride = f"WITH STRIDE {self._typed(node.stride)}" if node.stride else ""
-        return _words(
+        return joined(
             self.does(node.tasks, "TOUCH"),
             some,
             "A",
@@ -346,10 +171,10 @@ class _Printer:
         return f"{does} MESSAGE BUFFER {self.at(node.number, ADD)}"
 
     def value_of(self, node: t.ValueOf) -> str:
-        return f"THE VALUE OF {_string(node.key)}"
+        return f"THE VALUE OF {quoted(node.key)}"
 
     def item(self, item: t.Item) -> str:
-        return _string(item) if isinstance(item, str) else self.any(item)
+        return quoted(item) if isinstance(item, str) else self.any(item)
 
     def aggregate(self, node: t.Aggregate) -> str:
         if node.percentile is not None:
@@ -359,14 +184,14 @@ class _Printer:
     def column(self, node: t.Column) -> str:
         functions = " AND ".join(map(self.any, node.functions))
         form = {"OF": f"THE {functions} OF", "HISTOGRAM": "A HISTOGRAM OF"}.get(node.form, node.form)
-        return f"{_words(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
+        return f"{joined(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
 
     def log(self, node: t.Log) -> str:
         columns = [self.any(column) for column in node.columns]
         does = self.does(node.tasks, "LOG")
         if len(columns) == 1:
             return f"{does} {columns[0]}"
-        return f"{does}\n" + _indented(" AND\n".join(columns))
+        return f"{does}\n" + indented(" AND\n".join(columns))
 
     def compute_aggregates(self, node: t.ComputeAggregates) -> str:
         return f"{self.does(node.tasks, 'COMPUTE')} AGGREGATES"
@@ -392,11 +217,11 @@ class _Printer:
         return f"{self.any(node.tasks)} {be} ASSIGNED TO {where}"
 
     def assert_(self, node: t.Assert) -> str:
-        return f"ASSERT THAT {_string(node.text)} WITH {self.any(node.condition)}"
+        return f"ASSERT THAT {quoted(node.text)} WITH {self.any(node.condition)}"
 
     def _body(self, head: str, body: t.Statement) -> str:
         text = self.any(body)
-        return f"{head} {text}" if isinstance(body, t.Block) else f"{head}\n{_indented(text)}"
+        return f"{head} {text}" if isinstance(body, t.Block) else f"{head}\n{indented(text)}"
 
     def for_each(self, node: t.ForEach) -> str:
         return self._body(f"FOR EACH {node.variable} IN {self._list(node.ranges)}", node.body)
@@ -409,11 +234,11 @@ class _Printer:
 
     def for_count(self, node: t.ForCount) -> str:
         head = f"FOR {self.at(node.count, ADD)} REPETITIONS"
-        return self._body(_words(head, self._warmup(node, "REPETITIONS")), node.body)
+        return self._body(joined(head, self._warmup(node, "REPETITIONS")), node.body)
 
     def for_time(self, node: t.ForTime) -> str:
         head = f"FOR {self.at(node.duration, ADD)} {node.unit}"
-        return self._body(_words(head, self._warmup(node, node.warmup_unit or "")), node.body)
+        return self._body(joined(head, self._warmup(node, node.warmup_unit or "")), node.body)
 
     def let_value(self, node: t.LetValue) -> str:
         return f"{node.name} BE {self.any(node.value)}"
@@ -430,7 +255,7 @@ class _Printer:
         }
         form = bounds[node.form]() if node.form else ""
         but = f"BUT NOT {self.any(node.but)}" if node.but and node.form != "OTHER" else ""
-        return _words(f"{node.name} BE A RANDOM TASK", form, but)
+        return joined(f"{node.name} BE A RANDOM TASK", form, but)
 
     def let(self, node: t.Let) -> str:
         return self._body(f"LET {' AND '.join(map(self.any, node.bindings))} WHILE", node.body)
@@ -450,20 +275,20 @@ class _Printer:
     def block(self, node: t.Block) -> str:
         if not node.statements:
             return "{ }"
-        return "{\n" + _indented(" THEN\n".join(map(self.any, node.statements))) + "\n}"
+        return "{\n" + indented(" THEN\n".join(map(self.any, node.statements))) + "\n}"
 
     # the program
 
     def version(self, node: t.Version) -> str:
-        return f"REQUIRE LANGUAGE VERSION {_string(node.text)}."
+        return f"REQUIRE LANGUAGE VERSION {quoted(node.text)}."
 
     def parameter(self, node: t.Parameter) -> str:
-        options = f"{_string(node.long)} OR {_string(node.short)}"
+        options = f"{quoted(node.long)} OR {quoted(node.short)}"
         default = self.any(node.default)
-        return f"{node.name} IS {_string(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
+        return f"{node.name} IS {quoted(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
 
     def backend_declares(self, node: t.BackendDeclares) -> str:
-        return f"THE BACKEND DECLARES {_string(node.text)}."
+        return f"THE BACKEND DECLARES {quoted(node.text)}."
 
     def sentence(self, node: t.Sentence) -> str:
         return " THEN\n".join(map(self.any, node.statements)) + "."

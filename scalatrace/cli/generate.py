@@ -4,6 +4,7 @@ It needs nothing of scalatrace to run; C wants mpicc, Python mpi4py, coNCePTuaL 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
@@ -11,6 +12,7 @@ from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from codegen.generate import Benchmark, Options
+    from scalatrace import Trace
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
@@ -18,6 +20,12 @@ EXAMPLE = (
     "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl\n"
     "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8"
 )
+
+MOST_EVENTS = 2_000_000
+"""Traces up to this size are searched for deadlocks: that takes some 15 us an event."""
+
+MOST_STATEMENTS = 1000
+"""Lines of coNCePTuaL that other compilers are known to take."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +47,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("native", "p2p"),
         default="native",
         help="p2p: messages between each pair of ranks",
+    )
+    parser.add_argument(
+        "--absolute-ranks",
+        action="store_true",
+        help="no communicators of the application: messages in MPI_COMM_WORLD (coNCePTuaL: always so)",
     )
     parser.add_argument(
         "--obfuscate", action="store_true", help="no names, paths, call sites or tags of the application"
@@ -73,8 +86,14 @@ def run(args: argparse.Namespace) -> int:
         args.collectives == "p2p",
         args.skip_unsupported,
         args.obfuscate,
+        args.absolute_ranks,
     )
-    made = _generated(args, options)
+    made, danger = _generated(args, options)
+    if danger:
+        print(f"warning: {danger}", file=sys.stderr)
+    if args.to == "conceptual" and made.lines > MOST_STATEMENTS:
+        said = "the language's first compiler takes about a thousand statements"
+        print(f"warning: the program has {made.lines} lines; {said}", file=sys.stderr)
     if not args.output:
         print(made.text, end="")
         return 0
@@ -85,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
         "lines": made.lines,
         "calls": made.calls,
         "skipped": made.skipped,
+        "danger": danger,
     }
     if args.json:
         print_json(facts)
@@ -94,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _generated(args: argparse.Namespace, options: Options) -> Benchmark:
-    """The benchmark of a trace, or of formulas."""
+def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None]:
+    """The benchmark of a trace, or of formulas; and the danger of a deadlock in a trace."""
     import scalatrace
     from codegen.generate import generate
     from scalatrace.trace.format import is_symbolic
@@ -103,7 +123,21 @@ def _generated(args: argparse.Namespace, options: Options) -> Benchmark:
     if is_symbolic(args.trace):
         from scalatrace.cli.scaling import scalable
 
-        return scalable(args.trace, args.to, options, args.timing_model, args.plugin)
+        return scalable(args.trace, args.to, options, args.timing_model, args.plugin), None
     if args.timing_model or args.plugin:
         raise UsageError("--timing-model and --plugin are for formulas (.stx); this is a trace")
-    return generate(scalatrace.load(args.trace), args.to, options)
+    trace = scalatrace.load(args.trace)
+    return generate(trace, args.to, options), _danger(trace)
+
+
+def _danger(trace: Trace) -> str | None:
+    """How the application's ranks could have come to wait for each other; None when that is not known."""
+    from codegen.matching import check_deadlock
+
+    if trace.nevents() > MOST_EVENTS:
+        return None
+    try:
+        found = check_deadlock(trace)
+    except UsageError:  # peers or tags were not recorded
+        return None
+    return str(found) if found else None

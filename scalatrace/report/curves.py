@@ -31,6 +31,38 @@ def check_plot(path: Path) -> None:
         raise UsageError("drawing needs matplotlib: pip install 'scalatrace[plot]'")
 
 
+Curves = dict[str, dict[float, tuple[float, float, float]]]
+"""Name -> where -> seconds: in the middle, the least, the most."""
+
+
+def draw_curves(path: Path, curves: Curves, title: str, over: str) -> None:
+    """Write a plot of seconds over something; bars reach from the least to the most.
+
+    Raises:
+        UsageError: as `check_plot`.
+    """
+    check_plot(path)
+    import matplotlib  # type: ignore[import-not-found,unused-ignore]
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in curves.items():
+        xs = sorted(points)
+        middle = [points[x][0] for x in xs]
+        down = [points[x][0] - points[x][1] for x in xs]
+        up = [points[x][2] - points[x][0] for x in xs]
+        axes.errorbar(xs, middle, (down, up), label=name, marker="o", capsize=3)
+    axes.set_xlabel(over)
+    axes.set_ylabel("seconds")
+    axes.set_ylim(bottom=0)
+    axes.set_title(title)
+    axes.legend()
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
 class SweepReporter:
     """Shows the rows of a sweep."""
 
@@ -51,25 +83,11 @@ class SweepReporter:
 
     def draw(self, path: Path) -> None:
         """Write the plot; points are medians, bars reach from the least to the most."""
-        import matplotlib  # type: ignore[import-not-found,unused-ignore]
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
-
-        figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-        for name, points in self._curves().items():
-            xs = sorted(points)
-            middle = [points[x]["median_s"] for x in xs]
-            down = [points[x]["median_s"] - points[x]["least_s"] for x in xs]
-            up = [points[x]["most_s"] - points[x]["median_s"] for x in xs]
-            axes.errorbar([100 * x for x in xs], middle, (down, up), label=name, marker="o", capsize=3)
-        axes.set_xlabel("computation in % of the recorded")
-        axes.set_ylabel("seconds")
-        axes.set_ylim(bottom=0)
-        axes.set_title(self.title)
-        axes.legend()
-        figure.savefig(path)
-        pyplot.close(figure)
+        curves: Curves = {
+            name: {100 * x: (row["median_s"], row["least_s"], row["most_s"]) for x, row in points.items()}
+            for name, points in self._curves().items()
+        }
+        draw_curves(path, curves, self.title, "computation in % of the recorded")
 
     def _curves(self) -> dict[str, dict[float, Row]]:
         several = len({row["collectives"] for row in self.rows}) > 1

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codegen.matching import Problem, check_deadlock
 from codegen.matching.diagnosis import shortest_cycle
 from codegen.matching.report import Report
-from scalatrace.trace.values import ANY_SOURCE
+from scalatrace import save
+from scalatrace.cli import main
+from scalatrace.trace.elastic import Groups
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import ANY_SOURCE, Vec
+from support.builder import DOUBLE, Builder, Comm
 from support.calls import Made, call, record
 from support.naive import Naive
 from support.random_programs import Program, programs
@@ -164,3 +171,22 @@ def test_the_shortest_cycle(graph: list[set[int]]) -> None:
     found = shortest_cycle(awaits)
     assert len(found) == (lengths[0] if lengths else 0)
     assert not found or is_cycle(tuple(found))
+
+
+def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figure 4.6: the benchmark is made, with a warning that names ranks, call sites and the cycle."""
+    b, one = Builder(3), Groups([(RankList([1]), Vec(1))])
+    data = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    senders = Groups([(RankList([0, 2]), Vec(1))])
+    trace = b.of(
+        b.event("Send", senders, at=("app.py:10:main",), **data, dest=1),
+        b.event("Recv", one, at=("app.py:20:main",), **data, source=ANY_SOURCE),
+        b.event("Recv", one, at=("app.py:21:main",), **data, source=0),
+        b.event("Finalize", at=("app.py:99:main",)),
+    )
+    save(trace, tmp_path / "a.st")
+    assert main(["generate", str(tmp_path / "a.st"), "--to", "c", "-o", str(tmp_path / "a.c")]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("warning: potential deadlock of ranks 0 and 1\nthe cycle:\n")
+    assert "rank 1, in MPI_Recv at app.py:21:main" in said
+    assert (tmp_path / "a.c").exists()

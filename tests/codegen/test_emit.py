@@ -16,10 +16,12 @@ from codegen.matching import DeadlockError
 from codegen.obfuscate import check
 from scalatrace import Trace
 from scalatrace.errors import UsageError
+from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Datatype
 from scalatrace.trace.values import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
@@ -247,3 +249,66 @@ def test_no_program_grows_with_ranks_or_steps(language: str) -> None:
 
     sizes = lines_of(generate(ring(n, t), language).text for n, t in ((4, 10), (512, 10), (4, 100000)))
     assert len(set(sizes)) == 1
+
+
+def written(offsets: Vec) -> Trace:
+    """A file of which both ranks write a piece in each of six steps."""
+    b = Builder(2)
+    name = "/home/somebody/reactor.dat"
+    opened = b.event("File_open", comm=Comm(), filename=name, amode="MPI_MODE_CREATE|MPI_MODE_RDWR", fh=0)
+    piece = b.event("File_write_at", fh=0, comm=Comm(), offset=offsets, count=4, datatype=DOUBLE)
+    return b.of(opened, b.loop(6, piece), b.event("File_close", fh=0, comm=Comm()))
+
+
+def test_files_lie_in_a_folder_of_their_own() -> None:
+    text = generate(written(vec_of([n * 1000 for n in range(6)])), "c").text
+    assert 'File_open(WORLD, "bench-io/reactor.dat", MPI_MODE_CREATE | MPI_MODE_RDWR, 0);' in text
+    assert "        File_write_at(0, WORLD, i1 * 1000, 4, DOUBLE);" in text
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_names_of_files_are_hidden(language: str) -> None:
+    text = generate(written(vec_of([0])), language, Options(obfuscate=True)).text
+    assert "reactor" not in text
+    assert "File_write_at(0, WORLD, 0, 4, DOUBLE)" in text
+
+
+def test_offsets_have_64_bits_where_they_need_them() -> None:
+    far = [1 << 40, 7, 1 << 33, 9, 11, 1 << 50]
+    c = generate(written(vec_of(far)), "c").text
+    table = next(line for line in c.split("\n") if line.startswith("static const long table1"))
+    assert [int(n.rstrip("L")) for n in re.findall(r"\b\d+L?\b", table.partition("=")[2])] == far
+    steps = generate(written(vec_of([n << 30 for n in range(6)])), "c").text
+    assert f"File_write_at(0, WORLD, i1 * {1 << 30}L, 4, DOUBLE);" in steps
+    python = generate(written(vec_of([n << 30 for n in range(6)])), "python").text
+    assert f"File_write_at(0, WORLD, i1 * {1 << 30}, 4, DOUBLE)" in python
+
+
+def test_counts_beyond_an_int_are_refused() -> None:
+    b = Builder(2)
+    event = b.event("Bcast", at=("app.py:3:main",), count=1 << 31, datatype=DOUBLE, root=0, comm=Comm())
+    with pytest.raises(GenerateError, match=r"MPI_Bcast at app.py:3:main: count goes up to 2147483648"):
+        generate(b.of(event), "c")
+
+
+def test_a_datatype_for_each_peer() -> None:
+    b = Builder(2)
+    both = Datatype("struct([1,1],[0,0],MPI_INT,MPI_DOUBLE)", 12, 8)
+    sides = {"sendcounts": (1, 1), "sdispls": (0, 16), "sendtypes": both}
+    more = {"recvcounts": (1, 1), "rdispls": (0, 16), "recvtypes": both}
+    trace = b.of(b.event("Alltoallw", **sides, **more, comm=Comm(), in_place=0))
+    assert "listed(STRUCT0, 1, MPI_DOUBLE, 0);" in generate(trace, "c").text
+    python = generate(trace, "python").text
+    assert (
+        "lists[STRUCT0] = [Type(MPI.INT, None, None, False), Type(MPI.DOUBLE, None, None, False)]" in python
+    )
+
+
+@pytest.mark.parametrize("language", ["c", "python", "conceptual"])
+def test_words_of_the_language_are_no_names(language: str) -> None:
+    """A command line with words that the text has anyway does not stand in the way."""
+    trace = stencil()
+    trace.meta["program"] = "solver --steps 3 --share 4 --subset each --random"
+    trace.load = [Vec(((4, 3, -4),))]
+    text = generate(trace, language, Options(obfuscate=True, absolute_ranks=True)).text
+    assert "solver" not in text

@@ -26,13 +26,16 @@ __all__ = ["ConceptualEmitter"]
 SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONMENT})
 """Communicators are sets of tasks here: making and freeing them needs no words."""
 
+STRANGERS = frozenset({"Abort", "Comm_spawn", "Comm_spawn_multiple", "Comm_connect", "Comm_accept"})
+"""What brings in other processes, or ends all."""
+
 KNOWN = SENDS | RECEIVES | EXCHANGES | INITS | PROBES | COMPLETIONS | {"Start", "Startall", "Pcontrol"}
 
 KEYWORDS = words.plain_words(
     "all tasks task such that divides mod xor is not in if otherwise then for each repetitions compute"
     " microseconds asynchronously send receive a byte message using tag to unsuspecting from await"
     " completion multicast"
-    " multicasts other reduce integers synchronize left out"
+    " multicasts other reduce integers synchronize left out random_uniform"
 )
 
 
@@ -48,7 +51,7 @@ class ConceptualEmitter:
         if op in KNOWN or op.removesuffix(SUFFIX) in PATTERNS:
             return True
         row = operation(op)
-        return row.category in SILENT and not row.nonblocking and op != "Abort"
+        return row.category in SILENT and not row.nonblocking and op not in STRANGERS
 
     def vocabulary(self) -> set[str]:
         """The words of the language that are used here."""
@@ -64,7 +67,7 @@ class ConceptualEmitter:
 class _Writing:
     def __init__(self, program: Program, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
-        self.speech = Speech(program)
+        self.speech = Speech(program, options.drawn)
         self.messages, self.groups = Messages(self.speech), Groups(self.speech)
 
     def text(self) -> str:
@@ -149,9 +152,9 @@ class _Writing:
 
     def compute(self, compute: Compute, ranks: RankList) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
-        us = [c.duration.ns / 1000 for c in compute.contexts]
-        first = compute.first if len(us) > 1 else None
-        self.speech.compute(ranks, (us[0], us[-1] if first is not None else us[0]), first)
+        times = [c.duration for c in compute.contexts]
+        first = compute.first if len(times) > 1 else None
+        self.speech.compute(ranks, (times[0], times[-1] if first is not None else times[0]), first)
 
     def call(self, call: Call, ranks: RankList) -> None:
         """One MPI call of these ranks."""
@@ -159,6 +162,7 @@ class _Writing:
         if call.dropped:
             site = self.speech.site(call)
             self.speech.lines.add(f"# left out: MPI_{op}{f' at {site}' if site else ''}")
+            self.messages.leave_out(call, ranks)
             return
         try:
             self._call(call, ranks)

@@ -9,6 +9,7 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mean
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
+from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
 from codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from codegen.program import Call
@@ -45,22 +46,21 @@ class Groups:
     def together(self, call: Call, groups: list[tuple[int, ...]]) -> None:
         """The collective of each communicator; rows or columns of a grid of equal sizes in one statement."""
         pattern, by_messages = PATTERNS[call.op.removesuffix(SUFFIX)], call.op.endswith(SUFFIX)
-        facts = [(self.volume(call, g, pattern.volume), g[self.root(call, g)]) for g in groups]
+        facts = [(self.volume(call, g, pattern.volume), self.root(call, g)) for g in groups]
         sizes = {size for size, _ in facts}
-        roots = [root for _, root in facts]
         rule = self.rule(groups) if len(groups) > 1 and len(sizes) == 1 else None
-        step = roots[1] - roots[0] if len(roots) > 1 else 0
-        if rule is None or any(b - a != step for a, b in pairwise(roots)):
+        step = _distance([root for _, root in facts]) if rule is not None else None
+        if rule is None or step is None:
             for members, (size, root) in zip(groups, facts, strict=True):
                 for kind in pattern.steps:
                     self.speech.say(
-                        self.step(kind, members, Const(root), size, None, by_messages), self.speech.site(call)
+                        self.step(kind, members, root, size, None, by_messages), self.speech.site(call)
                     )
             return
         row = Var("c", len(groups))
-        (size,) = sizes
+        size, root = facts[0]
         for kind in pattern.steps:
-            root_rule = add(mul(row, Const(step)), Const(roots[0]))
+            root_rule = add(mul(row, Const(step)), root)
             text = self.step(kind, groups[0], root_rule, size, rule, by_messages)
             self.speech.say(f"FOR EACH c IN {{0, ..., {len(groups) - 1}}} {text}", self.speech.site(call))
 
@@ -148,17 +148,21 @@ class Groups:
             return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c /\\ u <> {words.atom(root)}"
         if len(group) == self.speech.nprocs:
             return "ALL OTHER TASKS"
-        assert isinstance(root, Const)
+        if not isinstance(root, Const):
+            who = words.tasks(group, self.speech.nprocs, "u", target=True)
+            return f"{who} /\\ u <> {words.atom(root)}"
         return words.tasks(group - RankList([root.value]), self.speech.nprocs, "u", target=True)
 
-    def root(self, call: Call, members: tuple[int, ...]) -> int:
+    def root(self, call: Call, members: tuple[int, ...]) -> Expr:
+        """The world rank of the root; where the ranks say it by different rules, those of its iterations."""
         if "root" not in call:
-            return 0
-        roots = {self.speech.special.expr(call["root"], rank) for rank in members}
-        root = roots.pop()
-        if roots or not isinstance(root, Const):
-            raise GenerateError("its root varies from iteration to iteration")
-        return root.value
+            return Const(members[0])
+        roots = list({self.speech.special.expr(call["root"], rank) for rank in members})
+        if all(isinstance(root, Const) for root in roots) and len(roots) > 1:
+            raise GenerateError("its ranks name different roots")
+        if isinstance(roots[0], Const):
+            return Const(members[roots[0].value])
+        return combined(roots[:1], lambda root: members[root])
 
     def volume(self, call: Call, members: tuple[int, ...], kind: str) -> Expr:
         """Bytes of one message, the mean where they differ."""
@@ -203,3 +207,14 @@ class Groups:
             return Item(tuple(sum(arrays[i].values) for i in leaf.table), leaf.index)
         limit = [sum(array.values) for array in arrays]
         return Item(tuple(limit), leaf)
+
+
+def _distance(roots: list[Expr]) -> int | None:
+    """How far each root is from the one before, if that is always the same."""
+    steps = set()
+    for a, b in pairwise(roots):
+        try:
+            steps |= {y - x for x, y in listed([a, b])[1]}
+        except GenerateError:
+            return None
+    return steps.pop() if len(steps) == 1 else None

@@ -13,12 +13,15 @@ from codegen.emit.conceptual import words
 from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
+from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
 from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
 from codegen.program import Call, calls
-from codegen.specialise import per_value, variables
+from codegen.specialise import variables
+from scalatrace.errors import FormatError
+from scalatrace.ops import operation
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, SPECIAL_MAX, UNDEFINED
 
 __all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
 
@@ -98,7 +101,11 @@ class Messages:
 
     def is_own(self, peer: Expr, rank: int) -> bool:
         """Whether a peer can be the rank itself."""
-        return rank in _leaves(self.speech.special.expr(peer, rank))
+        e = self.speech.special.expr(peer, rank)
+        try:
+            return any(values == (rank,) for values in listed([e])[1])
+        except GenerateError:
+            return rank in _leaves(e)
 
     def receive(self, call: Call, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""
@@ -135,6 +142,11 @@ class Messages:
         """A persistent request is made: nothing is sent yet."""
         self.pending.make(ranks, Request(call, False))
 
+    def leave_out(self, call: Call, ranks: RankList) -> None:
+        """A call without words still makes its request: it is nothing that is under way."""
+        if operation(call.op).makes_request:
+            self.pending.make(ranks, Request(call if call.op.endswith("_init") else None, False))
+
     def probe(self, call: Call, ranks: RankList) -> None:
         """A probe waits for nothing that the receive does not wait for; its source is kept for that."""
         self.probed.update(dict.fromkeys(ranks, call))
@@ -144,7 +156,8 @@ class Messages:
         started: dict[Call, list[int]] = {}
         for rank in ranks:
             for made in self.pending.start(rank, self.ages(call, rank) or ()):
-                started.setdefault(made, []).append(rank)
+                if not made.dropped:
+                    started.setdefault(made, []).append(rank)
         for made, some in started.items():
             self.transfer(
                 made,
@@ -211,10 +224,7 @@ class Messages:
         """The world rank (in loop variables) of a peer of a rank."""
         number = self.speech.special.expr(family, rank)
         if not isinstance(number, Const):
-            if not isinstance(peer, Const):
-                raise GenerateError("peer and communicator both vary from iteration to iteration")
-            place = peer.value
-            return per_value(number, lambda n: self.speech.trace.communicator(n, rank).peers[place])
+            return combined([number, peer], lambda n, p: self.placed(n, p, rank))
         members = self.speech.trace.communicator(number.value, rank).peers
         if members == tuple(self.speech.everyone):
             return peer
@@ -227,6 +237,15 @@ class Messages:
             return Item(tuple(members), p)
 
         return map_leaves(peer, leaf)
+
+    def placed(self, number: int, peer: int, rank: int) -> int:
+        """The world rank of a peer in a communicator; special values stay."""
+        if peer < SPECIAL_MAX:
+            return peer
+        try:
+            return self.speech.trace.communicator(number, rank).peers[peer]
+        except (FormatError, IndexError):  # an iteration that there is not
+            return PROC_NULL
 
     def is_world(self, family: Expr, rank: int) -> bool:
         number = self.speech.special.expr(family, rank)

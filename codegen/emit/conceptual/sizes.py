@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.emit.conceptual.speech import Speech
-from codegen.errors import GenerateError
+from codegen.emit.conceptual.tables import combined
 from codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
 from codegen.specialise import per_value
 
@@ -20,9 +20,9 @@ class Sizes:
         """The size of so many elements of a datatype, both as one rank sees them."""
         sizes = tuple(t.size for t in self.speech.program.types)
         if isinstance(kind, Choose):
+            if not isinstance(n, Const):  # the two go together, and each alone may be what never comes
+                return combined([n, kind], lambda a, b: max(0, a) * (sizes[b] if b >= 0 else 0))
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
-        if isinstance(n, Choose):
-            return choose(n.cond, self.nbytes(n.then, kind), self.nbytes(n.otherwise, kind))
         size = per_value(kind, lambda i: sizes[i] if i >= 0 else 0)
         if isinstance(size, Const):
             return self.scaled(n, size.value)
@@ -31,7 +31,7 @@ class Sizes:
         if isinstance(size, Item) and isinstance(n, Item) and n.index == size.index:
             pairs = zip(n.table, size.table, strict=True)
             return Item(tuple(max(0, a) * b for a, b in pairs), n.index)
-        raise GenerateError("size and datatype vary without a common rule")
+        return combined([n, size], lambda a, b: max(0, a) * b)
 
     def scaled(self, n: Expr, size: int) -> Expr:
         """So many elements in bytes."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from codegen.emit.conceptual import words
+from codegen.emit.conceptual.durations import Durations, draw, mean
 from codegen.emit.text import Lines, hash_comment
-from codegen.expr import Choose, Compare, Const, Expr, Var
-from codegen.program import Call, Program
+from codegen.expr import Var
+from codegen.program import Call, Duration, Program
 from codegen.specialise import Specialiser
 from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.ranklist import RankList
@@ -61,22 +62,24 @@ class Sentences:
 class Speech(Sentences):
     """The text so far, and what all parts of the emitter know of the program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, is_drawn: bool = False) -> None:
         super().__init__()
-        self.program, self.nprocs = program, program.nprocs
+        self.program, self.nprocs, self.is_drawn = program, program.nprocs, is_drawn
         self.everyone = RankList.all(program.nprocs)
         self.trace = Trace(program.nprocs, comms=list(program.comms))
         self.special = Specialiser(self.trace)
-        self.waiting: tuple[RankList, tuple[float, float], Var | None] | None = None
+        self.waiting: tuple[RankList, tuple[Durations, Durations], Var | None] | None = None
 
-    def compute(self, ranks: RankList, us: tuple[float, float], first: Var | None) -> None:
+    def compute(self, ranks: RankList, times: tuple[Duration, Duration], first: Var | None) -> None:
         """These ranks compute for so long, in the first iteration and in others; said later."""
+        early: Durations = (times[0],)
+        late: Durations = (times[1],)
         if self.waiting is not None and self.waiting[0] == ranks and (self.waiting[2] or first) == first:
             before = self.waiting[1]
-            us = us[0] + before[0], us[1] + before[1]
+            early, late = (*before[0], *early), (*before[1], *late)
         else:
             self.flush()
-        self.waiting = (ranks, us, first)
+        self.waiting = (ranks, (early, late), first)
 
     def flush(self) -> None:
         """Say what is to be computed since the last message."""
@@ -84,12 +87,23 @@ class Speech(Sentences):
             return
         ranks, times, first = self.waiting
         self.waiting = None
-        us = [round(t) for t in times]
-        e: Expr = Const(us[0])
-        if first is not None and us[0] != us[1]:
-            e = Choose(Compare("==", first, Const(0)), Const(us[0]), Const(us[1]))
-        if any(us):
-            self.say(f"{self.actors(ranks)} COMPUTE FOR {words.atom(e)} MICROSECONDS")
+        said = self.drawn if self.is_drawn else mean
+        early, late = said(times[0]), said(times[1])
+        text = _atom(late)
+        if first is not None and early != late:
+            text = f"({_atom(early)} IF {first.name} = 0 OTHERWISE {_atom(late)})"
+        if (early, late) != ("0", "0"):
+            self.say(f"{self.actors(ranks)} COMPUTE FOR {text} MICROSECONDS")
+
+    def drawn(self, durations: Durations) -> str:
+        """The sum of a draw from each of some distributions."""
+        texts = [draw(duration) for duration in durations]
+        return texts[0] if len(texts) == 1 else " + ".join(map(_atom, texts))
 
     def actors(self, ranks: RankList) -> str:
         return words.tasks(ranks, self.nprocs, named=False)
+
+
+def _atom(text: str) -> str:
+    """A time that other words may follow or precede."""
+    return text if text.isdigit() else f"({text})"

@@ -29,7 +29,10 @@ from scalatrace.trace.values import SPECIAL_MAX
 __all__ = ["MOST_ALTERNATIVES", "cond", "expr", "tasks"]
 
 MOST_ALTERNATIVES = 64
-"""A table becomes a chain of so many conditions at most."""
+"""A table becomes a chain of so many conditions at most, a longer one a tree of conditions."""
+
+MOST_ENTRIES = 1 << 12
+"""A table has so many entries at most."""
 
 CHOOSE, SUM, PRODUCT, ATOM = range(4)
 OR, AND, COMPARE = range(3)
@@ -85,14 +88,24 @@ def _chain(table: tuple[int, ...], index: Expr, task: str) -> str:
         places.setdefault(value, []).append(i)
     *others, last = sorted(places, key=lambda value: len(places[value]))
     if len(others) > MOST_ALTERNATIVES:
-        raise GenerateError(
-            f"{len(places)} different values without a rule: more than a condition should hold"
-        )
+        if len(table) > MOST_ENTRIES:
+            raise GenerateError(f"{len(places)} different values without a rule: too many for a condition")
+        return _halves(table, expr(index, task), 0)
     text = ""
     for value in others:
         where = _is_in(expr(index, task), places[value])
         text += f"{_at(_expr(Const(value), task), SUM)} IF {where} OTHERWISE "
     return text + _at(_expr(Const(last), task), SUM)
+
+
+def _halves(values: tuple[int, ...], index: str, start: int) -> str:
+    """A long table as conditions within conditions, each of which halves it."""
+    if len(set(values)) == 1:
+        return _at(_expr(Const(values[0]), ""), SUM)
+    middle = len(values) // 2
+    left, right = _halves(values[:middle], index, start), _halves(values[middle:], index, start + middle)
+    then = left if left.isdigit() else f"({left})"
+    return f"{then} IF {index} < {start + middle} OTHERWISE {right}"
 
 
 def _is_in(text: str, values: list[int], negated: bool = False) -> str:

@@ -11,6 +11,7 @@ static double now(void) {
 static int rank;    /* of this process in MPI_COMM_WORLD */
 static double last; /* when the call before returned */
 static double step; /* what one look at the clock costs */
+static int sleeps;  /* whether computing is sleeping */
 
 static void stop(const char *what) {
     fprintf(stderr, "rank %d: %s\n", rank, what);
@@ -54,9 +55,12 @@ static void note(struct tally *t, double bytes, double start) {
 //: compute | base
 static double share = 1.0; /* of the mean computation that this rank has */
 
-/* Spins until so many microseconds after the call before; others may use the core meanwhile. */
+/* Spins until so many microseconds after the call before; others may use the core meanwhile. With --sleep it sleeps
+   but for the last moments. */
 static void compute(double us) {
-    double end = last + 1e-6 * us * share - step / 2;
+    double end = last + 1e-6 * us * share - step / 2, left;
+    if (sleeps && (left = end - now() - 2e-4) > 0)
+        nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - (double)(time_t)left))}, NULL);
     while (now() < end) sched_yield();
 }
 
@@ -123,6 +127,14 @@ static void adopt(int comm, MPI_Comm handle) {
         MPI_Comm_remote_size(handle, &size[comm]);
     else
         MPI_Comm_size(handle, &size[comm]);
+}
+
+//: subset | comms
+/* Makes the communicators of a family from absolute ranks. */
+static void subset(int comm, int color, int key) {
+    MPI_Comm handle;
+    MPI_Comm_split(MPI_COMM_WORLD, color, key, &handle);
+    if (handle != MPI_COMM_NULL) adopt(comm, handle);
 }
 
 //: group | comms arrays

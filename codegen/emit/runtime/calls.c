@@ -45,6 +45,22 @@ static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int r
     settle();
 }
 
+//: Isendrecv | tally comms out room requests bytes
+static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int recvtype, int source, int recvtag,
+                int comm) {
+    void *data = room(0, recvs, recvtype);
+    CALL($op, bytes(sends, sendtype),
+         MPI_$op(out(0, sends, sendtype), sends, types[sendtype].handle, dest, sendtag, data, recvs,
+                 types[recvtype].handle, source, recvtag, comms[comm] $after));
+}
+
+//: Isendrecv_replace | tally comms room requests bytes
+static void $op(int count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
+    void *data = room(0, count, type);
+    CALL($op, bytes(count, type),
+         MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm] $after));
+}
+
 //: Sendrecv_replace | tally comms room settle bytes
 static void $op(int count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
     void *data = room(0, count, type);

@@ -19,6 +19,13 @@ static void $op(int comm, int made) {
     size[made] = size[comm];
 }
 
+//: Comm_idup_with_info | tally comms requests
+static void $op(int comm, int made) {
+    CALL($op, 0, MPI_$op(comms[comm], MPI_INFO_NULL, &comms[made], request(0)));
+    own[made] = own[comm];
+    size[made] = size[comm];
+}
+
 //: Comm_split | tally comms
 static void $op(int comm, int color, int key, int made) {
     MPI_Comm handle;

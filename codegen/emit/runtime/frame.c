@@ -1,15 +1,27 @@
-//: made | types base
-/* Keeps a datatype, which must be as large as in the application. */
-static void made(int type, MPI_Datatype handle, int bytes, long extent, int derived) {
-    struct type *t = &types[type];
+//: sized | types base
+static void sized(struct type *t, MPI_Datatype handle, int derived) {
     MPI_Aint lb;
     t->handle = handle;
     if (derived) MPI_Type_commit(&t->handle);
     MPI_Type_size(handle, &t->size);
     MPI_Type_get_extent(handle, &lb, &t->extent);
     MPI_Type_get_true_extent(handle, &t->true_lb, &t->true_extent);
+}
+
+//: made | sized
+/* Keeps a datatype, which must be as large as in the application. */
+static void made(int type, MPI_Datatype handle, int bytes, long extent, int derived) {
+    struct type *t = &types[type];
+    sized(t, handle, derived);
     if (extent == 0 && bytes == 0) t->size = 0, t->extent = 0;
     if (t->size != bytes || t->extent != extent) stop("a datatype has another size here than in the application");
+}
+
+//: listed | sized lists
+/* Keeps one of a list of datatypes. */
+static void listed(int list, int i, MPI_Datatype handle, int derived) {
+    sized(&lists[list].each[i], handle, derived);
+    lists[list].handles[i] = lists[list].each[i].handle;
 }
 
 //: fitting | base
@@ -48,7 +60,10 @@ static void report(void) {
 
 int main(int argc, char **argv) {
     int ranks, profile = 0;
-    for (int i = 1; i < argc; i++) profile |= !strcmp(argv[i], "--profile");
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--profile")) profile = 1;
+        if (!strcmp(argv[i], "--sleep")) sleeps = 1;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

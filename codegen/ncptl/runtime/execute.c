@@ -273,7 +273,7 @@ static void nc_do_reduce(const struct event *event) {
 
 MAYBE_UNUSED static void nc_compute(num usecs) {
     num deadline = nc_clock_ns() + (usecs > 0 ? usecs : 0) * 1000;
-    while (nc_clock_ns() < deadline);
+    while (nc_clock_ns() < deadline) sched_yield(); /* others may use the core */
 }
 
 MAYBE_UNUSED static void nc_sleep(num usecs) {

@@ -1,0 +1,1 @@
+"""Benchmarks made of traces, against the applications that the traces are of."""

@@ -1,0 +1,101 @@
+"""Benchmarks made of traces, against the applications.
+
+python -m benchmarks.generate correct [--only lu ring] [--ranks 4 16] [--steps 6] [--to c] [--keep]
+python -m benchmarks.generate size [--only lu ft] [--ranks 4 16] [--keep]     at 10 and 100 time steps
+python -m benchmarks.generate timing [--only lu ft] [--ranks 4 9 16] [--repeat 3] [--most-s 2] [--keep]
+python -m benchmarks.generate collectives [--only ft] [--ranks 4 16] [--plot ft.svg] [--keep]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import table
+from benchmarks.generate import collectives, correct, size, timing
+from benchmarks.generate.made import LANGUAGES, programs
+from scalatrace.errors import UsageError
+from scalatrace.report.curves import check_plot
+from support.mpis import Mpi, installed
+from support.workloads import WORKLOADS, Workload
+
+SLEEP_US = 5000
+
+
+def main() -> int:
+    """Measure, print, say whether what must hold does."""
+    args = _parser().parse_args()
+    if args.plot:
+        try:
+            check_plot(args.plot)
+        except UsageError as error:
+            print(error, file=sys.stderr)
+            return 2
+    mpi = installed()[args.mpi]
+    columns, title, lines, judge = {
+        "correct": (correct.COLUMNS, "Benchmarks against applications", _correct, correct.verdicts),
+        "size": (size.COLUMNS, "Lines of generated programs", _size, size.verdicts),
+        "timing": (timing.COLUMNS, "Benchmark time against the application's", _timing, timing.verdicts),
+        "collectives": (
+            collectives.COLUMNS, "Collectives and messages in their place", _collectives, collectives.verdicts
+        ),
+    }[args.what]  # fmt: skip
+    rows = []
+    for row in lines(mpi, args):
+        print(*row, sep="  ", flush=True)
+        rows.append(row)
+    found = judge(rows)
+    table.show(title, columns, rows)
+    print(*found, sep="\n")
+    if args.plot:
+        collectives.draw(rows, args.plot)
+    if args.keep:
+        table.keep(f"generate_{args.what}", title, columns, rows, below=[f"- {line}" for line in found])
+    return int(any(line.startswith("NO") for line in found))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("correct", "size", "timing", "collectives"))
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the programs, by how they begin")
+    parser.add_argument("--ranks", nargs="+", type=int)
+    parser.add_argument("--steps", type=int, default=6, help="time steps of the workloads")
+    parser.add_argument("--to", nargs="+", choices=LANGUAGES, default=LANGUAGES, help="languages")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--most-s", type=float, default=2.0, help="timing: length of the application's run")
+    parser.add_argument("--mpi", default="openmpi")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="collectives: .svg, .png or .pdf")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/generate_<what>.md")
+    return parser
+
+
+def _chosen(args: argparse.Namespace, usual: tuple[str, ...] = ()) -> list[Workload]:
+    names = args.only or usual
+    return [w for w in WORKLOADS if not names or w.title in names]
+
+
+def _correct(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
+    return correct.lines(mpi, programs(args.only, args.steps), args.ranks or [4, 16], args.to)
+
+
+def _size(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
+    return size.lines(mpi, _chosen(args), args.ranks or [4, 16])
+
+
+def _timing(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
+    ranks = args.ranks or [4, 9, 16]
+    return timing.lines(mpi, _chosen(args), ranks, SLEEP_US, args.repeat, args.most_s)
+
+
+def _collectives(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
+    language = args.to[0] if len(args.to) == 1 else "conceptual"
+    ranks = args.ranks or [4, 8, 16]
+    return collectives.lines(mpi, _chosen(args, ("ft",)), ranks, language, args.steps, args.repeat)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""How long a generated benchmark runs, as it says itself."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.generate.made import LIMIT_S, NotMadeError, benchmark, started
+from codegen.generate import Options
+from scalatrace import Trace
+from support.mpis import Mpi
+from support.running import Argument, mpirun
+
+__all__ = ["seconds"]
+
+
+def seconds(mpi: Mpi, trace: Trace, language: str, options: Options, folder: Path, times: int) -> float:
+    """Median seconds of a trace's benchmark in a language; coNCePTuaL is compiled. Raises NotMadeError."""
+    text = benchmark(trace, language, options).text
+    argv = started(mpi, text, language, folder, compiled=True)
+    more = ["--sleep"] if language != "conceptual" else []
+    return statistics.median(_once(mpi, trace.nprocs, [*argv, *more], folder) for _ in range(times))
+
+
+def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> float:
+    for log in folder.glob("*.log"):
+        log.unlink()
+    try:
+        shown = mpirun(mpi, nprocs, argv, cwd=folder, timeout=LIMIT_S).check().stdout
+    except (AssertionError, TimeoutError) as error:
+        raise NotMadeError(str(error).splitlines()[0]) from None
+    logged = "".join(log.read_text() for log in folder.glob("*-0.log"))
+    found = re.findall(r"^([\d.]+) s$", shown, re.MULTILINE) or re.findall(
+        r'^"Seconds"\n.*\n([\d.e+-]+)$', logged, re.MULTILINE
+    )
+    if not found:
+        raise NotMadeError("the benchmark does not say how long it took")
+    return float(found[-1])

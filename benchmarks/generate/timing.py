@@ -1,0 +1,70 @@
+"""The time of generated benchmarks against the application's (Figures 4.8 and 4.9)."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.generate.made import LANGUAGES, NotMadeError
+from benchmarks.generate.runs import seconds
+from benchmarks.replay.accuracy import MOST_STEPS, TARGET_S, TRIAL_STEPS
+from benchmarks.replay.runs import app_s, arguments, recorded
+from codegen.generate import Options
+from scalatrace import load
+from support.mpis import Mpi
+from support.workloads import Workload
+
+COLUMNS = (
+    "program", "ranks", "steps", "app, s",
+    "C, s", "error", "Python, s", "error", "coNCePTuaL, s", "error",
+)  # fmt: skip
+LIMITS = {"c": 0.05, "python": 0.08, "conceptual": 0.06}
+
+
+def lines(
+    mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int, most_s: float
+) -> Iterator[list[str]]:
+    """A row per workload and number of ranks; computations are asleep for `sleep_us`."""
+    for workload in chosen:
+        for nprocs in ranks:
+            if workload.accepts(nprocs):
+                with tempfile.TemporaryDirectory() as folder:
+                    yield _line(mpi, workload, nprocs, sleep_us, times, most_s, Path(folder))
+
+
+def _line(
+    mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, most_s: float, folder: Path
+) -> list[str]:
+    head = [workload.title, str(nprocs)]
+    try:
+        trial = app_s(mpi, nprocs, arguments(workload, TRIAL_STEPS, sleep_us), folder, 1)
+        steps = min(MOST_STEPS, max(TRIAL_STEPS, round(TRIAL_STEPS * min(TARGET_S, most_s) / trial)))
+        argv = arguments(workload, steps, sleep_us)
+        app = app_s(mpi, nprocs, argv, folder, times)
+        trace = load(recorded(mpi, nprocs, argv, folder / "app.st"))
+    except (AssertionError, TimeoutError) as error:
+        return [*head, "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+    cells = []
+    for language in LANGUAGES:
+        try:
+            spent = seconds(mpi, trace, language, Options(), folder, times)
+            cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
+        except NotMadeError as error:
+            cells += [str(error)[:60], "-"]
+    return [*head, str(steps), f"{app:.3f}", *cells]
+
+
+def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Whether the mean absolute errors keep to the limits."""
+    found = []
+    for language, column in zip(LANGUAGES, (5, 7, 9), strict=True):
+        errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows if row[column] != "-"]
+        if not errors:
+            continue
+        mean, limit = statistics.fmean(errors), LIMITS[language]
+        word = "yes" if mean <= limit else "NO"
+        shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%}, of {len(errors)} runs)"
+        found.append(f"{word}: {language}: mean absolute error {shown}")
+    return found

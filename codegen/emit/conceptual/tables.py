@@ -1,0 +1,70 @@
+"""What several expressions of loop variables make together, worked out for each iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+from codegen.errors import GenerateError
+from codegen.expr import AllOf, AnyOf, Binary, Choose, Compare, Cond, Const, Expr, Item, Member, Var, add, mul
+from codegen.interpret import Setting, value
+from codegen.values import of_vec
+from scalatrace.trace.compress import vec_of
+
+__all__ = ["combined", "listed"]
+
+MOST = 1 << 14
+"""So many iterations are looked at."""
+
+Values = list[tuple[int, ...]]
+
+
+def combined(parts: Sequence[Expr], of: Callable[..., int]) -> Expr:
+    """A function of expressions that hold nothing but loop variables, as an expression of those.
+
+    Raises:
+        GenerateError: a variable has no known limit, or there are too many iterations.
+    """
+    every, rows = listed(parts)
+    index: Expr = Const(0)
+    for variable in every:
+        assert variable.limit is not None
+        index = add(mul(index, Const(variable.limit)), variable)
+    return of_vec(vec_of([of(*row) for row in rows]), index)
+
+
+def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
+    """The loop variables, and the values of expressions for each of their combinations.
+
+    Raises:
+        GenerateError: as in `combined`.
+    """
+    every = list(dict.fromkeys(v for part in parts for v in _variables(part)))
+    total = 1
+    for variable in every:
+        total *= variable.limit or MOST + 1
+    if total > MOST:
+        raise GenerateError("sizes, peers or roots vary without a common rule")
+    rows: Values = []
+    for numbers in product(*(range(v.limit or 0) for v in every)):
+        at = Setting({v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1))
+        try:
+            rows.append(tuple(value(part, at) for part in parts))
+        except IndexError:  # an iteration that there is not
+            rows.append(rows[-1] if rows else (0,) * len(parts))
+    return every, rows
+
+
+def _variables(part: Expr | Cond) -> Iterator[Var]:
+    match part:
+        case Var():
+            yield part
+        case Item(_, e) | Member(e, _, _):
+            yield from _variables(e)
+        case Binary(_, a, b) | Compare(_, a, b):
+            yield from (*_variables(a), *_variables(b))
+        case Choose(cond, a, b):
+            yield from (*_variables(cond), *_variables(a), *_variables(b))
+        case AllOf(conds) | AnyOf(conds):
+            for cond in conds:
+                yield from _variables(cond)

@@ -1,0 +1,70 @@
+"""Every chapter of the MPI standard in C and Python: recorded again, the events of the application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codegen.generate import Options, generate
+from scalatrace import load
+from support.mpis import Mpi
+from support.running import record, run, scalatrace
+
+pytestmark = pytest.mark.mpi
+
+PROGRAM = Path(__file__).parents[1] / "replay" / "chapters.py"
+CHAPTERS = (
+    "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
+    "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
+    "file_transfers", "shared_pointers",
+)  # fmt: skip
+QUICK = ("partitioned", "one_sided", "files")
+STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
+
+
+def chapters() -> pytest.MarkDecorator:
+    """All chapters; those that other tests hardly touch among the quick tests."""
+    return pytest.mark.parametrize(
+        "chapter",
+        [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CHAPTERS],
+    )
+
+
+def traced(mpi: Mpi, chapter: str, folder: Path) -> Path:
+    """The trace of a chapter on two ranks."""
+    trace = folder / "a.st"
+    record(mpi, 2, [str(mpi.python), PROGRAM, chapter], trace, timeout=60).check()
+    return trace
+
+
+def assert_same(mpi: Mpi, chapter: str, trace: Path, again: Path) -> None:
+    """A benchmark keeps its hands off the application's files, so their names differ.
+
+    With MPICH, mpi4py makes datatypes by large-count constructors, which a tracer cannot look into.
+    """
+    ignored = ["callsites", "times"]
+    if chapter in ("files", "file_transfers", "shared_pointers"):
+        ignored.append("filename")
+    if chapter == "files" and mpi.family == "mpich":
+        ignored.append("filetype")
+    scalatrace(mpi, "diff", trace, again, "--ignore", ",".join(ignored)).check()
+
+
+@chapters()
+def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
+    mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
+    source, binary, again = tmp_path / "bench.c", tmp_path / "bench", tmp_path / "again.st"
+    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    run([mpi.mpicc, *STRICT, "-o", binary, source], env=mpi.environment(), timeout=60).check()
+    record(mpi, 2, [binary], again, timeout=60).check()
+    assert_same(mpi, chapter, trace, again)
+
+
+@chapters()
+def test_python(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
+    mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
+    source, again = tmp_path / "bench.py", tmp_path / "again.st"
+    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    record(mpi, 2, [str(mpi.python), source], again, timeout=60).check()
+    assert_same(mpi, chapter, trace, again)

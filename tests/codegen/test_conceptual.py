@@ -1,0 +1,152 @@
+"""What is said in coNCePTuaL of sizes, roots and times that vary; all of it is within the language."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from dataclasses import replace
+
+import pytest
+
+from codegen.emit.base import EmitOptions
+from codegen.emit.conceptual.durations import draw
+from codegen.emit.conceptual.tables import combined
+from codegen.errors import GenerateError
+from codegen.expr import Binary, Const, Item, Var
+from codegen.generate import Options, generate
+from codegen.interpret import Setting, value
+from codegen.ncptl import events as e
+from codegen.ncptl.check import check
+from codegen.ncptl.draws import Draws
+from codegen.ncptl.evaluate import Env, integer
+from codegen.ncptl.faults import find_faults
+from codegen.ncptl.lower import lower
+from codegen.program import Duration
+from scalatrace import Trace
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.elastic import Groups
+from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.nodes import Encoding, Node
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import Vec
+from support.builder import DOUBLE, INT, Builder, Comm, To
+
+
+def said(trace: Trace, options: Options | None = None) -> str:
+    """The text, which must be accepted and run to its end on as many tasks as the trace has ranks."""
+    text = generate(trace, "conceptual", options).text
+    assert not list(find_faults(lower(check(text), trace.nprocs)))
+    return text
+
+
+def transfers(text: str, nprocs: int, rank: int) -> list[tuple[bool, int, int]]:
+    """What a task sends and receives: whether it sends, with whom, bytes."""
+
+    def walk(events: tuple[e.Event, ...]) -> list[tuple[bool, int, int]]:
+        found = []
+        for event in events:
+            if isinstance(event, e.Transfer):
+                found.append((event.sends, event.peer, event.size))
+            elif isinstance(event, e.Repeat):
+                found += event.count * walk(event.body)
+        return found
+
+    return walk(lower(check(text), nprocs).events[rank])
+
+
+def test_size_and_datatype_vary_together() -> None:
+    """As mpi4py sends what it has pickled: first the length, then so many bytes."""
+    b, counts = Builder(2), [1, 5, 1, 9, 1, 2]
+    b.trace.types += [INT, DOUBLE]
+    data = {"count": vec_of(counts), "datatype": INT, "tag": 0, "comm": Comm()}
+    nodes: list[Node] = []
+    for op, name in (("Irecv", "source"), ("Isend", "dest")):
+        event = b.event(op, **data, **{name: To(Encoding.XOR, Vec(1))})
+        at = [kind for _, kind in b.trace.ops[event.op].params].index(Kind.TYPE)
+        params = (*event.params[:at], vec_of([0, 1, 0, 1, 0, 1]), *event.params[at + 1 :])
+        nodes.append(replace(event, params=params))
+    text = said(b.of(b.loop(6, *nodes, b.event("Waitall", requests=(1, 0)))))
+    sizes = [n * (4, 8)[i % 2] for i, n in enumerate(counts)]
+    assert [size for sends, _, size in transfers(text, 2, 0) if sends] == sizes
+    assert [size for sends, _, size in transfers(text, 2, 1) if not sends] == sizes
+
+
+def test_roots_that_go_around() -> None:
+    b = Builder(4)
+    roots = vec_of([0, 1, 2, 3, 0, 1, 2, 3])
+    event = b.event("Bcast", count=3, datatype=DOUBLE, root=roots, comm=Comm())
+    text = said(b.of(b.loop(8, event)))
+    assert "TASK (i1 MOD 4) MULTICASTS A 24 BYTE MESSAGE TO ALL OTHER TASKS" in text
+
+
+def test_roots_of_rows_that_go_around_are_one_statement() -> None:
+    b = Builder(6)
+    row = b.family("split", (3, 3), tuple(range(6)))
+    what = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "root": vec_of([2, 0, 1])}
+    text = said(b.of(b.loop(3, b.event("Reduce", **what, comm=row, in_place=0))))
+    assert text.count("REDUCE") == 1
+    assert "FOR EACH c IN {0, ..., 1} TASKS t SUCH THAT t / 3 = c REDUCE 2 INTEGERS TO TASK" in text
+
+
+def test_many_values_without_a_rule() -> None:
+    b = Builder(2)
+    sizes = random.Random(1).sample(range(1, 5000), 300)
+    data = {"count": vec_of(sizes), "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    nodes = [
+        b.event("Irecv", **data, source=To(Encoding.XOR, Vec(1))),
+        b.event("Isend", **data, dest=To(Encoding.XOR, Vec(1))),
+        b.event("Waitall", requests=(1, 0)),
+    ]
+    text = said(b.of(b.loop(300, *nodes)))
+    assert text.count("\n") < 20
+    assert [size // 8 for sends, _, size in transfers(text, 2, 0) if sends] == sizes
+
+
+def test_too_many_values_are_an_error() -> None:
+    i = Var("i", 1 << 20)
+    with pytest.raises(GenerateError, match="without a common rule"):
+        combined([i, Const(2)], lambda a, b: a * b)
+
+
+def test_combined_is_the_function_of_the_values() -> None:
+    i, j = Var("i", 4), Var("j", 3)
+    parts = (Item((3, 1, 4, 1), i), Binary("*", j, Const(2)))
+    made = combined(parts, lambda a, b: a * 100 + b)
+    for a in range(4):
+        for b in range(3):
+            at = Setting({"i": a, "j": b}, lambda family: (0, 1))
+            assert value(made, at) == (3, 1, 4, 1)[a] * 100 + 2 * b
+
+
+def test_a_loop_that_never_reaches_the_own_rank_sends_blocking() -> None:
+    b = Builder(4)
+    data = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    first, others = RankList([0]), RankList([1, 2, 3])
+    send = b.event("Send", Groups([(first, Vec(1))]), **data, dest=vec_of([1, 2, 3]))
+    receive = b.event("Recv", Groups([(others, Vec(1))]), **data, source=0)
+    text = said(b.of(b.loop(Groups([(first, Vec(3))]), send), receive))
+    assert "ASYNCHRONOUSLY" not in text
+
+
+def test_drawn_times_are_drawn() -> None:
+    b = Builder(2)
+    bins = (Bin(5, 1e6, 3e6, 2e6), Bin(5, 10e6, 12e6, 11e6))
+    event = b.event("Barrier", compute=Histogram(10, 1e6, 12e6, 6.5e6, 1e6, bins), comm=Comm())
+    mean = said(b.of(b.loop(10, event)))
+    drawn = said(b.trace, Options(EmitOptions(drawn=True)))
+    assert "ALL TASKS COMPUTE FOR 6500 MICROSECONDS" in mean
+    assert "RANDOM_UNIFORM(1000, 3001)" in drawn
+
+
+def test_a_draw_has_the_mean_and_the_shares_of_its_bins() -> None:
+    bins = (Bin(60, 1e6, 3e6, 2e6), Bin(30, 10e6, 12e6, 11e6), Bin(10, 50e6, 50e6, 50e6))
+    mean = sum(b.count * b.mean for b in bins) / 100
+    histogram = Histogram(100, 1e6, 50e6, mean, 1e6, bins)
+    program = check(f"ALL TASKS COMPUTE FOR {draw(Duration(mean, histogram))} MICROSECONDS.")
+    duration = program.sentences[0].statements[0].duration  # type: ignore[attr-defined]
+    env = Env({}, 1, draws=Draws(1), me=0)
+    found = [integer(duration, env) for _ in range(4000)]
+    assert statistics.fmean(found) == pytest.approx(mean / 1000, rel=0.06)
+    assert sum(1000 <= x <= 3000 for x in found) / 4000 == pytest.approx(0.6, abs=0.03)
+    assert sum(x == 50000 for x in found) / 4000 == pytest.approx(0.1, abs=0.02)

@@ -1,0 +1,61 @@
+"""What has no words takes along what it made."""
+
+from __future__ import annotations
+
+from codegen.emit import emitter
+from codegen.generate import Options, generate
+from scalatrace import Trace
+from scalatrace.trace.nodes import Encoding
+from scalatrace.trace.values import Vec
+from support.builder import DOUBLE, Builder, Comm, To
+
+OTHER = To(Encoding.XOR, Vec(1))
+
+
+def spawning() -> Trace:
+    b = Builder(2)
+    children = b.family("spawn", (2,), (0, 1))
+    both = b.family("merge", (2,), (0, 1))
+    return b.of(
+        b.event("Comm_spawn", command="worker", maxprocs=2, root=0, comm=Comm(), newcomm=children),
+        b.event("Intercomm_merge", comm=children, high=0, newcomm=both),
+        b.event("Barrier", comm=both),
+        b.event("Bcast", count=1, datatype=DOUBLE, root=0, comm=Comm()),
+    )
+
+
+def test_calls_on_what_nobody_makes_are_left_out_too() -> None:
+    for language in ("c", "python", "conceptual"):
+        made = generate(spawning(), language, Options(skip_unsupported=True))
+        assert made.skipped == {"Comm_spawn": 1, "Intercomm_merge": 1, "Barrier": 1}
+        assert made.text.count("left out: MPI_") == 3
+        assert made.calls == 1
+
+
+def test_windows_without_makers() -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Win_create_dynamic", comm=Comm(), win=0),
+        b.event("Win_fence", **{"assert": "0"}, win=0, comm=Comm()),
+        b.event("Win_create", size=8, disp_unit=1, comm=Comm(), win=1),
+        b.event("Win_fence", **{"assert": "0"}, win=1, comm=Comm()),
+    )
+    made = generate(trace, "c", Options(skip_unsupported=True))
+    assert made.skipped == {"Win_create_dynamic": 1, "Win_fence": 1}
+    assert "    Win_fence(0, 1, WORLD);" in made.text
+
+
+def test_requests_keep_their_ages() -> None:
+    b = Builder(2)
+    data = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    trace = b.of(
+        b.event("Irecv", **data, source=OTHER),
+        b.event("Isend", **data, dest=OTHER),
+        b.event("Ibarrier", comm=Comm()),
+        b.event("Waitall", requests=(2, 1)),
+        b.event("Wait", request=0),
+    )
+    text = generate(trace, "conceptual", Options(skip_unsupported=True)).text
+    assert "left out: MPI_Ibarrier" in text
+    assert text.count("AWAIT COMPLETION") == 1
+    assert not emitter("conceptual").supports("Ibarrier")
