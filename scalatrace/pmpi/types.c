@@ -39,6 +39,7 @@ static void put(struct text *text, const char *format, ...) {
 }
 
 static void describe(struct text *text, MPI_Datatype type);
+static void free_parts(MPI_Datatype *parts, int n);
 
 static void extent_of(MPI_Datatype type, int64_t *size, int64_t *extent) {
     MPI_Count size_x = 0, lower = 0, extent_x = 0;
@@ -136,15 +137,108 @@ static void put_contents(struct text *text, MPI_Datatype type, int combiner, con
     put(text, ")");
 }
 
-static void free_parts(MPI_Datatype *parts, int n) {
-    for (int k = 0; k < n; k++) {
-        int ni, na, nt, combiner = MPI_COMBINER_NAMED;
-        PMPI_Type_get_envelope(parts[k], &ni, &na, &nt, &combiner);
-        if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&parts[k]);
+#if MPI_VERSION >= 4
+static void put_counts(struct text *text, const MPI_Count *values, int64_t n) {
+    put(text, "[");
+    for (int64_t i = 0; i < n; i++) put(text, i ? ",%lld" : "%lld", (long long)values[i]);
+    put(text, "],");
+}
+
+/* The same for what was made with large counts: i has what is no count, c the counts and displacements in order. */
+static void put_large(struct text *text, MPI_Datatype type, int combiner, const int *i, const MPI_Count *c,
+                      const MPI_Datatype *t) {
+    if (combiner == MPI_COMBINER_CONTIGUOUS) {
+        put(text, "contiguous(%lld,", (long long)c[0]);
+    } else if (combiner == MPI_COMBINER_VECTOR || combiner == MPI_COMBINER_HVECTOR) {
+        put(text, combiner == MPI_COMBINER_VECTOR ? "vector(%lld,%lld,%lld," : "hvector(%lld,%lld,%lld,",
+            (long long)c[0], (long long)c[1], (long long)c[2]);
+    } else if (combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_HINDEXED) {
+        put(text, combiner == MPI_COMBINER_INDEXED ? "indexed(" : "hindexed(");
+        put_counts(text, c + 1, c[0]);
+        put_counts(text, c + 1 + c[0], c[0]);
+    } else if (combiner == MPI_COMBINER_INDEXED_BLOCK || combiner == MPI_COMBINER_HINDEXED_BLOCK) {
+        put(text, combiner == MPI_COMBINER_INDEXED_BLOCK ? "indexed_block(%lld," : "hindexed_block(%lld,",
+            (long long)c[1]);
+        put_counts(text, c + 2, c[0]);
+    } else if (combiner == MPI_COMBINER_STRUCT) {
+        put(text, "struct(");
+        put_counts(text, c + 1, c[0]);
+        put_counts(text, c + 1 + c[0], c[0]);
+        put(text, "[");
+        for (int64_t k = 0; k < c[0]; k++) {
+            if (k) put(text, ",");
+            describe(text, t[k]);
+        }
+        put(text, "])");
+        return;
+    } else if (combiner == MPI_COMBINER_SUBARRAY) {
+        for (int k = 0; k < 3; k++) {
+            if (k == 0) put(text, "subarray(");
+            put_counts(text, c + k * i[0], i[0]);
+        }
+        put(text, "%s,", order_name(i[1]));
+    } else if (combiner == MPI_COMBINER_DARRAY) {
+        int n = i[2];
+        put(text, "darray(%d,%d,", i[0], i[1]);
+        put_counts(text, c, n);
+        for (int k = 0; k < 3; k++) put_ints(text, i + 3 + k * n, n);
+        put(text, "%s,", order_name(i[3 + 3 * n]));
+    } else if (combiner == MPI_COMBINER_RESIZED) {
+        put(text, "resized(%lld,%lld,", (long long)c[0], (long long)c[1]);
+    } else {
+        put_opaque(text, type);
+        return;
     }
+    describe(text, t[0]);
+    put(text, ")");
+}
+
+/* A type made with large counts, of which the plain enquiries are errors: whether it was one. */
+static bool describe_large(struct text *text, MPI_Datatype type) {
+    MPI_Count ni = 0, na = 0, nc = 0, nt = 0;
+    int combiner = MPI_COMBINER_NAMED;
+    if (PMPI_Type_get_envelope_c(type, &ni, &na, &nc, &nt, &combiner) != MPI_SUCCESS || nc == 0) return false;
+    int *ints = calloc((size_t)ni + 1, sizeof *ints);
+    MPI_Aint *addresses = calloc((size_t)na + 1, sizeof *addresses);
+    MPI_Count *counts = calloc((size_t)nc + 1, sizeof *counts);
+    MPI_Datatype *parts = calloc((size_t)nt + 1, sizeof *parts);
+    if (ints && addresses && counts && parts &&
+        PMPI_Type_get_contents_c(type, ni, na, nc, nt, ints, addresses, counts, parts) == MPI_SUCCESS) {
+        put_large(text, type, combiner, ints, counts, parts);
+        free_parts(parts, (int)nt);
+    } else {
+        put_opaque(text, type);
+    }
+    free(ints), free(addresses), free(counts), free(parts);
+    return true;
+}
+
+static int combiner_of(MPI_Datatype type) {
+    MPI_Count ni, na, nc, nt;
+    int combiner = MPI_COMBINER_NAMED;
+    PMPI_Type_get_envelope_c(type, &ni, &na, &nc, &nt, &combiner);
+    return combiner;
+}
+#else
+static bool describe_large(struct text *text, MPI_Datatype type) {
+    (void)text, (void)type;
+    return false;
+}
+
+static int combiner_of(MPI_Datatype type) {
+    int ni, na, nt, combiner = MPI_COMBINER_NAMED;
+    PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner);
+    return combiner;
+}
+#endif
+
+static void free_parts(MPI_Datatype *parts, int n) {
+    for (int k = 0; k < n; k++)
+        if (combiner_of(parts[k]) != MPI_COMBINER_NAMED) PMPI_Type_free(&parts[k]);
 }
 
 static void describe(struct text *text, MPI_Datatype type) {
+    if (describe_large(text, type)) return;
     int ni = 0, na = 0, nt = 0, combiner = MPI_COMBINER_NAMED;
     if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner) != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED) {
         put_name(text, type);
@@ -158,7 +252,7 @@ static void describe(struct text *text, MPI_Datatype type) {
         put_contents(text, type, combiner, ints, addresses, parts);
         free_parts(parts, nt);
     } else {
-        put_opaque(text, type); /* large-count constructors and Fortran's parametrised types */
+        put_opaque(text, type); /* Fortran's parametrised types */
     }
     free(ints), free(addresses), free(parts);
 }

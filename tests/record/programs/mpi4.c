@@ -47,6 +47,25 @@ static void persistent(void) {
     MPI_Comm_free(&ring);
 }
 
+#if MPI_VERSION >= 4
+/* Datatypes whose counts are large: plain enquiries about them are errors. */
+static void large_types(int next, int before) {
+    MPI_Count lengths[2] = {1, 2}, places[2] = {0, 3}, bytes[2] = {0, 200}, sizes[2] = {4, 4}, parts[2] = {2, 2};
+    MPI_Datatype types[5], inner[2];
+    MPI_Type_vector_c(3, 2, 4, MPI_DOUBLE, &types[0]);
+    MPI_Type_indexed_c(2, lengths, places, MPI_DOUBLE, &types[1]);
+    MPI_Type_create_subarray_c(2, sizes, parts, lengths, MPI_ORDER_C, MPI_DOUBLE, &types[2]);
+    inner[0] = types[0], inner[1] = MPI_INT;
+    MPI_Type_create_struct_c(2, lengths, bytes, inner, &types[3]);
+    MPI_Type_create_resized_c(MPI_DOUBLE, 0, 16, &types[4]);
+    for (int i = 0; i < 5; i++) {
+        MPI_Type_commit(&types[i]);
+        MPI_Sendrecv(a, 1, types[i], next, 2, b, 1, types[i], before, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Type_free(&types[i]);
+    }
+}
+#endif
+
 static void large(void) {
     MPI_Request request;
     MPI_Count counts[64];
@@ -60,6 +79,7 @@ static void large(void) {
 #if MPI_VERSION >= 4 /* Open MPI 5.0 has the rest of MPI 4, but no large counts */
     MPI_Sendrecv_c(a, 3, MPI_DOUBLE, next, 1, b, 3, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allgatherv_c(a, 1, MPI_DOUBLE, b, counts, displs, MPI_DOUBLE, MPI_COMM_WORLD);
+    large_types(next, before);
 #endif
 }
 #endif
