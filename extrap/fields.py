@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 CYCLE = "cycle"
 """Shape of a vec that repeats the same few values; a formula for each."""
+
+LONGEST_CYCLE = 64
+"""Values that a cycle has at most."""
 
 INDEXED = "indexed"
 """Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
@@ -140,15 +144,11 @@ def _by_cycle(
     space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
 ) -> _Class | None:
     """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
-    width = values[0].width
-    if width < 2 or any(v.width != width for v in values) or sum(v.times for v in values) > MOST_INDEXED:
+    if sum(v.times for v in values) > MOST_INDEXED:
         return None
-    rows = []
-    for value in values:
-        listed = vec_from(value.shape, iter(value.slots)).first(value.times)
-        if value.times % width or listed != listed[:width] * (value.times // width):
-            return None
-        rows.append(listed[:width])
+    rows = _rows(values)
+    if rows is None:
+        return None
     over = space.points(points)
     found = [over.solve(np.array(column, dtype=np.int64)) for column in zip(*rows, strict=True)]
     if any(solution is None for solution in found):
@@ -156,6 +156,32 @@ def _by_cycle(
     weight = sum(solution.weight for solution in found if solution is not None)
     texts = tuple(solution.text for solution in found if solution is not None)
     return _Class(conditions, points, CYCLE, texts, weight + 0.5)
+
+
+def _rows(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
+    """The few values that each vec repeats, as many for all.
+
+    They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
+    """
+    width = values[0].width
+    known = {value: vec_from(value.shape, iter(value.slots)).first(value.times) for value in values}
+    if width < 2 or any(v.width != width or v.times % width for v in values):
+        width = max(map(_period, known.values()))
+    if width < 2 or width > LONGEST_CYCLE:
+        return None
+    for listed in known.values():
+        if len(listed) < width or listed[width:] != listed[:-width]:
+            return None
+    return [known[value][:width] for value in values]
+
+
+@lru_cache(maxsize=1 << 12)
+def _period(listed: tuple[int, ...]) -> int:
+    """The fewest values that the others repeat; all of them when they are not repeated."""
+    for width in range(1, min(LONGEST_CYCLE, len(listed) - 1) + 1):
+        if listed[width:] == listed[:-width]:
+            return width
+    return len(listed)
 
 
 def _by_index(

@@ -1,0 +1,1 @@
+class Snippets: pass
