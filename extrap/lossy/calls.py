@@ -1,7 +1,7 @@
 """The calls of all ranks of a trace side by side: what is dropped is a mark on each of them.
 
-Lossy extrapolation looks at single calls (§3.2.4), so the input traces, which are small, are walked; the result
-is compressed again before anything is fitted.
+Lossy extrapolation looks at single calls (§3.2.4), so the input traces, which are small, are walked; what is
+left is compressed again before anything is fitted.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Calls:
         """All calls. Raises InputError when there are too many."""
         if trace.nevents() > MOST_CALLS:
             raise InputError(
-                f"the trace of {trace.nprocs} ranks has {trace.nevents():,} calls: lossy extrapolation looks at "
-                f"each, {MOST_CALLS:,} at most; record fewer steps"
+                f"the trace of {trace.nprocs} ranks has {trace.nevents():,} calls: lossy extrapolation looks "
+                f"at each, {MOST_CALLS:,} at most; record fewer steps"
             )
         calls: list[Call] = []
         starts = [0]

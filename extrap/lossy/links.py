@@ -1,6 +1,6 @@
 """Which calls of a trace need each other: a message's two ends, a request and its Wait, a collective's ranks.
 
-The input traces are complete, so that every end has its partner there; what is dropped takes its partners along.
+The input traces are complete, so every end has its partner there; what is dropped takes its partners along.
 """
 
 from __future__ import annotations

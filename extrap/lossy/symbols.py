@@ -1,4 +1,4 @@
-"""What makes calls of different ranks alike: operation, call site and how far away the partner is in the grid."""
+"""What makes calls of different ranks alike: operation, call site, and how far away the partner is."""
 
 from __future__ import annotations
 
