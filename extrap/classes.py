@@ -183,9 +183,7 @@ def merged(
     return groups
 
 
-def _union(
-    space: Space, a: Class, b: Class, position: Ints, values: Sequence[Parts | None]
-) -> Class | None:
+def _union(space: Space, a: Class, b: Class, position: Ints, values: Sequence[Parts | None]) -> Class | None:
     if (a.formulas is None) != (b.formulas is None) or (
         a.shape != b.shape and not {INDEXED, CYCLE} & {a.shape, b.shape}
     ):

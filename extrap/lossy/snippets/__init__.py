@@ -1,1 +1,6 @@
-class Snippets: pass
+"""Event snippets: a small language, its machine, and what both do to the calls of a rank (§3.2.4)."""
+
+from extrap.lossy.snippets.parse import load, parse
+from extrap.lossy.snippets.tree import Snippets
+
+__all__ = ["Snippets", "load", "parse"]
