@@ -24,7 +24,7 @@ __all__ = ["MOST_CALLS", "Calls", "Marks", "Reason", "droppable"]
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Marks = np.ndarray[Any, np.dtype[np.int8]]
 
-MOST_CALLS = 1 << 22
+MOST_CALLS = 1 << 21
 """Calls of all ranks of one trace that are looked at one by one."""
 
 

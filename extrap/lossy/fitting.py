@@ -22,7 +22,13 @@ from extrap.space import Run, Space
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Lossy"]
+__all__ = ["Lossy", "Site"]
+
+Site = tuple[str, tuple[str, ...]]
+"""Operation and stack."""
+
+Chosen = tuple[list[int], Reason]
+"""Calls that are to be dropped, and why."""
 
 
 class Lossy:
@@ -47,8 +53,12 @@ class Lossy:
             trees = [state.trees() for state in self.states]
             fitter = _Fitter(traces, self.space, trees, structure_only)
             rules = fitter.rules()
+            chosen: list[list[Chosen]] = [[] for _ in self.states]
             for node, error in fitter.failures:
-                self._reduce(node, error, fitter)
+                for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
+                    some.append(one)
+            for state, some in zip(self.states, chosen, strict=True):
+                state.repair.drop_all(some)
             if not fitter.failures and not structure_only:
                 break
             structure_only = bool(fitter.failures)
@@ -60,7 +70,16 @@ class Lossy:
         """What was dropped of each trace."""
         return [losses_of(state) for state in self.states]
 
-    def drop_sites(self, sites: set[tuple[str, tuple[str, ...]]]) -> bool:
+    @property
+    def alone(self) -> set[Site]:
+        """Calls that have no partners in the input traces either: a receive that was cancelled."""
+        return {
+            (state.calls.calls[number].op, state.calls.calls[number].stack)
+            for state in self.states
+            for number in state.links.alone
+        }
+
+    def drop_sites(self, sites: set[Site]) -> bool:
         """Drop all calls of these operations and stacks, as repairs; False when none was left."""
         gone = 0
         for state in self.states:
@@ -72,8 +91,8 @@ class Lossy:
             gone += state.repair.drop(numbers, Reason.REPAIR)
         return gone > 0
 
-    def _reduce(self, node: Aligned, error: ExtrapolationError, fitter: Fitter) -> None:
-        """Drop what not all ranks have of a node; all of it when they do not differ."""
+    def _reduced(self, node: Aligned, error: ExtrapolationError, fitter: Fitter) -> list[Chosen]:
+        """Per trace what not all ranks have of a node; all of it when they do not differ."""
         forest = Forest()
         contents = {point: self._content(point, local, forest, fitter) for point, local in node.nodes.items()}
         part = self._common(contents, forest, fitter)
@@ -87,17 +106,14 @@ class Lossy:
             flagged = zip(content.calls, known[content.nodes], strict=True)
             uncommon[k] += [number for number, flag in flagged if not flag]
             every[k] += content.calls
-        if not self._drop(uncommon, Reason.UNCOMMON) and not self._drop(every, Reason.NO_RULE):
-            raise error
-
-    def _drop(self, numbers: Sequence[Sequence[int]], reason: Reason) -> bool:
-        """Drop those of these calls that can be; False when there are none (some may be gone already)."""
-        found = False
-        for state, some in zip(self.states, numbers, strict=True):
-            chosen = [n for n in some if droppable(state.calls.calls[n].op)]
-            state.repair.drop(chosen, reason)
-            found |= bool(chosen)
-        return found
+        for numbers, reason in ((uncommon, Reason.UNCOMMON), (every, Reason.NO_RULE)):
+            found = [
+                ([n for n in some if droppable(state.calls.calls[n].op)], reason)
+                for state, some in zip(self.states, numbers, strict=True)
+            ]
+            if any(some for some, _ in found):
+                return found
+        raise error
 
     def _content(self, point: int, local: Local, forest: Forest, fitter: Fitter) -> Content:
         k, rank = fitter.run_of[point]

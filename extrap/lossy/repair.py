@@ -38,17 +38,27 @@ class Repair:
         Raises:
             ExtrapolationError: one of them makes what later calls refer to.
         """
-        waiting = [(number, reason) for number in numbers]
+        return self.drop_all([(numbers, reason)])
+
+    def drop_all(self, chosen: Iterable[tuple[Iterable[int], Reason]]) -> int:
+        """Drop calls for several reasons at once; the rest as `drop`."""
+        waiting: list[int] = []
+        for numbers, reason in chosen:
+            waiting += (number for number in numbers if self._marked(number, reason))
         gone = 0
         while waiting:
-            number, why = waiting.pop()
-            if self.calls.marks[number]:
-                continue
-            self._droppable(number)
-            self.calls.marks[number] = why
             gone += 1
-            waiting += [(other, Reason.REPAIR) for other in self._dependent(number)]
+            dependent = self._dependent(waiting.pop())
+            waiting += (number for number in dependent if self._marked(number, Reason.REPAIR))
         return gone
+
+    def _marked(self, number: int, reason: Reason) -> bool:
+        """Mark a call; False when it is gone already."""
+        if self.calls.marks[number]:
+            return False
+        self._droppable(number)
+        self.calls.marks[number] = reason
+        return True
 
     def _droppable(self, number: int) -> None:
         call = self.calls.calls[number]
