@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from extrap.extrapolate import of_model, prepared
 from extrap.grid import Grid
 from extrap.lossy.calls import MOST_CALLS, Calls
-from extrap.lossy.fitting import Lossy, Site
+from extrap.lossy.fitting import Lossy
 from extrap.lossy.links import links_of
 from extrap.lossy.report import Losses
 from extrap.lossy.snippets import Snippets
+from extrap.lossy.state import Key
 from extrap.model import Model
 from scalatrace.trace.partners import first_alone
 
@@ -89,7 +90,7 @@ def lossy_model_of(
     return lossy.model(), evidence, tuple(lossy.losses())
 
 
-def _alone(trace: Trace) -> set[Site]:
+def _alone(trace: Trace) -> set[Key]:
     """The operations and stacks of calls whose partners are not in a trace."""
     calls = Calls.of(trace)
     return {(call.op, call.stack) for call in map(calls.calls.__getitem__, links_of(calls).alone)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from extrap import fields
 from extrap.align import Aligned
 from extrap.errors import ExtrapolationError
 from extrap.fit import Fitter, assembled
@@ -15,17 +16,15 @@ from extrap.lossy.lcs import Forest, Seq
 from extrap.lossy.report import Losses, losses_of
 from extrap.lossy.snippets import Snippets
 from extrap.lossy.snippets.filter import apply
-from extrap.lossy.state import State
+from extrap.lossy.state import Key, State
 from extrap.model import Model, ParamRule, Rule
+from extrap.shapes import Parts
 from extrap.space import Run, Space
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Lossy", "Site"]
-
-Site = tuple[str, tuple[str, ...]]
-"""Operation and stack."""
+__all__ = ["Lossy"]
 
 Chosen = tuple[list[int], Reason]
 """Calls that are to be dropped, and why."""
@@ -48,9 +47,11 @@ class Lossy:
             ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
         """
         traces = [state.trace for state in self.states]
+        self._screen()
         structure_only = True
         while True:
-            trees = [state.trees() for state in self.states]
+            anew = not all(state.whole for state in self.states)
+            trees = [state.trees(anew) for state in self.states]
             fitter = _Fitter(traces, self.space, trees, structure_only)
             rules = fitter.rules()
             chosen: list[list[Chosen]] = [[] for _ in self.states]
@@ -66,12 +67,31 @@ class Lossy:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
         return assembled(traces, self.runs, rules)
 
+    def _screen(self) -> None:
+        """Drop, before trees are made, the call sites that only some ranks have, at places without a rule.
+
+        Such calls are what keeps loops of one rank from being the loops of another.
+        """
+        run_of = [(k, rank) for k, state in enumerate(self.states) for rank in range(state.trace.nprocs)]
+        counts = [self.states[k].counts(rank) for k, rank in run_of]
+        odd = set()
+        for key in {key for found in counts for key in found}:
+            samples = {
+                point: Parts(None, (found[key],)) if key in found else None
+                for point, found in enumerate(counts)
+            }
+            some = any(value is None for value in samples.values())
+            if some and droppable(key[0]) and fields.fit(self.space, samples) is None:
+                odd.add(key)
+        for state in self.states:
+            state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
+
     def losses(self) -> list[Losses]:
         """What was dropped of each trace."""
         return [losses_of(state) for state in self.states]
 
     @property
-    def alone(self) -> set[Site]:
+    def alone(self) -> set[Key]:
         """Calls that have no partners in the input traces either: a receive that was cancelled."""
         return {
             (state.calls.calls[number].op, state.calls.calls[number].stack)
@@ -79,17 +99,10 @@ class Lossy:
             for number in state.links.alone
         }
 
-    def drop_sites(self, sites: set[Site]) -> bool:
+    def drop_sites(self, sites: set[Key]) -> bool:
         """Drop all calls of these operations and stacks, as repairs; False when none was left."""
-        gone = 0
-        for state in self.states:
-            numbers = (
-                number
-                for number, call in enumerate(state.calls.calls)
-                if (call.op, call.stack) in sites and droppable(call.op)
-            )
-            gone += state.repair.drop(numbers, Reason.REPAIR)
-        return gone > 0
+        chosen = {key for key in sites if droppable(key[0])}
+        return sum(state.repair.drop(state.of_keys(chosen), Reason.REPAIR) for state in self.states) > 0
 
     def _reduced(self, node: Aligned, error: ExtrapolationError, fitter: Fitter) -> list[Chosen]:
         """Per trace what not all ranks have of a node; all of it when they do not differ."""

@@ -7,21 +7,22 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from extrap.local import Local, locals_of
-from extrap.lossy.calls import Calls, Marks
-from extrap.lossy.filtering import Filter, Leaf, filtered
+from extrap.lossy.calls import Calls
 from extrap.lossy.links import Links, links_of
+from extrap.lossy.recompress import Tree, recompressed
 from extrap.lossy.repair import Repair
 from extrap.lossy.symbols import Places, symbols_of
-from extrap.lossy.values import Arrays, Overrides, overrides
+from extrap.lossy.values import Arrays, overrides
 from extrap.space import Run
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["State"]
+__all__ = ["Key", "State"]
+
+Key = tuple[str, tuple[str, ...]]
+"""Operation and stack."""
 
 
 @dataclass
@@ -40,10 +41,7 @@ class State:
     places: Places
     symbols: list[Hashable]
     weights: dict[int, int] = field(default_factory=dict)
-    _trees: list[tuple[Local, ...]] = field(default_factory=list)
-    _by_node: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    _origin: dict[int, int] = field(default_factory=dict)
-    _shown: Marks = field(default_factory=lambda: np.zeros(0, dtype=np.int8))
+    _trees: list[Tree] = field(default_factory=list)
 
     @classmethod
     def of(cls, trace: Trace, run: Run) -> State:
@@ -52,50 +50,46 @@ class State:
         calls = Calls.of(trace)
         links = links_of(calls)
         places = Places(run.grid)
-        made = cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
-        made._trees = [locals_of(trace, rank) for rank in range(trace.nprocs)]
-        by_node = defaultdict(list)
-        for number, call in enumerate(calls.calls):
-            by_node[call.rank, id(call.node)].append(number)
-        made._by_node = dict(by_node)
-        return made
+        return cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
 
-    def trees(self) -> list[tuple[Local, ...]]:
-        """What is left of each rank."""
-        new = overrides(self.repair, Arrays(self.trace.arrays))
-        self._origin, self._shown = {}, self.calls.marks.copy()
-        found = []
-        for rank, tree in enumerate(self._trees):
-            what = self._filter(rank, new)
-            found.append(filtered(tree, rank, what) if what.leaves else tree)
-            self._origin.update((made, id(event)) for made, event in what.origin.items())
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is dropped yet."""
+        return not self.calls.marks.any()
+
+    def kept(self, rank: int) -> list[int]:
+        """The calls that are left of a rank."""
+        return [number for number in self.calls.of_rank(rank) if self.calls.kept(number)]
+
+    def counts(self, rank: int) -> dict[Key, int]:
+        """How often a rank still makes the calls of each operation and stack."""
+        found: dict[Key, int] = defaultdict(int)
+        for number in self.kept(rank):
+            call = self.calls.calls[number]
+            found[call.op, call.stack] += 1
         return found
 
-    def _filter(self, rank: int, new: Overrides) -> Filter:
-        """The nodes of a rank of which something is dropped or changed."""
-        leaves = {}
-        for (owner, node), numbers in self._by_node.items():
-            if owner != rank:
-                continue
-            kept = np.array([self.calls.kept(number) for number in numbers])
-            names = {name for number in numbers for name in new.get(number, ())}
-            if kept.all() and not names:
-                continue
-            place = self.calls.calls[numbers[0]].place
-            values = {
-                place.names[name]: [
-                    new[number][name]
-                    if number in new and name in new[number]
-                    else self.calls.calls[number].raw(name)
-                    for number in numbers
-                ]
-                for name in names
-            }
-            leaves[node] = Leaf(kept, values)
-        return Filter(leaves)
+    def of_keys(self, keys: set[Key]) -> list[int]:
+        """The remaining calls of these operations and stacks."""
+        return [
+            number
+            for number, call in enumerate(self.calls.calls)
+            if self.calls.kept(number) and (call.op, call.stack) in keys
+        ]
+
+    def trees(self, anew: bool) -> list[tuple[Local, ...]]:
+        """What is left of each rank: compressed anew, or as it was recorded when nothing was dropped."""
+        ranks = range(self.trace.nprocs)
+        if anew:
+            new = overrides(self.repair, Arrays(self.trace.arrays))
+            self._trees = [recompressed(self.calls, rank, self.kept(rank), new) for rank in ranks]
+        else:
+            by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
+            for number, call in enumerate(self.calls.calls):
+                by_node[call.rank][id(call.node)].append(number)
+            self._trees = [Tree(locals_of(self.trace, rank), by_node[rank]) for rank in ranks]
+        return [tree.nodes for tree in self._trees]
 
     def calls_of(self, rank: int, local: Local) -> Iterator[int]:
-        """The calls of an event node of `trees`, as they were when those were made."""
-        node = id(local.event)
-        numbers = self._by_node[rank, self._origin.get(node, node)]
-        return (number for number in numbers if not self._shown[number])
+        """The calls of an event node of `trees`."""
+        return iter(self._trees[rank].calls[id(local.event)])

@@ -6,9 +6,10 @@ from collections import defaultdict
 
 from extrap.lossy.repair import Repair
 from scalatrace.ops import operation
+from scalatrace.trace.compress import vec_of
 from scalatrace.trace.requests import ENDING
 from scalatrace.trace.tables import IntArray, Kind
-from scalatrace.trace.values import PROC_NULL, Vec
+from scalatrace.trace.values import PROC_NULL
 from scalatrace.trace.walk import Call
 
 __all__ = ["Arrays", "Overrides", "overrides"]
@@ -22,16 +23,17 @@ class Arrays:
 
     def __init__(self, arrays: list[IntArray]) -> None:
         self.arrays = arrays
-        self._index = {array: i for i, array in enumerate(arrays) if not array.summed}
+        self._index: dict[tuple[int, ...], int] = {}
+        for i, array in enumerate(arrays):
+            if not array.summed:
+                self._index.setdefault(array.values, i)
 
     def index(self, values: tuple[int, ...]) -> int:
         """Where an array is, added when it is new."""
-        vec = Vec(values[0]) if values and len(set(values)) == 1 else Vec(values)
-        array = IntArray(len(values), vec)
-        if array not in self._index:
-            self._index[array] = len(self.arrays)
-            self.arrays.append(array)
-        return self._index[array]
+        if values not in self._index:
+            self._index[values] = len(self.arrays)
+            self.arrays.append(IntArray(len(values), vec_of(values)))
+        return self._index[values]
 
 
 def overrides(repair: Repair, arrays: Arrays) -> Overrides:

@@ -15,7 +15,7 @@ from scalatrace.trace.trace import Trace
 
 PEERS = ("dest", "source")
 ARRAYS = ("requests",)
-TYPES = ("datatype",)
+TYPES = ("datatype", "sendtype", "recvtype")
 
 
 @dataclass(frozen=True)
