@@ -5,5 +5,14 @@ big = extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")],
 
 from extrap.extrapolate import Extrapolation, extrapolate, model_of
 from extrap.grid import Grid
+from extrap.lossy import LossyExtrapolation, extrapolate_lossy, lossy_model_of
 
-__all__ = ["Extrapolation", "Grid", "extrapolate", "model_of"]
+__all__ = [
+    "Extrapolation",
+    "Grid",
+    "LossyExtrapolation",
+    "extrapolate",
+    "extrapolate_lossy",
+    "lossy_model_of",
+    "model_of",
+]

@@ -24,7 +24,7 @@ from scalatrace.trace.ranklist import MAX_RANK
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model"]
+__all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model", "prepared"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
@@ -92,9 +92,19 @@ def model_of(
     traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
 ) -> tuple[list[Trace], Model, str]:
     """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
-    check(traces)
-    if dims_of is not None and len(dims_of) != len(traces):
-        raise InputError(f"there are {len(traces)} traces, but {len(dims_of)} grids")
+    ordered, runs, evidence = prepared(traces, dims_of)
+    return ordered, fit(ordered, runs), evidence
+
+
+def prepared(
+    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
+) -> tuple[list[Trace], list[Run], str]:
+    """The traces in order of their size, their grids and parameters, and how the grids were found.
+
+    Raises:
+        InputError: the inputs do not go together.
+    """
+    check(traces, dims_of)
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
     ordered = [absolute(traces[k]) for k in order]
     if dims_of is None:
@@ -108,11 +118,13 @@ def model_of(
         topology.same_dimensions(grids)
     runs = [Run(grid, inputs_of(trace)) for grid, trace in zip(grids, ordered, strict=True)]
     _same_inputs(runs)
-    return ordered, fit(ordered, runs), evidence
+    return ordered, runs, evidence
 
 
-def check(traces: Sequence[Trace]) -> None:
+def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None) -> None:
     """Whether anything can be learned from these traces. Raises InputError."""
+    if dims_of is not None and len(dims_of) != len(traces):
+        raise InputError(f"there are {len(traces)} traces, but {len(dims_of)} grids")
     if len(traces) < 2:
         raise InputError("one trace shows no trend: give at least two, better four, of different sizes")
     for trace in traces:
@@ -124,7 +136,11 @@ def check(traces: Sequence[Trace]) -> None:
             )
         if not trace.nodes:
             raise InputError(f"the trace of {trace.nprocs} ranks has no events")
-    names = [(trace.nprocs, tuple(sorted(inputs_of(trace).items()))) for trace in traces]
+    grids = [()] * len(traces) if dims_of is None else [tuple(dims) for dims in dims_of]
+    names = [
+        (trace.nprocs, dims, tuple(sorted(inputs_of(trace).items())))
+        for trace, dims in zip(traces, grids, strict=True)
+    ]
     if len(set(names)) < len(names):
         raise InputError("two of the traces have the same number of ranks and the same parameters")
 

@@ -28,7 +28,7 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["fit"]
+__all__ = ["Fitter", "assembled", "fit", "where"]
 
 
 def fit(traces: Sequence[Trace], runs: Sequence[Run]) -> Model:
@@ -37,10 +37,12 @@ def fit(traces: Sequence[Trace], runs: Sequence[Run]) -> Model:
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
     """
+    return assembled(traces, runs, Fitter(traces, Space(runs)).rules())
+
+
+def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
+    """The symbolic trace with these nodes. Raises ExtrapolationError for communicators without rule."""
     last = traces[-1]
-    fitter = Fitter(traces, Space(runs))
-    trees = fitter.trees()
-    nodes = fitter.nodes(align(trees), list(trees))
     return Model(
         sizes=runs[0].grid.sizes,
         column_major=runs[0].grid.column_major,
@@ -70,6 +72,11 @@ class Fitter:
         """Every rank's tree."""
         return {p: locals_of(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
 
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all nodes of all trees."""
+        trees = self.trees()
+        return self.nodes(align(trees), list(trees))
+
     def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
         """The rules of nodes that these points meet."""
         return tuple(self.node(node, points) for node in nodes)
@@ -80,10 +87,11 @@ class Fitter:
         if node.key is None:
             return Rule(repeat, children=self.nodes(node.children, list(node.nodes)))
         op, stack = node.key
-        params = tuple(
-            self._param(node, at, name, kind) for at, (name, kind) in enumerate(self._params(node))
-        )
-        return Rule(repeat, op, stack, params, tuple(self._stats(node)))
+        return Rule(repeat, op, stack, self.parameters(node), tuple(self._stats(node)))
+
+    def parameters(self, node: Aligned) -> tuple[ParamRule, ...]:
+        """The rules of an event's parameters."""
+        return tuple(self._param(node, at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
         found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}

@@ -16,7 +16,7 @@ from extrap.compressing import ranks_of_mask, vec_of_array
 from extrap.contents import TABLES, Tables
 from extrap.errors import ExtrapolationError, InputError
 from extrap.expression import LARGEST, evaluate, names_of
-from extrap.fields import CYCLE, INDEXED, RANKWISE, Field, Part
+from extrap.fields import RANKWISE
 from extrap.grid import Grid
 from extrap.model import Model, ParamRule, Rule
 from extrap.shapes import cycle, join, vec_from
@@ -25,6 +25,7 @@ from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.symbolic import CYCLE, INDEXED, Field, Part
 from scalatrace.trace.tables import Kind, Op, Stat
 from scalatrace.trace.trace import NO_PRED, START, Trace
 from scalatrace.trace.values import SPECIAL_MAX, Vec

@@ -19,7 +19,7 @@ LAYERS |= {"scalatrace.__main__": 9}
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
     "mpi4py": ("replay", "codegen", "scalatrace.record", "scalatrace.auto"),
-    "lark": ("scalatrace.trace", "codegen"),
+    "lark": ("scalatrace.trace", "codegen", "extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }
 

@@ -3,7 +3,9 @@
     mpiexec -n 64 scalatrace record -o mg.st -- python samples/npb/mg.py --steps 100
 
 Size: a power of two of ranks; --size points per dimension of the whole grid (16), a power of two, at least 4
-and at least the ranks per dimension; --steps V-cycles (20).
+and at least the ranks per dimension; --steps V-cycles (20). --local L instead of --size: L points per
+dimension and rank, whatever the number of ranks (weak scaling); where one dimension is down to 2 points and
+another is not, only the other one is coarsened. --dims XxYxZ: ranks per dimension, the first running fastest.
 Expect: "correct" and status 0: every V-cycle shrinks the residual, and just as much as it does serially.
 On every level the borders are exchanged along x, then y, then z: per dimension two Irecv, two Send and two
 Wait. Where a level has fewer points than there are ranks (from 16 ranks on) the partners are 2, 4, ... ranks
@@ -51,19 +53,19 @@ class Level:
     Without a communicator the whole grid.
     """
 
-    def __init__(self, comm: MPI.Comm | None, dims: list[int], n: int) -> None:
-        self.comm = comm
+    def __init__(self, comm: MPI.Comm | None, dims: list[int], total: list[int]) -> None:
+        self.comm, self.total = comm, total
         coords = [int(c) for c in np.unravel_index(comm.rank if comm else 0, dims, "F")]
         self.partners: list[tuple[int, int]] = []
         self.points: list[int] = []
-        for axis, (place, ranks) in enumerate(zip(coords, dims, strict=True)):
+        for axis, (place, ranks, n) in enumerate(zip(coords, dims, total, strict=True)):
             # With fewer points than ranks only every `distance`-th rank holds one.
             distance = max(1, ranks // n)
             self.points.append((place + 1) * n // ranks - place * n // ranks)
             ends = [[*coords[:axis], (place + d) % ranks, *coords[axis + 1 :]] for d in (-distance, distance)]
             self.partners.append(tuple(int(np.ravel_multi_index(end, dims, order="F")) for end in ends))
         self.active = all(self.points)
-        self.own = [slice(c * n // r, (c + 1) * n // r) for c, r in zip(coords, dims, strict=True)]
+        self.own = [slice(c * n // r, (c + 1) * n // r) for c, r, n in zip(coords, dims, total, strict=True)]
         self.u, self.r = (np.zeros([p + 2 for p in self.points]) for _ in range(2))
 
     def exchange(self, field: np.ndarray) -> None:
@@ -98,11 +100,15 @@ class Level:
 
     def hand_out(self, coarse: "Level") -> None:
         """Give the coarser level's correction to those ranks that have points on this level only."""
-        for axis in range(3):
+        for axis in self.coarsened(coarse):
             if self.points[axis] == 1 and coarse.points[axis] == 0:
                 self.take(coarse.u, axis, self.ready(coarse.u, axis))
             elif self.points[axis] == 1 and coarse.points[axis] == 1:
                 self.give(coarse.u, axis)
+
+    def coarsened(self, coarse: "Level") -> list[int]:
+        """The dimensions in which the coarser level has fewer points."""
+        return [axis for axis in range(3) if coarse.total[axis] < self.total[axis]]
 
     def shift(self, coarse: "Level", axis: int) -> int:
         """Coarse point i lies on fine point 2i + 1; 1 if that is this rank's only one, else 0."""
@@ -113,9 +119,12 @@ class Level:
         if coarse.active:
             field = 4 * self.r
             for axis in range(3):
-                first, n = 2 - self.shift(coarse, axis), 2 * coarse.points[axis]
+                first, step = 1, 1
+                if axis in self.coarsened(coarse):
+                    first, step = 2 - self.shift(coarse, axis), 2
+                n = step * coarse.points[axis]
                 left, middle, right = (
-                    field[along(axis, slice(first + d, first + d + n - 1, 2))] for d in (-1, 0, 1)
+                    field[along(axis, slice(first + d, first + d + n - step + 1, step))] for d in (-1, 0, 1)
                 )
                 field = (left + 2 * middle + right) / 4
             coarse.r[1:-1, 1:-1, 1:-1] = field
@@ -125,7 +134,7 @@ class Level:
         """Add the coarser level's correction, also to the ghosts."""
         self.hand_out(coarse)
         field = coarse.u
-        for axis in range(3):
+        for axis in self.coarsened(coarse):
             shape = list(field.shape)
             shape[axis] = 2 * shape[axis] - 1
             finer = np.empty(shape)
@@ -180,12 +189,12 @@ def norm(level: Level) -> float:
     return math.sqrt(total[0])
 
 
-def charges(n: int) -> np.ndarray:
+def charges(n: list[int]) -> np.ndarray:
     """The right-hand side: ten charges +1 and ten -1, as in NPB."""
-    whole = np.zeros(n**3)
-    places = np.random.default_rng(0).permutation(n**3)
+    whole = np.zeros(math.prod(n))
+    places = np.random.default_rng(0).permutation(whole.size)
     whole[places[:10]], whole[places[10:20]] = 1, -1
-    return whole.reshape(n, n, n)
+    return whole.reshape(n)
 
 
 def torus(ranks: int) -> list[int]:
@@ -195,12 +204,14 @@ def torus(ranks: int) -> list[int]:
     return [1 << x, 1 << y, 1 << stages - x - y]
 
 
-def solve(comm: MPI.Comm | None, dims: list[int], args: argparse.Namespace, cycles: int) -> np.ndarray:
+def solve(
+    comm: MPI.Comm | None, dims: list[int], size: list[int], args: argparse.Namespace, cycles: int
+) -> np.ndarray:
     """The norm of the residual at the start and after each V-cycle."""
-    sizes = [args.size >> k for k in range(args.size.bit_length()) if args.size >> k >= COARSEST]
-    levels = [Level(comm, dims, n) for n in sizes]
+    depth = range(max(size).bit_length() - 1)
+    levels = [Level(comm, dims, [max(n >> k, COARSEST) for n in size]) for k in depth]
     finest = levels[0]
-    right = charges(args.size)[tuple(finest.own)]
+    right = charges(size)[tuple(finest.own)]
     finest.residual(right)
     norms = [norm(finest)]
     for _ in range(cycles):
@@ -211,20 +222,31 @@ def solve(comm: MPI.Comm | None, dims: list[int], args: argparse.Namespace, cycl
     return np.array(norms)
 
 
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    made = workload.parser("multigrid V-cycles on a torus of ranks, as NPB MG", 16, 20)
+    made.add_argument("--local", type=int, help="points per dimension and rank, instead of --size")
+    made.add_argument("--dims", help="ranks per dimension, the first running fastest: 4x2x2")
+    return workload.parse(made)
+
+
 def main() -> int:
-    args = workload.parse(workload.parser("multigrid V-cycles on a torus of ranks, as NPB MG", 16, 20))
+    args = arguments()
     ranks = MPI.COMM_WORLD.size
     if ranks.bit_count() != 1:
         return workload.refuse("mg", "the number of ranks must be a power of two")
-    dims = torus(ranks)
-    if args.size.bit_count() != 1 or args.size < max(4, *dims):
+    dims = [int(part) for part in args.dims.split("x")] if args.dims else torus(ranks)
+    if len(dims) != 3 or math.prod(dims) != ranks or min(dims) < 1:
+        return workload.refuse("mg", f"--dims must be three numbers whose product is {ranks}")
+    size = [args.local * side for side in dims] if args.local else [args.size] * 3
+    if any(n.bit_count() != 1 or n < max(4, side) for n, side in zip(size, dims, strict=True)):
         return workload.refuse("mg", f"--size must be a power of two and at least {max(4, *dims)}")
-    norms = solve(MPI.COMM_WORLD, dims, args, args.steps)
+    norms = solve(MPI.COMM_WORLD, dims, size, args, args.steps)
     good = bool(np.all(norms[1:] < SHRINKS * norms[:-1] + ROUNDING))
     if MPI.COMM_WORLD.rank == 0:
         # The first cycles tell whether all ranks together do what one does alone.
         first = norms[: SERIAL_CYCLES + 1]
-        good &= np.allclose(first, solve(None, [1, 1, 1], args, len(first) - 1), 1e-9, ROUNDING)
+        good &= np.allclose(first, solve(None, [1, 1, 1], size, args, len(first) - 1), 1e-9, ROUNDING)
     return workload.finish("mg", args, good)
 
 

@@ -10,6 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.extrapolating import add_target
+from scalatrace.cli.losing import add_lossy
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
 
@@ -20,7 +21,8 @@ EXAMPLE = (
     "scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st\n"
     "  scalatrace extrapolate bt.16.st bt.25.st bt.36.st bt.49.st -P 1048576 --dims 1024x1024 -o bt.st\n"
     "  scalatrace extrapolate a.st b.st c.st --inputs n=64,96,128 --param n=4096 -P 4096 -o weak.st\n"
-    "  scalatrace extrapolate a.st b.st c.st d.st --check"
+    "  scalatrace extrapolate a.st b.st c.st d.st --check\n"
+    "  scalatrace extrapolate a.st b.st c.st d.st -P 1024 --lossy --snippets halo.snippets -o big.st"
 )
 
 
@@ -46,6 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave each trace out in turn, predict it from the others, compare",
     )
+    add_lossy(parser)
     add_target(parser)
     add_json(parser)
 
@@ -55,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from extrap.plugins import load_plugins
     from scalatrace.cli import extrapolating as steps
+    from scalatrace.cli import losing
 
+    losing.check_options(args)
     if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
         raise UsageError("--symbolic and --check make no trace: -P, --dims and --param go without them")
     traces = [scalatrace.load(path) for path in args.traces]
@@ -67,25 +72,23 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         raise UsageError("say where the result goes: -o FILE")
     if args.symbolic:
-        facts = steps.symbolic(traces, dims_of, args.output)
+        if args.lossy:
+            facts = losing.symbolic_lossily(traces, dims_of, args.output, args.snippets)
+        else:
+            facts = steps.symbolic(traces, dims_of, args.output)
     else:
         if args.ranks is None and args.dims is None:
             raise UsageError("say how many ranks the result has: -P N, or --dims XxY")
         dims = None if args.dims is None else steps.parse_dims(args.dims)
         params = steps.parse_params(args.param)
-        facts = steps.extrapolated(
-            traces,
-            args.ranks,
-            dims,
-            params,
-            dims_of,
-            args.output,
-            steps.Times.of(args),
-        )
+        how = (traces, args.ranks, dims, params, dims_of, args.output, steps.Times.of(args))
+        facts = losing.extrapolated_lossily(*how, args.snippets) if args.lossy else steps.extrapolated(*how)
     if args.json:
         print_json(facts)
     else:
         steps.tell(facts)
+        if args.lossy:
+            losing.tell_losses(facts)
     return 0
 
 

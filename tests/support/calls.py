@@ -15,6 +15,7 @@ from scalatrace.trace.trace import Trace
 
 PEERS = ("dest", "source")
 ARRAYS = ("requests",)
+TYPES = ("datatype", "sendtype", "recvtype")
 
 
 @dataclass(frozen=True)
@@ -82,12 +83,16 @@ def _recorded(rank: int, calls: Sequence[Made], nprocs: int, groups: Groups) -> 
 def _kind(name: str) -> Kind:
     if name in PEERS:
         return Kind.PEER
+    if name in TYPES:
+        return Kind.TYPE
     return Kind.ARRAY if name in ARRAYS else Kind.COMM if name == "comm" else Kind.INT
 
 
 def _value(core: Core, name: str, value: Any, family: int) -> int:
     if name in ARRAYS:
         return core.array(value)
+    if name in TYPES:
+        return core.define_type(value, 8, 8)
     return family if name == "comm" else int(value)
 
 

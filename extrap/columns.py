@@ -1,0 +1,93 @@
+"""Values of several integers, each with classes of ranks of its own: the neighbours along three dimensions.
+
+The classes of all together would be the products of those of each, with few ranks in each product; so every
+integer is fitted alone, and its classes become conditions within its formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from extrap.classes import PER_PART, Class, classes_of, merged, rows_of
+from extrap.errors import ExtrapolationError
+from extrap.expression import evaluate
+from extrap.shapes import Parts
+from extrap.space import Space
+from scalatrace.trace.symbolic import CYCLE, Shape
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+COARSE = 5
+"""Classes that one integer's ranks are divided into at most."""
+
+__all__ = ["COARSE", "by_columns"]
+
+
+def by_columns(
+    space: Space, order: Ints, position: Ints, values: Sequence[Parts | None]
+) -> tuple[Shape, tuple[str, ...], float] | None:
+    """A shape and formulas that hold for all ranks, and what they cost; None when there are none."""
+    given = [value for value in values if value is not None]
+    if len(given) < len(values):
+        return None
+    table, shape = _table(given)
+    if len(table) < 2:
+        return None
+    known: dict[bytes, tuple[str, float] | None] = {}
+    formulas, cost = [], 0.0
+    for column in table:
+        key = column.tobytes()
+        if key not in known:
+            known[key] = _column(space, order, position, column)
+        found = known[key]
+        if found is None:
+            return None
+        formulas.append(found[0])
+        cost += found[1]
+    return shape, tuple(formulas), cost
+
+
+def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
+    """A row per integer, a column per rank; without rows when values have different shapes."""
+    if all(value.shape == values[0].shape for value in values):
+        return np.array([value.slots for value in values], dtype=np.int64).T, values[0].shape
+    rows = None if any(value.times < 1 for value in values) else rows_of(values)
+    return np.array([] if rows is None else rows, dtype=np.int64).T, CYCLE
+
+
+def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float] | None:
+    scalars = [Parts(None, (value,)) for value in column.tolist()]
+    for partition in space.partitions():
+        if len(partition) > COARSE:
+            continue
+        classes = classes_of(space, partition, position, scalars)
+        if classes is None:
+            continue
+        groups = merged(space, classes, position, scalars)
+        text = _piecewise(groups)
+        if _holds(text, space, order, column):
+            return text, sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
+    return None
+
+
+def _piecewise(groups: Sequence[Class]) -> str:
+    """One formula: that of most classes, and what the others differ by where their conditions hold."""
+    *others, base = sorted(groups, key=lambda group: len(group.conditions))
+    assert base.formulas is not None
+    text = base.formulas[0]
+    for group in others:
+        assert group.formulas is not None
+        condition = "+".join(f"({c})" for c in group.conditions)
+        text += f"+({condition})*(({group.formulas[0]})-({base.formulas[0]}))"
+    return text
+
+
+def _holds(text: str, space: Space, order: Ints, column: Ints) -> bool:
+    try:
+        found = evaluate(text, {name: values[order] for name, values in space.columns.items()})
+    except ExtrapolationError:
+        return False
+    return bool(np.array_equal(np.broadcast_to(found, column.shape), column))

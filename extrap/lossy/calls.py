@@ -1,0 +1,101 @@
+"""The calls of all ranks of a trace side by side: what is dropped is a mark on each of them.
+
+Lossy extrapolation looks at single calls (§3.2.4), so the input traces, which are small, are walked; what is
+left is compressed again before anything is fitted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from extrap.errors import InputError
+from scalatrace.ops import Category, operation
+from scalatrace.trace.walk import Call
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["MOST_CALLS", "Calls", "Reason", "droppable"]
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Marks = np.ndarray[Any, np.dtype[np.int8]]
+
+MOST_CALLS = 1 << 21
+"""Calls of all ranks of one trace that are looked at one by one."""
+
+
+class Reason(IntEnum):
+    """Why a call is dropped."""
+
+    KEPT = 0
+    SNIPPETS = 1
+    UNCOMMON = 2
+    NO_RULE = 3
+    REPAIR = 4
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        return WORDS[self]
+
+
+WORDS = {
+    Reason.KEPT: "kept",
+    Reason.SNIPPETS: "in no snippet",
+    Reason.UNCOMMON: "not common to all ranks",
+    Reason.NO_RULE: "follows no rule",
+    Reason.REPAIR: "left without partner",
+}
+
+_DROPPABLE = frozenset({
+    Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT, Category.START,
+    Category.COMPLETION, Category.COLLECTIVE, Category.NEIGHBOUR, Category.ONE_SIDED,
+})  # fmt: skip
+
+
+def droppable(op: str) -> bool:
+    """Whether a trace without such a call is still one: what makes communicators, files or windows stays."""
+    return operation(op).category in _DROPPABLE
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Every call of every rank of a trace, numbered: first all of rank 0, then all of rank 1.
+
+    Attributes:
+        calls: the calls in this order.
+        starts: number of each rank's first call, and behind the last one.
+        marks: per call a `Reason`; changed as calls are dropped.
+    """
+
+    trace: Trace
+    calls: list[Call]
+    starts: Ints
+    marks: Marks
+
+    @classmethod
+    def of(cls, trace: Trace) -> Calls:
+        """All calls. Raises InputError when there are too many."""
+        if trace.nevents() > MOST_CALLS:
+            raise InputError(
+                f"the trace of {trace.nprocs} ranks has {trace.nevents():,} calls: lossy extrapolation looks "
+                f"at each, {MOST_CALLS:,} at most; record fewer steps"
+            )
+        calls: list[Call] = []
+        starts = [0]
+        for rank in range(trace.nprocs):
+            calls += trace.walk(rank)
+            starts.append(len(calls))
+        return cls(trace, calls, np.array(starts), np.zeros(len(calls), dtype=np.int8))
+
+    def of_rank(self, rank: int) -> range:
+        """The numbers of a rank's calls."""
+        return range(int(self.starts[rank]), int(self.starts[rank + 1]))
+
+    def kept(self, number: int) -> bool:
+        """Whether a call is still there."""
+        return not self.marks[number]

@@ -1,0 +1,96 @@
+"""Lossy extrapolation, the whole way: what follows no rule is dropped, and the result replays (§3.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from extrap.extrapolate import of_model, prepared
+from extrap.grid import Grid
+from extrap.lossy.calls import MOST_CALLS, Calls
+from extrap.lossy.fitting import Lossy
+from extrap.lossy.links import links_of
+from extrap.lossy.report import Losses
+from extrap.lossy.snippets import Snippets
+from extrap.lossy.state import Key
+from extrap.model import Model
+from scalatrace.trace.partners import first_alone
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["LossyExtrapolation", "extrapolate_lossy", "lossy_model_of"]
+
+
+@dataclass(frozen=True)
+class LossyExtrapolation:
+    """A result, and what it lacks.
+
+    Attributes:
+        losses: what was dropped of each input trace, the smallest first.
+        alone: a call of the result that waits for one that is not there, in words; None: there is none.
+        checked: whether the result was small enough to look for such calls.
+    """
+
+    trace: Trace
+    grid: Grid
+    model: Model
+    evidence: str
+    losses: tuple[Losses, ...]
+    alone: str | None
+    checked: bool
+
+
+def extrapolate_lossy(
+    traces: Sequence[Trace],
+    nprocs: int,
+    dims: Sequence[int] | None = None,
+    params: Mapping[str, int] | None = None,
+    dims_of: Sequence[Sequence[int]] | None = None,
+    timing_model: str | None = None,
+    run_noise: float = 0.0,
+    snippets: Snippets | None = None,
+) -> LossyExtrapolation:
+    """The trace of a program on `nprocs` ranks, without what follows no rule.
+
+    Args:
+        snippets: which calls stay (`extrap.lossy.snippets.load`); without, only what has to go is dropped.
+        others: as those of `extrap.extrapolate`.
+
+    Raises:
+        InputError: the inputs do not go together, or are too large to look at every call.
+        TextError: a snippet tests what its calls do not have.
+        ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
+    """
+    ordered, runs, evidence = prepared(traces, dims_of)
+    lossy = Lossy(ordered, runs, snippets)
+    while True:
+        model = lossy.model()
+        made = of_model(model, nprocs, dims, params, timing_model, run_noise)
+        checked = made.trace.nevents() <= MOST_CALLS
+        alone = first_alone(made.trace) if checked else None
+        if alone is None or not lossy.drop_sites(_alone(made.trace) - lossy.alone):
+            losses = tuple(lossy.losses())
+            return LossyExtrapolation(made.trace, made.grid, model, evidence, losses, alone, checked)
+
+
+def lossy_model_of(
+    traces: Sequence[Trace],
+    dims_of: Sequence[Sequence[int]] | None = None,
+    snippets: Snippets | None = None,
+) -> tuple[Model, str, tuple[Losses, ...]]:
+    """The symbolic trace of what follows rules, how the grid was found, and what was dropped.
+
+    Raises:
+        InputError, TextError, ExtrapolationError: as `extrapolate_lossy`.
+    """
+    ordered, runs, evidence = prepared(traces, dims_of)
+    lossy = Lossy(ordered, runs, snippets)
+    return lossy.model(), evidence, tuple(lossy.losses())
+
+
+def _alone(trace: Trace) -> set[Key]:
+    """The operations and stacks of calls whose partners are not in a trace."""
+    calls = Calls.of(trace)
+    return {(call.op, call.stack) for call in map(calls.calls.__getitem__, links_of(calls).alone)}

@@ -1,0 +1,189 @@
+"""Fit what follows rules, drop what does not, repair, and again, until everything left does (§3.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from extrap import fields
+from extrap.align import Aligned
+from extrap.errors import ExtrapolationError
+from extrap.fit import Fitter, assembled
+from extrap.local import Local
+from extrap.lossy.calls import Reason, droppable
+from extrap.lossy.contents import Content, content_of
+from extrap.lossy.lcs import Forest, Seq
+from extrap.lossy.report import Losses, losses_of
+from extrap.lossy.snippets import Snippets
+from extrap.lossy.snippets.filter import apply
+from extrap.lossy.state import Key, State
+from extrap.model import Model, ParamRule, Rule
+from extrap.shapes import Parts
+from extrap.space import Run, Space
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Lossy"]
+
+Chosen = tuple[list[int], Reason]
+"""Calls that are to be dropped, and why."""
+
+
+class Lossy:
+    """Lossy fits of the traces of one program; each further drop makes the model smaller."""
+
+    def __init__(self, traces: Sequence[Trace], runs: Sequence[Run], snippets: Snippets | None) -> None:
+        self.runs, self.space = runs, Space(runs)
+        self.states = [State.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        if snippets is not None:
+            for state, run in zip(self.states, runs, strict=True):
+                apply(snippets, state, run)
+
+    def model(self) -> Model:
+        """The symbolic trace of what is left.
+
+        Raises:
+            ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
+        """
+        traces = [state.trace for state in self.states]
+        self._screen()
+        structure_only = True
+        while True:
+            anew = not all(state.whole for state in self.states)
+            trees = [state.trees(anew) for state in self.states]
+            fitter = _Fitter(traces, self.space, trees, structure_only)
+            rules = fitter.rules()
+            chosen: list[list[Chosen]] = [[] for _ in self.states]
+            for node, error in fitter.failures:
+                for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
+                    some.append(one)
+            for state, some in zip(self.states, chosen, strict=True):
+                state.repair.drop_all(some)
+            if not fitter.failures and not structure_only:
+                break
+            structure_only = bool(fitter.failures)
+        if not rules:
+            raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
+        return assembled(traces, self.runs, rules)
+
+    def _screen(self) -> None:
+        """Drop, before trees are made, the call sites that only some ranks have, at places without a rule.
+
+        Such calls are what keeps loops of one rank from being the loops of another.
+        """
+        run_of = [(k, rank) for k, state in enumerate(self.states) for rank in range(state.trace.nprocs)]
+        counts = [self.states[k].counts(rank) for k, rank in run_of]
+        odd = set()
+        for key in {key for found in counts for key in found}:
+            samples = {
+                point: Parts(None, (found[key],)) if key in found else None
+                for point, found in enumerate(counts)
+            }
+            some = any(value is None for value in samples.values())
+            if some and droppable(key[0]) and fields.fit(self.space, samples) is None:
+                odd.add(key)
+        for state in self.states:
+            state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
+
+    def losses(self) -> list[Losses]:
+        """What was dropped of each trace."""
+        return [losses_of(state) for state in self.states]
+
+    @property
+    def alone(self) -> set[Key]:
+        """Calls that have no partners in the input traces either: a receive that was cancelled."""
+        return {
+            (state.calls.calls[number].op, state.calls.calls[number].stack)
+            for state in self.states
+            for number in state.links.alone
+        }
+
+    def drop_sites(self, sites: set[Key]) -> bool:
+        """Drop all calls of these operations and stacks, as repairs; False when none was left."""
+        chosen = {key for key in sites if droppable(key[0])}
+        return sum(state.repair.drop(state.of_keys(chosen), Reason.REPAIR) for state in self.states) > 0
+
+    def _reduced(self, node: Aligned, error: ExtrapolationError, fitter: Fitter) -> list[Chosen]:
+        """Per trace what not all ranks have of a node; all of it when they do not differ."""
+        forest = Forest()
+        contents = {point: self._content(point, local, forest, fitter) for point, local in node.nodes.items()}
+        part = self._common(contents, forest, fitter)
+        uncommon: list[list[int]] = [[] for _ in self.states]
+        every: list[list[int]] = [[] for _ in self.states]
+        known: dict[Seq, list[bool]] = {}
+        for point, content in contents.items():
+            k = fitter.run_of[point][0]
+            if content.nodes not in known:
+                known[content.nodes] = list(forest.flags(content.nodes, part))
+            flagged = zip(content.calls, known[content.nodes], strict=True)
+            uncommon[k] += [number for number, flag in flagged if not flag]
+            every[k] += content.calls
+        for numbers, reason in ((uncommon, Reason.UNCOMMON), (every, Reason.NO_RULE)):
+            found = [
+                ([n for n in some if droppable(state.calls.calls[n].op)], reason)
+                for state, some in zip(self.states, numbers, strict=True)
+            ]
+            if any(some for some, _ in found):
+                return found
+        raise error
+
+    def _content(self, point: int, local: Local, forest: Forest, fitter: Fitter) -> Content:
+        k, rank = fitter.run_of[point]
+        state = self.states[k]
+        return content_of(
+            local,
+            lambda leaf: state.calls_of(rank, leaf),
+            forest,
+            lambda number: forest.event(state.symbols[number], state.weights.get(number, 1)),
+        )
+
+    def _common(self, contents: dict[int, Content], forest: Forest, fitter: Fitter) -> Seq:
+        """What all ranks of all traces have: first among the ranks of each trace, then among traces."""
+        by_trace: dict[int, list[Seq]] = {}
+        for point, content in contents.items():
+            by_trace.setdefault(fitter.run_of[point][0], []).append(content.nodes)
+        return _folded([_folded(seqs, forest) for seqs in by_trace.values()], forest)
+
+
+def _folded(seqs: Sequence[Seq], forest: Forest) -> Seq:
+    first, *rest = dict.fromkeys(seqs)
+    for seq in rest:
+        first = forest.common(first, seq)
+    return first
+
+
+class _Fitter(Fitter):
+    """Goes on where a node follows no rule, and keeps the errors.
+
+    Who runs what how often is settled first, without parameters: what is dropped for that need not be fitted.
+    """
+
+    def __init__(
+        self,
+        traces: Sequence[Trace],
+        space: Space,
+        trees: Sequence[Sequence[tuple[Local, ...]]],
+        structure_only: bool,
+    ) -> None:
+        super().__init__(traces, space)
+        self._trees, self._structure_only = trees, structure_only
+        self.failures: list[tuple[Aligned, ExtrapolationError]] = []
+
+    def trees(self) -> dict[int, tuple[Local, ...]]:
+        """What is left of every rank's tree."""
+        return {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
+
+    def parameters(self, node: Aligned) -> tuple[ParamRule, ...]:
+        """The rules of an event's parameters, unless only the structure is looked at."""
+        return () if self._structure_only else super().parameters(node)
+
+    def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
+        """The rules of those nodes that follow one."""
+        found = []
+        for node in nodes:
+            try:
+                found.append(self.node(node, points))
+            except ExtrapolationError as error:
+                self.failures.append((node, error))
+        return tuple(found)

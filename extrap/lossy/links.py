@@ -1,0 +1,213 @@
+"""Which calls of a trace need each other: a message's two ends, a request and its Wait, a collective's ranks.
+
+The input traces are complete, so every end has its partner there; what is dropped takes its partners along.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from extrap.lossy.calls import Calls
+from scalatrace.ops import Category, Flow, operation
+from scalatrace.trace.requests import ENDING, STARTING, ages
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, UNDEFINED
+from scalatrace.trace.walk import Call
+
+__all__ = ["Links", "links_of", "requests_of"]
+
+_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
+_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
+_TAKING = ("Mrecv", "Imrecv")
+_ASKING = ("Mprobe", "Improbe")
+
+
+@dataclass
+class Links:
+    """Dependences between calls, by their numbers.
+
+    Attributes:
+        messages: sender -> receivers and receiver -> senders, with the parameter that names the partner.
+        groups: calls of which none is made without the others.
+        group_of: call -> its group in `groups`.
+        uses: a completion or start -> the calls that made its requests.
+        users: the opposite.
+        alone: calls whose partner is not in the trace.
+    """
+
+    messages: dict[int, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
+    groups: list[list[int]] = field(default_factory=list)
+    group_of: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    uses: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    users: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    alone: list[int] = field(default_factory=list)
+
+    def together(self, calls: list[int]) -> None:
+        """None of these without the others."""
+        for number in calls:
+            self.group_of[number].append(len(self.groups))
+        self.groups.append(calls)
+
+
+def links_of(calls: Calls) -> Links:
+    """The dependences between the calls of a trace."""
+    found = Links()
+    for rank in range(calls.trace.nprocs):
+        for number, makers in requests_of(calls, rank):
+            found.uses[number] = makers
+            for maker in makers:
+                found.users[maker].append(number)
+    _messages(calls, found)
+    _collectives(calls, found)
+    return found
+
+
+def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Each call of a rank that is given requests, and the calls that made those."""
+    live: list[int] = []
+    for number in calls.of_rank(rank):
+        call = calls.calls[number]
+        if operation(call.op).makes_request:
+            live.append(number)
+        elif "request" in call or "requests" in call:
+            n = len(live)
+            makers = tuple(live[n - 1 - age] for age in ages(call) if 0 <= age < n)
+            if makers:
+                yield number, makers
+            live = [one for one in live if not _over(calls, call, one, makers)]
+
+
+def _over(calls: Calls, call: Call, maker: int, given: tuple[int, ...]) -> bool:
+    """Whether a request is no more after a call."""
+    if maker not in given:
+        return False
+    return call.op == "Request_free" or (
+        call.op in ENDING and not operation(calls.calls[maker].op).flow_later
+    )
+
+
+# -- messages ----------------------------------------------------------------------------------------------
+
+Key = tuple[int, int, int]
+"""Communicator family, world ranks from and to."""
+
+
+@dataclass(frozen=True)
+class _End:
+    """An end of a message: whose it is, its tag, the parameter that names the partner."""
+
+    key: Key
+    tag: int
+    peer: str
+    probe: bool
+    sends: bool
+
+
+Waiting = dict[Key, list[tuple[int, _End]]]
+"""Calls with their ends, in order."""
+
+
+def _messages(calls: Calls, found: Links) -> None:
+    sent: Waiting = defaultdict(list)
+    awaited: Waiting = defaultdict(list)
+    known: dict[tuple[int, tuple[int, ...]], tuple[_End, ...]] = {}
+    for rank in range(calls.trace.nprocs):
+        asked: list[int] = []
+        for number in calls.of_rank(rank):
+            call = calls.calls[number]
+            if call.op in _TAKING and asked:
+                found.together([asked.pop(0), number])
+            elif call.op in _ASKING:
+                asked.append(number)
+            key = id(call.place), call.values
+            if key not in known:
+                known[key] = tuple(_ends(call))
+            for end in known[key] * (_starts(calls, found, number) if known[key] else 0):
+                (sent if end.sends else awaited)[end.key].append((number, end))
+    _pair(found, sent, awaited)
+
+
+def _starts(calls: Calls, found: Links, number: int) -> int:
+    """How many messages a call stands for: one per start, when it makes a persistent request."""
+    if not operation(calls.calls[number].op).flow_later:
+        return 1
+    return sum(calls.calls[user].op in STARTING for user in found.users.get(number, ()))
+
+
+def _ends(call: Call) -> Iterator[_End]:
+    row = operation(call.op)
+    if row.sends and row.category in (*_MESSAGES, Category.PERSISTENT):
+        yield from _end(call, row.sends, "sendtag")
+    if row.recvs and row.category in (*_MESSAGES, Category.PERSISTENT, Category.PROBE):
+        yield from _end(call, row.recvs, "recvtag")
+
+
+def _end(call: Call, flow: Flow, tag: str) -> Iterator[_End]:
+    peer = call.get(flow.peer)
+    if peer is None:
+        return
+    comm = call.comm
+    if peer != ANY_SOURCE:
+        if not 0 <= peer < len(comm.peers) or comm.world(peer) == UNDEFINED:
+            return
+        peer = comm.world(peer)
+    value = call.raw(tag) if tag in call else call.raw("tag") if "tag" in call else ANY_TAG
+    sends = tag == "sendtag"
+    key = (call.family, call.rank, peer) if sends else (call.family, peer, call.rank)
+    probe = operation(call.op).category is Category.PROBE and call.op not in _ASKING
+    yield _End(key, value, flow.peer, probe, sends)
+
+
+def _pair(found: Links, sent: Waiting, awaited: Waiting) -> None:
+    """Receives that name everything choose first, each the earliest message; then those with wildcards."""
+    order = sorted(awaited, key=lambda key: key[1] == ANY_SOURCE)
+    for wild in (False, True):
+        for key in order:
+            for number, end in awaited[key]:
+                if (key[1] == ANY_SOURCE or end.tag == ANY_TAG) == wild:
+                    _take(found, sent, number, end)
+    found.alone += [number for ends in sent.values() for number, _ in ends]
+
+
+def _take(found: Links, left: Waiting, number: int, end: _End) -> None:
+    """Pair a receive with the first message that fits."""
+    key = end.key
+    sources = [key] if key[1] != ANY_SOURCE else sorted(k for k in left if (k[0], k[2]) == (key[0], key[2]))
+    for source in sources:
+        for at, (sender, other) in enumerate(left.get(source, ())):
+            if end.tag in (ANY_TAG, other.tag):
+                if end.probe:  # it goes with the message that the receive after it takes
+                    found.messages[sender].append((number, ""))
+                else:
+                    del left[source][at]
+                    found.messages[sender].append((number, end.peer))
+                    found.messages[number].append((sender, other.peer))
+                return
+    if not end.probe:
+        found.alone.append(number)
+
+
+# -- collective calls --------------------------------------------------------------------------------------
+
+
+def _collectives(calls: Calls, found: Links) -> None:
+    """The k-th collective call of every member of a communicator is one."""
+    made: dict[tuple[int, tuple[int, ...]], dict[int, list[int]]] = {}
+    for number, call in enumerate(calls.calls):
+        if operation(call.op).category in _COLLECTIVE:
+            comm = call.comm
+            everyone = (*comm.members, *(comm.remote or ()))
+            by_rank = made.setdefault((call.family, tuple(sorted(everyone))), {rank: [] for rank in everyone})
+            by_rank[call.rank].append(number)
+    for (_, everyone), by_rank in made.items():
+        if UNDEFINED in everyone:
+            continue
+        shortest = min(map(len, by_rank.values()))
+        for row in zip(*by_rank.values(), strict=False):
+            ops = {calls.calls[number].op for number in row}
+            if len(ops) == 1:
+                found.together(list(row))
+            else:
+                found.alone += row
+        found.alone += [number for row in by_rank.values() for number in row[shortest:]]

@@ -1,0 +1,118 @@
+"""A rank's tree of what is left of its calls, compressed as the recorder would have done it.
+
+A call that is dropped may have kept a loop from being one; so what is left is not cut out of the old tree, it
+is handed to the recorder's core once more, without times. Those are kept per event node and predecessor.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from extrap.local import Local, locals_of
+from extrap.lossy.calls import Calls
+from extrap.lossy.values import Overrides
+from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.trace import elastic
+from scalatrace.trace.elastic import Value
+from scalatrace.trace.nodes import Event, Param, Peer
+from scalatrace.trace.reader import load
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.values import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Tree", "recompressed"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """What is left of a rank.
+
+    Attributes:
+        calls: id of an event node in `nodes` -> the numbers of its calls, in order.
+    """
+
+    nodes: tuple[Local, ...]
+    calls: dict[int, list[int]]
+
+
+def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
+    """The tree of the calls of a rank that are kept, with their new parameters."""
+    if not kept:
+        return Tree((), {})
+    compressed = _compressed(calls, rank, kept, new)
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for number, made in zip(kept, compressed.walk(rank), strict=True):
+        numbers[id(made.node)].append(number)
+    found: dict[int, list[int]] = {}
+    nodes = tuple(_ours(local, calls, rank, numbers, found) for local in locals_of(compressed, rank))
+    return Tree(nodes, found)
+
+
+def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:
+    """The trace of one rank. Tables and communicators stay as they are: only their numbers are compressed."""
+    trace = calls.trace
+    with Core(rank, trace.nprocs) as core:
+        core.define_comm(COMM_WORLD, 0, "world", range(trace.nprocs))
+        ops: dict[int, int] = {}
+        signatures: dict[int, int] = {}
+        for number in kept:
+            call = calls.calls[number]
+            op, signature = call.node.op, call.node.signature
+            if op not in ops:
+                kinds = (
+                    (name, kind if kind is Kind.PEER else Kind.INT) for name, kind in call.place.op.params
+                )
+                ops[op] = core.define_op(call.op, list(kinds))
+            if signature not in signatures:
+                signatures[signature] = core.define_signature(call.stack)
+            values = call.values
+            if number in new:
+                named = zip(call.place.op.params, values, strict=True)
+                values = tuple(new[number].get(name, value) for (name, _), value in named)
+            comm = trace.communicator(call.family, rank)
+            core.append(ops[op], values, signatures[signature], max(comm.rank, 0), max(len(comm.peers), 1))
+        core.finish()
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "rank.st"
+            core.write(path, compress=False)
+            return load(path)
+
+
+def _ours(
+    local: Local, calls: Calls, rank: int, numbers: dict[int, list[int]], found: dict[int, list[int]]
+) -> Local:
+    """A node in terms of the whole trace."""
+    if local.event is None:
+        children = tuple(_ours(child, calls, rank, numbers, found) for child in local.children)
+        return replace(local, children=children)
+    mine = numbers[id(local.event)]
+    nodes = {id(node): node for node in (calls.calls[number].node for number in mine)}
+    first = next(iter(nodes.values()))
+    event = Event(
+        local.repeat,
+        first.op,
+        first.signature,
+        tuple(_param(param, rank) for param in local.event.params),
+        tuple(stats for node in nodes.values() for stats in node.stats),
+    )
+    found[id(event)] = mine
+    return replace(local, event=event)
+
+
+def _param(param: Param, rank: int) -> Param:
+    if isinstance(param, Peer):
+        return Peer(param.encoding, _vec(param.value, rank))
+    return _vec(param, rank)
+
+
+def _vec(value: Value, rank: int) -> Vec:
+    vec = elastic.at(value, rank)
+    assert vec is not None  # the trace has this rank only
+    return vec

@@ -1,0 +1,95 @@
+"""What becomes of the partners of dropped calls, so that the trace still replays (§3.2.4).
+
+A message without its other end is dropped too; the half of a Sendrecv goes to MPI_PROC_NULL instead, so that
+the other half stays. A collective call is made by all members or by none. A request that nobody completes is
+not made, and a Wait for requests that are not there waits for what is left of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from extrap.errors import ExtrapolationError
+from extrap.lossy.calls import Calls, Reason, droppable
+from extrap.lossy.links import Links
+from scalatrace.ops import Category, operation
+
+__all__ = ["Repair"]
+
+
+@dataclass
+class Repair:
+    """The drops in one trace.
+
+    Attributes:
+        calls: with the marks.
+        links: what depends on what.
+        nulled: halves of Sendrecv whose partner is gone: call -> parameters that become MPI_PROC_NULL.
+    """
+
+    calls: Calls
+    links: Links
+    nulled: dict[int, set[str]] = field(default_factory=dict)
+
+    def drop(self, numbers: Iterable[int], reason: Reason) -> int:
+        """Drop calls and, as repairs, what cannot be without them; returns how many are gone by that.
+
+        Raises:
+            ExtrapolationError: one of them makes what later calls refer to.
+        """
+        return self.drop_all([(numbers, reason)])
+
+    def drop_all(self, chosen: Iterable[tuple[Iterable[int], Reason]]) -> int:
+        """Drop calls for several reasons at once; the rest as `drop`."""
+        waiting: list[int] = []
+        for numbers, reason in chosen:
+            waiting += (number for number in numbers if self._marked(number, reason))
+        gone = 0
+        while waiting:
+            gone += 1
+            dependent = self._dependent(waiting.pop())
+            waiting += (number for number in dependent if self._marked(number, Reason.REPAIR))
+        return gone
+
+    def _marked(self, number: int, reason: Reason) -> bool:
+        """Mark a call; False when it is gone already."""
+        if self.calls.marks[number]:
+            return False
+        self._droppable(number)
+        self.calls.marks[number] = reason
+        return True
+
+    def _droppable(self, number: int) -> None:
+        call = self.calls.calls[number]
+        if not droppable(call.op):
+            raise ExtrapolationError(
+                f"{call.op} at {call.site or '(no call site)'} follows no rule, and cannot be dropped: "
+                "later calls refer to what it makes"
+            )
+
+    def _dependent(self, number: int) -> list[int]:
+        links = self.links
+        found = [other for other, peer in links.messages.get(number, ()) if self._lost(other, peer)]
+        for group in links.group_of.get(number, ()):
+            found += links.groups[group]
+        found += links.uses.get(number, ())
+        found += [
+            user
+            for user in links.users.get(number, ())
+            if all(self.calls.marks[maker] for maker in links.uses[user])
+        ]
+        return found
+
+    def _lost(self, number: int, peer: str) -> bool:
+        """Whether a call whose partner is gone goes too."""
+        op = operation(self.calls.calls[number].op)
+        if op.category is not Category.SENDRECV or op.nonblocking:
+            return True
+        nulled = self.nulled.setdefault(number, set())
+        nulled.add(peer)
+        return self._both_null(number, nulled)
+
+    def _both_null(self, number: int, nulled: set[str]) -> bool:
+        call = self.calls.calls[number]
+        return all(name in nulled or call.raw(name) < 0 for name in operation(call.op).peers)

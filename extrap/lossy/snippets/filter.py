@@ -1,0 +1,126 @@
+"""Snippets applied to the calls of each rank: the first of the three levels of dropping (§3.2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from extrap.errors import ExtrapolationError
+from extrap.expression import evaluate
+from extrap.lossy.calls import Reason, droppable
+from extrap.lossy.snippets.machine import Machine
+from extrap.lossy.snippets.machine import Run as MachineRun
+from extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
+from extrap.lossy.state import State
+from extrap.space import Run
+from scalatrace.errors import TextError
+from scalatrace.ops import Category, operation
+from scalatrace.trace.walk import Call as Made
+
+__all__ = ["Fits", "apply"]
+
+_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
+
+
+def apply(snippets: Snippets, state: State, run: Run) -> None:
+    """Drop what the snippets do not keep, and note what stays together.
+
+    Raises:
+        TextError: a test that makes no sense for the calls it is applied to.
+    """
+    machine, fits = Machine(snippets.snippets), Fits(snippets, state, run)
+    gone: list[int] = []
+    for rank in range(state.trace.nprocs):
+        env = {name: _at(column, rank) for name, column in run.grid.columns.items()} | dict(run.inputs)
+        at_work = MachineRun(machine)
+        for number in state.calls.of_rank(rank):
+            call = state.calls.calls[number]
+            if not droppable(call.op) or fits.any(snippets.keep, number, env):
+                continue
+            if fits.any(snippets.drop, number, env):
+                gone.append(number)
+            elif snippets.snippets:
+                letter = fits.letter(machine.tests, number, env)
+                at_work.feed(number, letter, operation(call.op).category in _COLLECTIVE)
+        at_work.end()
+        gone += at_work.dropped
+        for one in at_work.accepted:
+            state.links.together(one.calls)
+            weight = snippets.snippets[one.snippet].weight
+            if weight > 1:
+                state.weights.update(dict.fromkeys(one.calls, weight))
+    state.repair.drop(gone, Reason.SNIPPETS)
+
+
+def _at(column: Any, rank: int) -> int:
+    return int(column) if isinstance(column, int) else int(column[rank])
+
+
+@dataclass
+class Fits:
+    """Whether calls of a trace fit calls of snippets; each different call of a rank is looked at once."""
+
+    snippets: Snippets
+    state: State
+    run: Run
+    _known: dict[tuple[int, tuple[int, ...], int], bool] = field(default_factory=dict)
+
+    def letter(self, tests: list[Call], number: int, env: Mapping[str, int]) -> frozenset[int]:
+        """The indices of the calls that a call of the trace fits."""
+        return frozenset(i for i, test in enumerate(tests) if self.one(test, number, env))
+
+    def any(self, tests: tuple[Call, ...], number: int, env: Mapping[str, int]) -> bool:
+        """Whether it fits one of them."""
+        return any(self.one(test, number, env) for test in tests)
+
+    def one(self, test: Call, number: int, env: Mapping[str, int]) -> bool:
+        """Whether a call of the trace fits a call of a snippet."""
+        call = self.state.calls.calls[number]
+        key = id(call.place), call.values, id(test)
+        if key not in self._known:
+            self._known[key] = self._fits(test, call, env)
+        return self._known[key]
+
+    def _fits(self, test: Call, call: Made, env: Mapping[str, int]) -> bool:
+        if test.op not in (ANY, call.op) or test.site not in call.site:
+            return False
+        for one in test.tests:
+            if one.name not in call:
+                if test.op == ANY:
+                    return False
+                raise self._wrong(f"MPI_{call.op} has no parameter {one.name}", one.place)
+            if isinstance(one, Distance):
+                if not self._distant(one, call):
+                    return False
+            else:
+                low, high = (self._value(value, env, one.place) for value in (one.low, one.high))
+                if not low <= call.raw(one.name) <= high:
+                    return False
+        return True
+
+    def _distant(self, test: Distance, call: Made) -> bool:
+        if test.name not in operation(call.op).peers:
+            raise self._wrong(
+                f"{test.name} of MPI_{call.op} is no rank: it is not away from here", test.place
+            )
+        steps = self.state.places.to(call, test.name)
+        if not isinstance(steps, tuple):
+            return False  # MPI_PROC_NULL or the like
+        if isinstance(test.steps, int):
+            return sum(steps) == test.steps
+        if len(test.steps) != len(steps):
+            grid = self.run.grid
+            raise self._wrong(f"{len(test.steps)} distances in a grid of {grid}", test.place)
+        return steps == tuple(map(abs, test.steps))
+
+    def _value(self, value: Value, env: Mapping[str, int], place: Place) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            return int(evaluate(value, env))
+        except ExtrapolationError as error:
+            raise self._wrong(str(error), place) from None
+
+    def _wrong(self, reason: str, place: Place) -> TextError:
+        return TextError(reason, self.snippets.path, place.line, place.column)

@@ -1,0 +1,205 @@
+"""Reading event snippets (grammars/snippets.lark)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from os import PathLike, fspath
+from typing import Any
+
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+from lark.exceptions import VisitError
+
+import grammars
+from extrap.errors import ExtrapolationError
+from extrap.expression import check
+from extrap.lossy.snippets.tree import (
+    Call,
+    Distance,
+    Either,
+    Item,
+    Place,
+    Range,
+    Sequence,
+    Snippet,
+    Snippets,
+    Times,
+)
+from scalatrace.errors import FormatError, TextError
+from scalatrace.trace.values import SPECIAL
+
+__all__ = ["MOST_STATES", "load", "parse"]
+
+MOST_STATES = 1 << 12
+"""Calls that all snippets name, repeated ones counted as often as they have to come."""
+
+WORDS = {
+    "INT": "a number", "NAME": "a name", "STRING": "a call site in quotes", "FORMULA": "a formula in [ ]",
+    "SPECIAL": "PROC_NULL or the like", "LBRACE": "{", "RBRACE": "}", "LPAR": "(", "RPAR": ")", "COMMA": ",",
+    "EQUAL": "=", "TILDE": "~", "STAR": "*", "QMARK": "?", "$END": "the end", "__ANON_0": "..",
+}  # fmt: skip
+
+
+def load(path: str | PathLike[str]) -> Snippets:
+    """Read a file of snippets. Raises TextError with line and column, FormatError when there is no file."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
+    return parse(text, path)
+
+
+def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
+    """Snippets from their text; `path` is for messages.
+
+    Raises:
+        TextError: with line and column, and what is expected there.
+    """
+    where = fspath(path) or "snippets"
+    try:
+        found: Snippets = _Builder(where).transform(_parser().parse(text))
+    except UnexpectedInput as error:
+        ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
+        line, column = _end(text) if ended else (error.line, error.column)
+        raise TextError(_unexpected(error), where, line, column) from None
+    except RecursionError:
+        raise TextError("braces are nested too deeply", where, 1, 1) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, TextError):
+            raise error.orig_exc from None
+        raise
+    return found
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(grammars.text("snippets"), parser="lalr", maybe_placeholders=True, propagate_positions=True)
+
+
+def _end(text: str) -> tuple[int, int]:
+    lines = text.split("\n")
+    return len(lines), len(lines[-1]) + 1
+
+
+def _unexpected(error: UnexpectedInput) -> str:
+    if isinstance(error, UnexpectedToken):
+        seen = "the text ends" if error.token.type == "$END" else f"unexpected {str(error.token)!r}"
+        return f"{seen}; expected {_listed(error.accepts or error.expected)}"
+    if isinstance(error, UnexpectedCharacters):
+        return f"unexpected {error.char!r}; expected {_listed(error.allowed or ())}"
+    return "the text ends too early"
+
+
+def _listed(terminals: Iterable[str]) -> str:
+    words = sorted({WORDS.get(name, name.lower()) for name in terminals})
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}" if words else "the end"
+
+
+@v_args(meta=True)
+class _Builder(Transformer[Token, Any]):
+    """From lark's tree to ours."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+
+    def _wrong(self, reason: str, place: Any) -> TextError:
+        return TextError(reason, self.path, place.line, place.column)
+
+    def start(self, _: Any, statements: list[Any]) -> Snippets:
+        found: dict[str, list[Any]] = {"snippet": [], "keep": [], "drop": []}
+        for kind, one in statements:
+            found[kind].append(one)
+        return Snippets(tuple(found["snippet"]), tuple(found["keep"]), tuple(found["drop"]), self.path)
+
+    def snippet(self, meta: Any, parts: list[Any]) -> tuple[str, Snippet]:
+        name, weight, *items = parts
+        body = Sequence(tuple(items))
+        low, high = _size(body)
+        if not low:
+            raise self._wrong(f"the snippet {name} may be empty; expected a call that has to come", meta)
+        if high > MOST_STATES:
+            raise self._wrong(f"the snippet {name} names {high:,} calls; {MOST_STATES:,} at most", meta)
+        return "snippet", Snippet(str(name), 1 if weight is None else weight, body)
+
+    def weight(self, meta: Any, parts: list[Token]) -> int:
+        if int(parts[0]) < 1:
+            raise self._wrong(f"a weight of {parts[0]}; expected 1 or more", meta)
+        return int(parts[0])
+
+    def keep(self, _: Any, parts: list[Call]) -> tuple[str, Call]:
+        return "keep", parts[0]
+
+    def drop(self, _: Any, parts: list[Call]) -> tuple[str, Call]:
+        return "drop", parts[0]
+
+    def item(self, _: Any, parts: list[Any]) -> Item:
+        atom, times = parts
+        return atom if times is None else Times(atom, *times)
+
+    def sequence(self, _: Any, items: list[Item]) -> Sequence:
+        return Sequence(tuple(items))
+
+    def either(self, _: Any, items: list[Item]) -> Either:
+        return Either(tuple(items))
+
+    def counted(self, meta: Any, parts: list[Any]) -> tuple[int, int]:
+        low = int(parts[0])
+        high = low if parts[1] is None else int(parts[1])
+        if not 0 <= low <= high or high == 0:
+            raise self._wrong(f"{low} to {high} times; expected a range of at least one time", meta)
+        return low, high
+
+    def endless(self, _: Any, __: list[Any]) -> tuple[int, None]:
+        return 0, None
+
+    def optional(self, _: Any, __: list[Any]) -> tuple[int, int]:
+        return 0, 1
+
+    def call(self, meta: Any, parts: list[Any]) -> Call:
+        op, tests, site = parts
+        name = str(op).removeprefix("MPI_")
+        return Call(name, tests or (), str(site)[1:-1] if site else "", Place(meta.line, meta.column))
+
+    def tests(self, _: Any, parts: list[Any]) -> tuple[Any, ...]:
+        return tuple(parts)
+
+    def equal(self, meta: Any, parts: list[Any]) -> Range:
+        return Range(str(parts[0]), parts[1], parts[1], Place(meta.line, meta.column))
+
+    def within(self, meta: Any, parts: list[Any]) -> Range:
+        return Range(str(parts[0]), parts[1], parts[2], Place(meta.line, meta.column))
+
+    def distant(self, meta: Any, parts: list[Any]) -> Distance:
+        return Distance(str(parts[0]), parts[1], Place(meta.line, meta.column))
+
+    def value(self, meta: Any, parts: list[Token]) -> int | str:
+        token = parts[0]
+        if token.type == "INT":
+            return int(token)
+        if token.type == "SPECIAL":
+            return SPECIAL[str(token)]
+        try:
+            check(token[1:-1].strip())
+        except ExtrapolationError as error:
+            raise self._wrong(str(error), meta) from None
+        return str(token[1:-1]).strip()
+
+    def distance(self, _: Any, parts: list[Token]) -> int | tuple[int, ...]:
+        steps = tuple(map(int, parts))
+        return steps[0] if len(steps) == 1 else steps
+
+
+def _size(item: Item) -> tuple[int, int]:
+    """The fewest calls that an item is, and how many it names."""
+    if isinstance(item, Call):
+        return 1, 1
+    if isinstance(item, Times):
+        low, high = _size(item.item)
+        return low * item.low, high * (item.low + 1 if item.high is None else item.high)
+    if isinstance(item, Sequence):
+        sizes = [_size(one) for one in item.items]
+        return sum(low for low, _ in sizes), sum(high for _, high in sizes)
+    sizes = [_size(one) for one in item.choices]
+    return min(low for low, _ in sizes), sum(high for _, high in sizes)

@@ -1,0 +1,115 @@
+"""Event snippets as a tree: sequences of calls with what their parameters have to be (§3.2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "ANY", "Call", "Distance", "Either", "Item", "Place", "Range", "Sequence", "Snippet", "Snippets",
+    "Test", "Times", "Value",
+]  # fmt: skip
+
+ANY = "any"
+"""In place of an operation: every call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the snippets' text, from 1."""
+
+    line: int
+    column: int
+
+
+Value = int | str
+"""A number, or a formula over a rank's place in the grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A parameter lies between two values, or is one value."""
+
+    name: str
+    low: Value
+    high: Value
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """The rank that a parameter names is so many steps away, in each dimension or in all together."""
+
+    name: str
+    steps: int | tuple[int, ...]
+    place: Place
+
+
+Test = Range | Distance
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call: operation, tests of its parameters, a part of its innermost frame ("": wherever it is)."""
+
+    op: str
+    tests: tuple[Test, ...]
+    site: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.op}({', '.join(map(_told, self.tests))})" if self.tests else self.op
+
+
+def _told(test: Test) -> str:
+    if isinstance(test, Distance):
+        return f"{test.name} ~ {test.steps}"
+    return f"{test.name} = {test.low}" if test.low == test.high else f"{test.name} in {test.low}..{test.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One after the other."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several."""
+
+    choices: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """At least `low` times, at most `high` times; None: without end."""
+
+    item: Item
+    low: int
+    high: int | None
+
+
+Item = Call | Sequence | Either | Times
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A sequence of calls that stay, together, and what each of them weighs in comparisons of ranks."""
+
+    name: str
+    weight: int
+    body: Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Snippets:
+    """A file of snippets.
+
+    Attributes:
+        keep, drop: calls that stay, or go, whatever is around them.
+    """
+
+    snippets: tuple[Snippet, ...]
+    keep: tuple[Call, ...] = ()
+    drop: tuple[Call, ...] = ()
+    path: str = ""

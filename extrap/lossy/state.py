@@ -1,0 +1,95 @@
+"""An input trace while calls of it are dropped."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from extrap.local import Local, locals_of
+from extrap.lossy.calls import Calls
+from extrap.lossy.links import Links, links_of
+from extrap.lossy.recompress import Tree, recompressed
+from extrap.lossy.repair import Repair
+from extrap.lossy.symbols import Places, symbols_of
+from extrap.lossy.values import Arrays, overrides
+from extrap.space import Run
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Key", "State"]
+
+Key = tuple[str, tuple[str, ...]]
+"""Operation and stack."""
+
+
+@dataclass
+class State:
+    """One trace: its calls, what depends on what, and what is left.
+
+    Attributes:
+        trace: a copy whose table of arrays may grow.
+        weights: of calls in comparisons, where they are not 1.
+    """
+
+    trace: Trace
+    calls: Calls
+    links: Links
+    repair: Repair
+    places: Places
+    symbols: list[Hashable]
+    weights: dict[int, int] = field(default_factory=dict)
+    _trees: list[Tree] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, trace: Trace, run: Run) -> State:
+        """A trace of which nothing is dropped yet. Raises InputError when it has too many calls."""
+        trace = replace(trace, arrays=list(trace.arrays))
+        calls = Calls.of(trace)
+        links = links_of(calls)
+        places = Places(run.grid)
+        return cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is dropped yet."""
+        return not self.calls.marks.any()
+
+    def kept(self, rank: int) -> list[int]:
+        """The calls that are left of a rank."""
+        return [number for number in self.calls.of_rank(rank) if self.calls.kept(number)]
+
+    def counts(self, rank: int) -> dict[Key, int]:
+        """How often a rank still makes the calls of each operation and stack."""
+        found: dict[Key, int] = defaultdict(int)
+        for number in self.kept(rank):
+            call = self.calls.calls[number]
+            found[call.op, call.stack] += 1
+        return found
+
+    def of_keys(self, keys: set[Key]) -> list[int]:
+        """The remaining calls of these operations and stacks."""
+        return [
+            number
+            for number, call in enumerate(self.calls.calls)
+            if self.calls.kept(number) and (call.op, call.stack) in keys
+        ]
+
+    def trees(self, anew: bool) -> list[tuple[Local, ...]]:
+        """What is left of each rank: compressed anew, or as it was recorded when nothing was dropped."""
+        ranks = range(self.trace.nprocs)
+        if anew:
+            new = overrides(self.repair, Arrays(self.trace.arrays))
+            self._trees = [recompressed(self.calls, rank, self.kept(rank), new) for rank in ranks]
+        else:
+            by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
+            for number, call in enumerate(self.calls.calls):
+                by_node[call.rank][id(call.node)].append(number)
+            self._trees = [Tree(locals_of(self.trace, rank), by_node[rank]) for rank in ranks]
+        return [tree.nodes for tree in self._trees]
+
+    def calls_of(self, rank: int, local: Local) -> Iterator[int]:
+        """The calls of an event node of `trees`."""
+        return iter(self._trees[rank].calls[id(local.event)])

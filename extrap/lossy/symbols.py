@@ -1,0 +1,59 @@
+"""What makes calls of different ranks alike: operation, call site, and how far away the partner is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from extrap.grid import Grid
+from extrap.lossy.calls import Calls
+from extrap.lossy.links import Links
+from scalatrace.ops import operation
+from scalatrace.trace.values import UNDEFINED
+from scalatrace.trace.walk import Call
+
+__all__ = ["Places", "symbols_of"]
+
+
+@dataclass
+class Places:
+    """Where the ranks of one trace are."""
+
+    grid: Grid
+    _known: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+
+    def distance(self, a: int, b: int) -> tuple[int, ...]:
+        """Steps between two ranks along each dimension, the shorter way around."""
+        if (a, b) not in self._known:
+            columns = self.grid.columns
+            steps = [abs(int(columns[name][a]) - int(columns[name][b])) for name in self.grid.coords]
+            sides = zip(steps, self.grid.dims, strict=True)
+            self._known[a, b] = tuple(min(step, side - step) for step, side in sides)
+        return self._known[a, b]
+
+    def of_call(self, call: Call) -> tuple[Hashable, ...]:
+        """How far each partner that a call names is, or the special value in its place."""
+        return tuple(self.to(call, name) for name in operation(call.op).peers if name in call)
+
+    def to(self, call: Call, name: str) -> Hashable:
+        """How far the rank that a parameter names is; special values stand for themselves."""
+        peer, comm = call.raw(name), call.comm
+        if not 0 <= peer < len(comm.peers) or comm.world(peer) == UNDEFINED:
+            return peer
+        return self.distance(call.rank, comm.world(peer))
+
+
+def symbols_of(calls: Calls, links: Links, places: Places) -> list[Hashable]:
+    """A symbol per call. A completion is told by what it completes."""
+    found: list[Hashable] = []
+    known: dict[tuple[int, tuple[int, ...]], Hashable] = {}
+    for number, call in enumerate(calls.calls):
+        if number in links.uses:
+            made = sorted({found[maker] for maker in links.uses[number]}, key=repr)
+            found.append((call.op, call.stack, tuple(made)))
+            continue
+        key = id(call.place), call.values
+        if key not in known:
+            known[key] = (call.op, call.stack, places.of_call(call))
+        found.append(known[key])
+    return found

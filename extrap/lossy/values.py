@@ -1,0 +1,110 @@
+"""New parameters of calls that stay: requests are named by age, and fewer are alive now."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from extrap.lossy.repair import Repair
+from scalatrace.ops import operation
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.requests import ENDING
+from scalatrace.trace.tables import IntArray, Kind
+from scalatrace.trace.values import PROC_NULL
+from scalatrace.trace.walk import Call
+
+__all__ = ["Arrays", "Overrides", "overrides"]
+
+Overrides = dict[int, dict[str, int]]
+"""Call -> parameter -> its new value, as stored."""
+
+
+class Arrays:
+    """The arrays of a trace, with those that are added to it."""
+
+    def __init__(self, arrays: list[IntArray]) -> None:
+        self.arrays = arrays
+        self._index: dict[tuple[int, ...], int] = {}
+        for i, array in enumerate(arrays):
+            if not array.summed:
+                self._index.setdefault(array.values, i)
+
+    def index(self, values: tuple[int, ...]) -> int:
+        """Where an array is, added when it is new."""
+        if values not in self._index:
+            self._index[values] = len(self.arrays)
+            self.arrays.append(IntArray(len(values), vec_of(values)))
+        return self._index[values]
+
+
+def overrides(repair: Repair, arrays: Arrays) -> Overrides:
+    """What the remaining calls are given instead."""
+    found: Overrides = defaultdict(dict)
+    for number, names in repair.nulled.items():
+        if repair.calls.kept(number):
+            found[number].update(dict.fromkeys(names, PROC_NULL))
+    if repair.calls.marks.any():
+        for rank in range(repair.calls.trace.nprocs):
+            _requests(repair, rank, arrays, found)
+    return found
+
+
+def _requests(repair: Repair, rank: int, arrays: Arrays, found: Overrides) -> None:
+    """Requests by their new ages, in the calls of one rank."""
+    calls = repair.calls
+    live: list[int] = []
+    for number in calls.of_rank(rank):
+        call = calls.calls[number]
+        if operation(call.op).makes_request:
+            live.append(number)
+        elif "request" in call or "requests" in call:
+            if calls.kept(number):
+                _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, found[number])
+            ended = set(repair.links.uses.get(number, ())) if _ending(call) else set()
+            live = [
+                one
+                for one in live
+                if one not in ended
+                or (operation(calls.calls[one].op).flow_later and call.op != "Request_free")
+            ]
+
+
+def _ending(call: Call) -> bool:
+    return call.op in ENDING or call.op == "Request_free"
+
+
+def _renamed(
+    params: tuple[tuple[str, Kind], ...],
+    call: Call,
+    repair: Repair,
+    live: list[int],
+    arrays: Arrays,
+    new: dict[str, int],
+) -> None:
+    kept = [repair.calls.kept(one) for one in live]
+    newer = [0] * (len(live) + 1)  # how many kept ones are newer than the one at a position
+    for at in range(len(live) - 1, -1, -1):
+        newer[at] = newer[at + 1] + kept[at]
+    n = len(live)
+
+    def age(old: int) -> int | None:
+        if not 0 <= old < n:
+            return old
+        at = n - 1 - old
+        return newer[at + 1] if kept[at] else None
+
+    if "request" in call:
+        one = age(call["request"])
+        if one is not None and one != call["request"]:
+            new["request"] = one
+        return
+    old = tuple(call["requests"])
+    given = [age(one) for one in old]
+    ages = tuple(one for one in given if one is not None)
+    if ages != old:
+        new["requests"] = arrays.index(ages)
+    index = call.get("index", -1)
+    if index >= 0 and len(ages) < len(old):
+        new["index"] = index - sum(one is None for one in given[:index])
+    for name, kind in params:
+        if name in ("count", "incount") and kind is Kind.INT and call.raw(name) == len(old):
+            new[name] = len(ages)
