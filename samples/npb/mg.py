@@ -3,9 +3,9 @@
     mpiexec -n 64 scalatrace record -o mg.st -- python samples/npb/mg.py --steps 100
 
 Size: a power of two of ranks; --size points per dimension of the whole grid (16), a power of two, at least 4
-and at least the ranks per dimension; --steps V-cycles (20). --local L instead of --size: L points per dimension
-and rank, whatever the number of ranks (weak scaling); where one dimension is down to 2 points and another is
-not, only the other one is coarsened. --dims XxYxZ: ranks per dimension, the first running fastest.
+and at least the ranks per dimension; --steps V-cycles (20). --local L instead of --size: L points per
+dimension and rank, whatever the number of ranks (weak scaling); where one dimension is down to 2 points and
+another is not, only the other one is coarsened. --dims XxYxZ: ranks per dimension, the first running fastest.
 Expect: "correct" and status 0: every V-cycle shrinks the residual, and just as much as it does serially.
 On every level the borders are exchanged along x, then y, then z: per dimension two Irecv, two Send and two
 Wait. Where a level has fewer points than there are ranks (from 16 ranks on) the partners are 2, 4, ... ranks
@@ -65,9 +65,7 @@ class Level:
             ends = [[*coords[:axis], (place + d) % ranks, *coords[axis + 1 :]] for d in (-distance, distance)]
             self.partners.append(tuple(int(np.ravel_multi_index(end, dims, order="F")) for end in ends))
         self.active = all(self.points)
-        self.own = [
-            slice(c * n // r, (c + 1) * n // r) for c, r, n in zip(coords, dims, total, strict=True)
-        ]
+        self.own = [slice(c * n // r, (c + 1) * n // r) for c, r, n in zip(coords, dims, total, strict=True)]
         self.u, self.r = (np.zeros([p + 2 for p in self.points]) for _ in range(2))
 
     def exchange(self, field: np.ndarray) -> None:
