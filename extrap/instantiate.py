@@ -27,7 +27,7 @@ from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Seque
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.symbolic import CYCLE, INDEXED, Field, Part
 from scalatrace.trace.tables import Kind, Op, Stat
-from scalatrace.trace.trace import NO_PRED, START, Trace
+from scalatrace.trace.trace import START, Trace
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -124,7 +124,7 @@ class _Maker:
                 key = self.ops[stat.pred[0]], self.signature(stat.pred[1])
                 pred = self.preds.setdefault(key, len(self.preds))
             else:
-                pred = NO_PRED
+                continue  # the largest trace has no such call
             histograms = self.timing(stat.histograms)
             if any(h is not None for h in histograms):
                 found.append(PredStats(pred, histograms))

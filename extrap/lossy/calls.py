@@ -96,6 +96,16 @@ class Calls:
         """The numbers of a rank's calls."""
         return range(int(self.starts[rank]), int(self.starts[rank + 1]))
 
+    def pred_of(self, number: int) -> int:
+        """The index of a call in the trace's table of predecessors, which it enters when it is new there."""
+        place = self.calls[number].place
+        if place.own_pred < 0:
+            preds, pair = self.trace.preds, (place.node.op, place.node.signature)
+            if pair not in preds:
+                preds.append(pair)
+            return preds.index(pair)
+        return place.own_pred
+
     def kept(self, number: int) -> bool:
         """Whether a call is still there."""
         return not self.marks[number]

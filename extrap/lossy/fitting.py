@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ class Lossy:
             fitter = _Fitter(traces, self.space, trees, structure_only)
             rules = fitter.rules()
             chosen: list[list[Chosen]] = [[] for _ in self.states]
-            for node, error in fitter.failures:
+            for node, error in self._rarest(fitter) if structure_only else fitter.failures:
                 for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
                     some.append(one)
             for state, some in zip(self.states, chosen, strict=True):
@@ -85,6 +86,18 @@ class Lossy:
                 odd.add(key)
         for state in self.states:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
+
+    def _rarest(self, fitter: _Fitter) -> list[tuple[Aligned, ExtrapolationError]]:
+        """The failures at the calls made least: without those, other nodes may well follow a rule."""
+        totals: Counter[Key] = Counter()
+        for state in self.states:
+            for rank in range(state.trace.nprocs):
+                totals.update(state.counts(rank))
+        most = [
+            max(totals[key] for local in node.nodes.values() for key in local.keys)
+            for node, _ in fitter.failures
+        ]
+        return [failure for failure, n in zip(fitter.failures, most, strict=True) if n == min(most)]
 
     def losses(self) -> list[Losses]:
         """What was dropped of each trace."""

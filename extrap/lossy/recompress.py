@@ -7,7 +7,7 @@ is handed to the recorder's core once more, without times. Those are kept per ev
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ from extrap.lossy.values import Overrides
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.trace import elastic
 from scalatrace.trace.elastic import Value
-from scalatrace.trace.nodes import Event, Param, Peer
+from scalatrace.trace.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.reader import load
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import Vec
@@ -51,7 +51,8 @@ def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -
     for number, made in zip(kept, compressed.walk(rank), strict=True):
         numbers[id(made.node)].append(number)
     found: dict[int, list[int]] = {}
-    nodes = tuple(_ours(local, calls, rank, numbers, found) for local in locals_of(compressed, rank))
+    before = dict(zip(kept, (-1, *kept), strict=False))
+    nodes = tuple(_ours(local, calls, before, numbers, found) for local in locals_of(compressed, rank))
     return Tree(nodes, found)
 
 
@@ -86,24 +87,39 @@ def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) ->
 
 
 def _ours(
-    local: Local, calls: Calls, rank: int, numbers: dict[int, list[int]], found: dict[int, list[int]]
+    local: Local,
+    calls: Calls,
+    before: dict[int, int],
+    numbers: dict[int, list[int]],
+    found: dict[int, list[int]],
 ) -> Local:
     """A node in terms of the whole trace."""
     if local.event is None:
-        children = tuple(_ours(child, calls, rank, numbers, found) for child in local.children)
+        children = tuple(_ours(child, calls, before, numbers, found) for child in local.children)
         return replace(local, children=children)
     mine = numbers[id(local.event)]
-    nodes = {id(node): node for node in (calls.calls[number].node for number in mine)}
-    first = next(iter(nodes.values()))
+    first = calls.calls[mine[0]]
     event = Event(
         local.repeat,
-        first.op,
-        first.signature,
-        tuple(_param(param, rank) for param in local.event.params),
-        tuple(stats for node in nodes.values() for stats in node.stats),
+        first.node.op,
+        first.node.signature,
+        tuple(_param(param, first.rank) for param in local.event.params),
+        tuple(_stats(calls, before, mine)),
     )
     found[id(event)] = mine
     return replace(local, event=event)
+
+
+def _stats(calls: Calls, before: dict[int, int], mine: Sequence[int]) -> Iterator[PredStats]:
+    """The times of these calls, after the call that stands before each now."""
+    known: set[tuple[int, int, int]] = set()
+    for number in mine:
+        call, last = calls.calls[number], before[number]
+        pred = 0 if last < 0 else calls.pred_of(last)
+        key = id(call.node), call.pred, pred
+        if key not in known:
+            known.add(key)
+            yield from (replace(stats, pred=pred) for stats in call.node.stats if stats.pred == call.pred)
 
 
 def _param(param: Param, rank: int) -> Param:

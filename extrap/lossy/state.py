@@ -30,7 +30,7 @@ class State:
     """One trace: its calls, what depends on what, and what is left.
 
     Attributes:
-        trace: a copy whose table of arrays may grow.
+        trace: a copy whose tables of arrays and predecessors may grow.
         weights: of calls in comparisons, where they are not 1.
     """
 
@@ -46,7 +46,7 @@ class State:
     @classmethod
     def of(cls, trace: Trace, run: Run) -> State:
         """A trace of which nothing is dropped yet. Raises InputError when it has too many calls."""
-        trace = replace(trace, arrays=list(trace.arrays))
+        trace = replace(trace, arrays=list(trace.arrays), preds=list(trace.preds))
         calls = Calls.of(trace)
         links = links_of(calls)
         places = Places(run.grid)

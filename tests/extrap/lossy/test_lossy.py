@@ -23,8 +23,7 @@ from scalatrace.trace.diff import diff
 from scalatrace.trace.partners import first_alone
 from scalatrace.trace.values import PROC_NULL
 from support.calls import Made, call, record
-
-from .programs import DOUBLE, EXTRA, HOWS, Extra, Script, ring
+from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring
 
 SIZES = (4, 5, 6, 8)
 STEPS = 4
@@ -99,6 +98,14 @@ def test_what_is_dropped_is_counted_by_call_rank_and_reason() -> None:
         ("Wait", "101"): {"0": 1, "3": 1},
     }
     assert found.losses[2].dropped == 0
+
+
+def test_calls_have_times_after_those_that_are_before_them_now() -> None:
+    extras = [Extra(step, 0, 1, "waited") for step in range(STEPS)]
+    found = lossy([ring(size, STEPS, extras[: size % 4]) for size in SIZES])
+    assert found.losses[1].dropped
+    for rank in range(11):
+        assert all(made.stat("compute_ns") is not None for made in found.trace.walk(rank))
 
 
 def test_further_iterations_of_some_ranks_are_given_up() -> None:
