@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from extrap.counters import Chain, alike
 from extrap.errors import ExtrapolationError
 from extrap.expression import names_of
 from extrap.shapes import Parts, Shape, vec_from
@@ -24,6 +25,10 @@ CYCLE = "cycle"
 INDEXED = "indexed"
 """Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
 
+LOOPED = "looped"
+"""Shape of a vec that follows a formula over the iterations of the loops around it (extrap/counters.py); its
+formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
+
 MOST_INDEXED = 1 << 18
 """Values of a class that are looked at one by one."""
 
@@ -33,7 +38,7 @@ PER_PART = 3.0
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["Field", "Part", "fit"]
+__all__ = ["Chains", "Field", "Part", "fit", "runs_once"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +73,64 @@ Samples = Mapping[int, Parts | None]
 """Point -> its value; None: it takes no part. Points that are left out do not matter."""
 
 
-def fit(space: Space, samples: Samples) -> Field | None:
-    """The field through all samples; None when no rule was found."""
+Chains = Mapping[int, Chain | None]
+"""Point -> the loops around what is sought; None: it runs once."""
+
+
+@dataclass(frozen=True)
+class _Sought:
+    """What is to be explained: a value per point, and the loops around it.
+
+    Attributes:
+        position: where a point is in `values`, -1 for none.
+        mixed: whether None may be taken for 0, as is right for repeats.
+    """
+
+    space: Space
+    position: Ints
+    values: list[Parts | None]
+    chains: list[Chain | None]
+    mixed: bool = False
+
+    def of(self, points: Ints) -> list[Parts | None]:
+        """The values of points."""
+        return [self.values[i] for i in self.position[points]]
+
+    def around(self, points: Ints) -> list[Chain | None]:
+        """The loops of points."""
+        return [self.chains[i] for i in self.position[points]]
+
+
+def fit(space: Space, samples: Samples, chains: Chains | None = None, repeats: bool = False) -> Field | None:
+    """The field through all samples; None when no rule was found.
+
+    Args:
+        samples: the values.
+        chains: the loops around each of them.
+        repeats: whether values are how often something runs.
+    """
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
         return Field((_constant(EVERYWHERE, values[0]),))
     position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
-    for partition in space.partitions():
-        classes = _classes(space, partition, position, values)
-        if classes is not None:
-            return _field(_merged(space, classes, position, values))
+    around = [None if chains is None else chains[int(point)] for point in order]
+    mixing = repeats and None in values and _runs_everywhere(space, samples)
+    for mixed in (False, True) if mixing else (False,):
+        sought = _Sought(space, position, values, around, mixed)
+        for partition in space.partitions():
+            classes = _classes(sought, partition)
+            if classes is not None:
+                return _field(_merged(sought, classes))
     return None
+
+
+def _runs_everywhere(space: Space, samples: Samples) -> bool:
+    """Whether something runs on some rank of every trace in which ranks meet it."""
+    run_of = space.all_runs()
+    met = {int(run_of[point]) for point in samples}
+    return met == {int(run_of[point]) for point, value in samples.items() if value is not None}
 
 
 def _constant(condition: str, value: Parts | None) -> Part:
@@ -89,51 +139,52 @@ def _constant(condition: str, value: Parts | None) -> Part:
     return Part(condition, value.shape, tuple(map(str, value.slots)))
 
 
-def _classes(
-    space: Space, partition: Sequence[tuple[str, Ints]], position: Ints, values: Sequence[Parts | None]
-) -> list[_Class] | None:
+def _classes(sought: _Sought, partition: Sequence[tuple[str, Ints]]) -> list[_Class] | None:
     found = []
     for condition, points in partition:
-        points = points[position[points] >= 0]
+        points = points[sought.position[points] >= 0]
         if not len(points):
             continue
-        one = _fitted(space, (condition,), points, [values[i] for i in position[points]])
+        one = _fitted(sought, (condition,), points)
         if one is None:
             return None
         found.append(one)
     return found
 
 
-def _fitted(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts | None]
-) -> _Class | None:
+def _fitted(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _Class | None:
     """The class of these points, if one shape and a formula per integer serve all."""
+    space, values = sought.space, sought.of(points)
     first = values[0]
     if first is None or any(value is None or value.shape != first.shape for value in values):
         if all(value is None for value in values):
             return _Class(conditions, points, None, None, 0)
-        return _otherwise(space, conditions, points, values)
+        return _otherwise(sought, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
     formulas, weight = [], 0.0
     for column in table.T:
         solution = over.solve(np.ascontiguousarray(column))
         if solution is None:
-            return _otherwise(space, conditions, points, values)
+            return _otherwise(sought, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
     return _Class(conditions, points, first.shape, tuple(formulas), weight)
 
 
-def _otherwise(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts | None]
-) -> _Class | None:
+def _otherwise(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _Class | None:
     """The class by the values themselves, where vecs look different from rank to rank."""
+    space, values = sought.space, sought.of(points)
     given = [v for v in values if v is not None]
-    if len(given) < len(values) or any(v.times < 1 or not _is_vec(v.shape) for v in given):
+    if any(v.times < 1 or not _is_vec(v.shape) for v in given):
         return None
-    found = _by_cycle(space, conditions, points, given)
-    return _by_index(space, conditions, points, given) if found is None else found
+    if len(given) == len(values):
+        found = _by_cycle(space, conditions, points, given) or _by_index(space, conditions, points, given)
+        if found is not None:
+            return found
+    elif not sought.mixed:
+        return None
+    return _by_loops(sought, conditions, points)
 
 
 def _by_cycle(
@@ -179,19 +230,78 @@ def _by_index(
     )
 
 
+def _by_loops(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _Class | None:
+    """The class as one of vecs whose values follow the iterations of the loops around them."""
+    chains = sought.around(points)
+    deep = {0 if chain is None else len(chain.levels) for chain in chains}
+    if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
+        return None
+    listed = []
+    for value, chain in zip(sought.of(points), chains, strict=True):
+        runs = 1 if chain is None else chain.runs
+        if value is not None and value.times != runs:
+            return None
+        listed.append(_listed(value, runs))
+    levels = deep.pop()
+    if sum(map(len, listed)) > MOST_INDEXED:
+        return None
+    for depth in range(levels, -1, -1):
+        periods = [_period(row, chain, depth) for row, chain in zip(listed, chains, strict=True)]
+        if all(periods):
+            columns = [{} if chain is None else chain.columns(depth) for chain in chains]
+            rows = _cut(listed, periods)
+            found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: Parts | None, runs: int) -> Ints:
+    if value is None:
+        return np.zeros(runs, dtype=np.int64)
+    return np.array(vec_from(value.shape, iter(value.slots)).first(runs), dtype=np.int64)
+
+
+def _period(row: Ints, chain: Chain | None, depth: int) -> int:
+    """Values within an iteration of the loop at a depth, if they are the same in each; else 0."""
+    if chain is None:
+        return len(row)
+    period = chain.period(depth)
+    return period if period and alike(row, len(row) // period) else 0
+
+
+def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
+    return [row[:length] for row, length in zip(rows, lengths, strict=True)]
+
+
+def _counted(
+    space: Space,
+    conditions: tuple[str, ...],
+    points: Ints,
+    columns: Sequence[Mapping[str, Ints]],
+    rows: Sequence[Ints],
+    levels: int,
+) -> _Class | None:
+    """The class by a formula over counters."""
+    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    lengths = [len(row) for row in rows]
+    value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
+    if value is None:
+        return None
+    return _Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
+
+
 def _is_vec(shape: Shape) -> bool:
     """Whether a shape is of integers only, as a vec's is."""
     return shape is None or (isinstance(shape, tuple) and all(map(_is_vec, shape)))
 
 
-def _merged(
-    space: Space, classes: Sequence[_Class], position: Ints, values: Sequence[Parts | None]
-) -> list[_Class]:
+def _merged(sought: _Sought, classes: Sequence[_Class]) -> list[_Class]:
     """Classes that the same formulas serve, made one."""
     groups: list[_Class] = []
     for one in classes:
         for i, group in enumerate(groups):
-            both = _union(space, group, one, position, values)
+            both = _union(sought, group, one)
             if both is not None:
                 groups[i] = both
                 break
@@ -200,17 +310,15 @@ def _merged(
     return groups
 
 
-def _union(
-    space: Space, a: _Class, b: _Class, position: Ints, values: Sequence[Parts | None]
-) -> _Class | None:
+def _union(sought: _Sought, a: _Class, b: _Class) -> _Class | None:
     if (a.formulas is None) != (b.formulas is None) or (
-        a.shape != b.shape and not {INDEXED, CYCLE} & {a.shape, b.shape}
+        a.shape != b.shape and not {INDEXED, CYCLE, LOOPED} & {a.shape, b.shape}
     ):
         return None
     points = np.sort(np.concatenate([a.points, b.points]))
     if a.formulas == b.formulas and a.shape == b.shape:
         return _Class(a.conditions + b.conditions, points, a.shape, a.formulas, a.weight)
-    both = _fitted(space, a.conditions + b.conditions, points, [values[i] for i in position[points]])
+    both = _fitted(sought, a.conditions + b.conditions, points)
     if both is None or both.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return both
@@ -226,6 +334,11 @@ def _field(groups: Sequence[_Class]) -> Field:
         parts.append(Part(condition, group.shape, group.formulas))
         cost += group.weight + sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
     return Field(tuple(parts), cost)
+
+
+def runs_once(repeat: Field) -> bool:
+    """Whether a repeat is 1 everywhere: then no loop is counted."""
+    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)
 
 
 def depends_on_rank(text: str) -> bool:

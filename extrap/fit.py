@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from extrap import fields
 from extrap.align import Aligned, align
 from extrap.communicators import fit_families
-from extrap.contents import TABLES, content
+from extrap.contents import SHORT, TABLES, content
+from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
-from extrap.fields import Field, Samples
+from extrap.fields import Chains, Field, Samples, runs_once
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
 from extrap.shapes import Parts, vec_parts
@@ -40,7 +41,7 @@ def fit(traces: Sequence[Trace], runs: Sequence[Run]) -> Model:
     last = traces[-1]
     fitter = Fitter(traces, Space(runs))
     trees = fitter.trees()
-    nodes = fitter.nodes(align(trees), list(trees))
+    nodes = fitter.nodes(align(trees), dict.fromkeys(trees))
     return Model(
         sizes=runs[0].grid.sizes,
         column_major=runs[0].grid.column_major,
@@ -64,26 +65,41 @@ class Fitter:
 
     def __init__(self, traces: Sequence[Trace], space: Space) -> None:
         self.traces, self.space = traces, space
+        self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
     def trees(self) -> dict[int, tuple[Local, ...]]:
         """Every rank's tree."""
         return {p: locals_of(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
 
-    def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
-        """The rules of nodes that these points meet."""
-        return tuple(self.node(node, points) for node in nodes)
+    def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
+        """The rules of nodes within these loops."""
+        return tuple(self.node(node, around) for node in nodes)
 
-    def node(self, node: Aligned, points: Sequence[int]) -> Rule:
-        """The rule of a node that these points meet, or would."""
-        repeat = self._field(node, "repeat", self._repeats(node, points))
+    def node(self, node: Aligned, around: Chains) -> Rule:
+        """The rule of a node that these points meet, or would, within these loops."""
+        samples = self._repeats(node, around)
+        repeat = fields.fit(self.space, samples, around, repeats=True)
+        if repeat is None:
+            raise fields.told(f"repeat of {where(node)}", samples, self.space)
         if node.key is None:
-            return Rule(repeat, children=self.nodes(node.children, list(node.nodes)))
+            return Rule(repeat, children=self.nodes(node.children, self._within(node, around)))
+        inside = around if runs_once(repeat) else self._within(node, around)
         op, stack = node.key
         params = tuple(
-            self._param(node, at, name, kind) for at, (name, kind) in enumerate(self._params(node))
+            self._param(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
         )
         return Rule(repeat, op, stack, params, tuple(self._stats(node)))
+
+    def _within(self, node: Aligned, around: Chains) -> Chains:
+        """The loops of what is in this one."""
+        found: dict[int, Chain | None] = {}
+        for point, local in node.nodes.items():
+            key = around[point], local.repeat, local.met
+            if key not in self._chains:
+                self._chains[key] = Chain(*key)
+            found[point] = self._chains[key]
+        return found
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
         found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
@@ -96,27 +112,27 @@ class Fitter:
             assert local.event is not None
             yield point, self.traces[self.run_of[point][0]], local, local.event
 
-    def _repeats(self, node: Aligned, points: Sequence[int]) -> Samples:
+    def _repeats(self, node: Aligned, points: Iterable[int]) -> Samples:
         """The repeat of every rank; None where the node does not run."""
         samples: dict[int, Parts | None] = dict.fromkeys(points)
         for point, local in node.nodes.items():
             samples[point] = vec_parts(local.repeat, local.met)
         return samples
 
-    def _field(self, node: Aligned, what: str, samples: Samples) -> Field:
-        found = fields.fit(self.space, samples)
+    def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
+        found = fields.fit(self.space, samples, inside)
         if found is None:
             raise fields.told(f"{what} of {where(node)}", samples, self.space)
         return found
 
-    def _param(self, node: Aligned, at: int, name: str, kind: Kind) -> ParamRule:
+    def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
-            return ParamRule(name, kind, self._field(node, name, self._samples(node, at, kind)))
+            return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
         found: list[tuple[float, Encoding, Field]] = []
         decoded = self._peers(node, at)
         stored = Counter(one.encoding for one in decoded.values())
         for encoding in sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e))):
-            field = fields.fit(self.space, _encoded(decoded, encoding))
+            field = fields.fit(self.space, _encoded(decoded, encoding), inside)
             if field is not None:
                 found.append((field.cost, encoding, field))
             if field is not None and field.cost < fields.PER_PART:
@@ -126,7 +142,15 @@ class Fitter:
         _, encoding, field = min(found, key=lambda item: item[0])
         return ParamRule(name, kind, field, encoding)
 
-    def _samples(self, node: Aligned, at: int, kind: Kind) -> Samples:
+    def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
+        """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
+        if kind is Kind.ARRAY:
+            by_value = fields.fit(self.space, self._samples(node, at, kind, SHORT), inside)
+            if by_value is not None:
+                return by_value
+        return self._field(node, name, self._samples(node, at, kind), inside)
+
+    def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
         for point, trace, local, event in self._events(node):
@@ -134,7 +158,7 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    content(trace, kind, vec, n)
+                    content(trace, kind, vec, n, short)
                     if kind in TABLES
                     else vec_parts(normal(vec, n), n, local.width)
                 )

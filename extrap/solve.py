@@ -6,7 +6,7 @@ integers on all points. With more points than unknowns the spare ones check the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from extrap.counters import is_counter
 from extrap.errors import ExtrapolationError
-from extrap.expression import evaluate
+from extrap.expression import evaluate, names_of
 from extrap.features import Feature, Names, features
 from scalatrace.trace.values import SPECIAL_MAX
 
@@ -43,6 +44,9 @@ FEW = 2
 PLAIN, PLAIN_UNKNOWNS = 2.0, 3
 """Without spare points only sizes and products of two are believed, and so many unknowns."""
 
+PLACES = 16
+"""At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
+
 SPARELESS = 4.0
 """What a formula costs more when no point is left to check it."""
 
@@ -59,6 +63,7 @@ class Basis:
     """The columns of all features over all ranks of all traces, evaluated once."""
 
     def __init__(self, names: Names, columns: Mapping[str, Ints]) -> None:
+        self.columns = columns
         self.features: list[Feature] = []
         rows = []
         count = len(next(iter(columns.values())))
@@ -105,14 +110,26 @@ class Points:
             if key not in seen:
                 seen.add(key)
                 kept.append(i)
-        return _System([self._basis.features[i] for i in kept], table[kept])
+        return _System([self._basis.features[i] for i in kept], table[kept], self._places)
+
+    def _places(self, chosen: Sequence[Feature]) -> int:
+        """Different values of the names that these features use; 0 unless iterations are among them."""
+        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
+        if not any(is_counter(name) for name in names):
+            return 0
+        columns = [self._basis.columns[name] for name in names]
+        if self._chosen is not None:
+            columns = [column[self._chosen] for column in columns]
+        return len(np.unique(np.array(columns), axis=1).T)
 
 
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
-    def __init__(self, chosen: Sequence[Feature], table: Ints) -> None:
-        self.features, self.table = chosen, table
+    def __init__(
+        self, chosen: Sequence[Feature], table: Ints, places: Callable[[Sequence[Feature]], int]
+    ) -> None:
+        self.features, self.table, self.places = chosen, table, places
         step = max(1, table.shape[1] // SAMPLED) if table.size else 1
         self.sample = slice(None, None, step)
         some = table[:, self.sample].astype(np.float64)
@@ -168,13 +185,16 @@ class _System:
             least = sum(self.features[i].weight for i in subset)
             if best is not None and least >= best.weight:
                 break
-            found = _exact([self.features[i] for i in subset], self.table[list(subset)], values)
+            chosen = [self.features[i] for i in subset]
+            found = _exact(chosen, self.table[list(subset)], values, self.places)
             if found is not None and (best is None or found.weight < best.weight):
                 best = found
         return best
 
 
-def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | None:
+def _exact(
+    chosen: Sequence[Feature], table: Ints, values: Ints, places: Callable[[Sequence[Feature]], int]
+) -> Solution | None:
     """The formula with rational coefficients over these features, if it holds for all points."""
     scale = np.maximum(np.abs(table).max(axis=1), 1).astype(np.float64)
     step = max(1, len(values) // SAMPLED)
@@ -197,9 +217,10 @@ def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | N
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
     weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
     spare = len(np.unique(table, axis=1).T) - unknowns
-    if unknowns > FEW and 0 < spare < unknowns - 1:
+    confirmed = spare >= max(1, unknowns - 1 if unknowns > FEW else 1) or places(chosen) >= PLACES
+    if not confirmed and spare > 0:
         return None  # many coefficients through hardly more points say nothing
-    if spare <= 0:
+    if not confirmed:
         if unknowns > PLAIN_UNKNOWNS or any(feature.weight > PLAIN for feature in chosen):
             return None  # anything fits that
         weight += SPARELESS

@@ -67,9 +67,19 @@ class Space:
     def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
         """The simplest formula over points and numbers of executions, from some of them and true for all."""
         names = Names(self.names.sizes, self.names.coords, self.inputs, "i")
-        columns = {n: c[chosen] for n, c in self.columns.items()} | {"i": index}
+        return self._over(names, chosen, {"i": index}, values)
+
+    def solve_counted(self, chosen: Ints, counters: Mapping[str, Ints], values: Ints) -> Solution | None:
+        """The simplest formula over points and iterations of loops, from some of them and true for all."""
+        names = Names(self.names.sizes, self.names.coords, self.inputs, counters=tuple(counters))
+        return self._over(names, chosen, counters, values)
+
+    def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
+        columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
         some = np.unique(np.linspace(0, len(chosen) - 1, INDEXED_SAMPLE).astype(np.int64))
-        key = chosen.tobytes() + index.tobytes()
+        key = b"".join(
+            (" ".join(numbers).encode(), chosen.tobytes(), *(c.tobytes() for c in numbers.values()))
+        )
         if key not in self._indexed:
             self._indexed[key] = Points(Basis(names, {n: c[some] for n, c in columns.items()}))
         found = self._indexed[key].solve(np.ascontiguousarray(values[some]))

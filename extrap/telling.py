@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from extrap.fields import CYCLE, INDEXED, Field, Part
+from extrap.fields import CYCLE, INDEXED, LOOPED, Field, Part
 from extrap.model import FamilyRule, Model, ParamRule, Rule
 from extrap.space import EVERYWHERE
 from scalatrace.trace.nodes import Encoding
@@ -78,6 +78,8 @@ def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
     if part.shape == INDEXED:
         return f"[{around.format(part.formulas[1])} for i in 0..{part.formulas[0]}-1]"
+    if part.shape == LOOPED:
+        return f"[{around.format(part.formulas[1])} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
     filled = _filled(part.shape, part.formulas)
