@@ -32,13 +32,17 @@ formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 i
 MOST_INDEXED = 1 << 18
 """Values of a class that are looked at one by one."""
 
+EFFORTS = PLAIN, BY_INDEX, BY_LOOPS, MIXED = range(4)
+"""What is tried: values of one shape; also formulas over the number of an execution; over iterations of
+loops; and classes in which some ranks run something and others do not."""
+
 PER_PART = 3.0
 """What a further part of a field costs, in weights of formulas."""
 
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["Chains", "Field", "Part", "fit", "runs_once"]
+__all__ = ["EFFORTS", "MIXED", "Chains", "Field", "Part", "fit", "runs_once"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,14 @@ class _Sought:
 
     Attributes:
         position: where a point is in `values`, -1 for none.
-        mixed: whether None may be taken for 0, as is right for repeats.
+        effort: how much is tried; see EFFORTS.
     """
 
     space: Space
     position: Ints
     values: list[Parts | None]
     chains: list[Chain | None]
-    mixed: bool = False
+    effort: int
 
     def of(self, points: Ints) -> list[Parts | None]:
         """The values of points."""
@@ -101,13 +105,21 @@ class _Sought:
         return [self.chains[i] for i in self.position[points]]
 
 
-def fit(space: Space, samples: Samples, chains: Chains | None = None, repeats: bool = False) -> Field | None:
+def fit(
+    space: Space,
+    samples: Samples,
+    chains: Chains | None = None,
+    repeats: bool = False,
+    efforts: Sequence[int] = EFFORTS,
+) -> Field | None:
     """The field through all samples; None when no rule was found.
 
     Args:
+        space: where the samples are.
         samples: the values.
         chains: the loops around each of them.
-        repeats: whether values are how often something runs.
+        repeats: whether values are how often something runs: None is then as good as 0.
+        efforts: what is tried, one after the other.
     """
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
@@ -117,8 +129,10 @@ def fit(space: Space, samples: Samples, chains: Chains | None = None, repeats: b
     position[order] = np.arange(len(order))
     around = [None if chains is None else chains[int(point)] for point in order]
     mixing = repeats and None in values and _runs_everywhere(space, samples)
-    for mixed in (False, True) if mixing else (False,):
-        sought = _Sought(space, position, values, around, mixed)
+    for effort in efforts:
+        if effort == MIXED and not mixing:
+            continue
+        sought = _Sought(space, position, values, around, effort)
         for partition in space.partitions():
             classes = _classes(sought, partition)
             if classes is not None:
@@ -178,13 +192,16 @@ def _otherwise(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _C
     given = [v for v in values if v is not None]
     if any(v.times < 1 or not _is_vec(v.shape) for v in given):
         return None
+    found = None
     if len(given) == len(values):
-        found = _by_cycle(space, conditions, points, given) or _by_index(space, conditions, points, given)
-        if found is not None:
-            return found
-    elif not sought.mixed:
+        found = _by_cycle(space, conditions, points, given)
+        if found is None and sought.effort == BY_INDEX:
+            found = _by_index(space, conditions, points, given)
+    elif sought.effort < MIXED:
         return None
-    return _by_loops(sought, conditions, points)
+    if found is None and sought.effort >= BY_LOOPS:
+        found = _by_loops(sought, conditions, points)
+    return found
 
 
 def _by_cycle(

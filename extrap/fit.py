@@ -131,15 +131,22 @@ class Fitter:
         found: list[tuple[float, Encoding, Field]] = []
         decoded = self._peers(node, at)
         stored = Counter(one.encoding for one in decoded.values())
-        for encoding in sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e))):
-            field = fields.fit(self.space, _encoded(decoded, encoding), inside)
-            if field is not None:
-                found.append((field.cost, encoding, field))
-            if field is not None and field.cost < fields.PER_PART:
+        order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
+        samples: dict[Encoding, Samples] = {}
+        for effort in (fields.PLAIN, fields.BY_INDEX, fields.BY_LOOPS):
+            for encoding in order:
+                if encoding not in samples:
+                    samples[encoding] = _encoded(decoded, encoding)
+                field = fields.fit(self.space, samples[encoding], inside, efforts=(effort,))
+                if field is not None:
+                    found.append((field.cost, encoding, field))
+                if field is not None and field.cost < fields.PER_PART:
+                    break
+            if found and min(found, key=_cost)[0] < fields.PER_RANK:
                 break
         if not found:
             raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)
-        _, encoding, field = min(found, key=lambda item: item[0])
+        _, encoding, field = min(found, key=_cost)
         return ParamRule(name, kind, field, encoding)
 
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
@@ -200,6 +207,10 @@ class Fitter:
                     rows[k] = stats.histograms
         for pred, rows in by_pred.items():
             yield StatRule(pred, tuple(rows))
+
+
+def _cost(found: tuple[float, Encoding, Field]) -> float:
+    return found[0]
 
 
 def _samples_in(row: Sequence[Any]) -> int:

@@ -53,10 +53,11 @@ SPARELESS = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A formula and its weight."""
+    """A formula and its weight; not sure: no point was left to check it."""
 
     text: str
     weight: float
+    sure: bool = True
 
 
 class Basis:
@@ -130,6 +131,7 @@ class _System:
         self, chosen: Sequence[Feature], table: Ints, places: Callable[[Sequence[Feature]], int]
     ) -> None:
         self.features, self.table, self.places = chosen, table, places
+        self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         step = max(1, table.shape[1] // SAMPLED) if table.size else 1
         self.sample = slice(None, None, step)
         some = table[:, self.sample].astype(np.float64)
@@ -186,14 +188,38 @@ class _System:
             if best is not None and least >= best.weight:
                 break
             chosen = [self.features[i] for i in subset]
-            found = _exact(chosen, self.table[list(subset)], values, self.places)
+            evidence = self._evidence(subset)
+            if not _believable(chosen, len(subset), *evidence):
+                continue  # whatever its coefficients
+            found = _exact(chosen, self.table[list(subset)], values, *evidence)
             if found is not None and (best is None or found.weight < best.weight):
                 best = found
         return best
 
+    def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
+        """At how many points these features differ, and at how many iterations and sizes."""
+        if subset not in self._distinct:
+            table, chosen = self.table[list(subset)], [self.features[i] for i in subset]
+            self._distinct[subset] = len(np.unique(table, axis=1).T), self.places(chosen)
+        return self._distinct[subset]
+
+
+def _confirmed(unknowns: int, distinct: int, places: int) -> bool:
+    """Whether so many different points are enough for a formula of so many unknowns."""
+    return distinct - unknowns >= (unknowns - 1 if unknowns > FEW else 1) or places >= PLACES
+
+
+def _believable(chosen: Sequence[Feature], unknowns: int, distinct: int, places: int) -> bool:
+    """Whether a formula is confirmed, or so plain that it is believed without spare points."""
+    if _confirmed(unknowns, distinct, places):
+        return True
+    if distinct > unknowns:
+        return False  # many coefficients through hardly more points say nothing
+    return unknowns <= PLAIN_UNKNOWNS and all(feature.weight <= PLAIN for feature in chosen)
+
 
 def _exact(
-    chosen: Sequence[Feature], table: Ints, values: Ints, places: Callable[[Sequence[Feature]], int]
+    chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
 ) -> Solution | None:
     """The formula with rational coefficients over these features, if it holds for all points."""
     scale = np.maximum(np.abs(table).max(axis=1), 1).astype(np.float64)
@@ -216,15 +242,11 @@ def _exact(
     unknowns = len(chosen) + (numbers[0] != 0)
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
     weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
-    spare = len(np.unique(table, axis=1).T) - unknowns
-    confirmed = spare >= max(1, unknowns - 1 if unknowns > FEW else 1) or places(chosen) >= PLACES
-    if not confirmed and spare > 0:
-        return None  # many coefficients through hardly more points say nothing
-    if not confirmed:
-        if unknowns > PLAIN_UNKNOWNS or any(feature.weight > PLAIN for feature in chosen):
-            return None  # anything fits that
-        weight += SPARELESS
-    return Solution(_text(numbers, denominator, chosen), weight)
+    if not _believable(chosen, unknowns, distinct, places):
+        return None
+    sure = _confirmed(unknowns, distinct, places)
+    weight += 0.0 if sure else SPARELESS
+    return Solution(_text(numbers, denominator, chosen), weight, sure)
 
 
 def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:

@@ -26,6 +26,10 @@ INDEXED_SAMPLE = 1200
 """Executions that a formula over their numbers is sought with; all of them check it."""
 
 
+MOST_INDEXED = 12
+"""Systems of such formulas that are kept: each takes megabytes."""
+
+
 @dataclass(frozen=True)
 class Run:
     """The grid and the parameters of one trace."""
@@ -80,9 +84,13 @@ class Space:
         key = b"".join(
             (" ".join(numbers).encode(), chosen.tobytes(), *(c.tobytes() for c in numbers.values()))
         )
-        if key not in self._indexed:
-            self._indexed[key] = Points(Basis(names, {n: c[some] for n, c in columns.items()}))
-        found = self._indexed[key].solve(np.ascontiguousarray(values[some]))
+        points = self._indexed.pop(key, None) or Points(
+            Basis(names, {n: c[some] for n, c in columns.items()})
+        )
+        self._indexed[key] = points
+        if len(self._indexed) > MOST_INDEXED:
+            del self._indexed[next(iter(self._indexed))]  # the one that was used longest ago
+        found = points.solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
             np.broadcast_to(evaluate(found.text, columns), values.shape), values
         ):
