@@ -6,14 +6,14 @@ A field is a list of parts: a condition on a rank's place, and a shape with a fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from extrap.counters import Chain, alike
 from extrap.errors import ExtrapolationError
-from extrap.expression import names_of
+from extrap.expression import evaluate, names_of
 from extrap.shapes import Parts, Shape, vec_from
 from extrap.space import EVERYWHERE, Space
 
@@ -56,10 +56,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The first part whose condition holds counts."""
+    """The first part whose condition holds counts.
+
+    Attributes:
+        parts: in order.
+        cost: what its formulas weigh, to choose between fields.
+        unchecked: formulas, all of them plain, that no spare point confirms.
+    """
 
     parts: tuple[Part, ...]
     cost: float = 0.0
+    unchecked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,7 @@ class _Class:
     shape: Shape
     formulas: tuple[str, ...] | None
     weight: float
+    unchecked: int = 0
 
 
 Samples = Mapping[int, Parts | None]
@@ -176,14 +184,15 @@ def _fitted(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _Clas
         return _otherwise(sought, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
-    formulas, weight = [], 0.0
+    formulas, weight, unchecked = [], 0.0, 0
     for column in table.T:
         solution = over.solve(np.ascontiguousarray(column))
         if solution is None:
             return _otherwise(sought, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
-    return _Class(conditions, points, first.shape, tuple(formulas), weight)
+        unchecked += not solution.sure
+    return _Class(conditions, points, first.shape, tuple(formulas), weight, unchecked)
 
 
 def _otherwise(sought: _Sought, conditions: tuple[str, ...], points: Ints) -> _Class | None:
@@ -333,12 +342,45 @@ def _union(sought: _Sought, a: _Class, b: _Class) -> _Class | None:
     ):
         return None
     points = np.sort(np.concatenate([a.points, b.points]))
+    both = a.conditions + b.conditions
     if a.formulas == b.formulas and a.shape == b.shape:
-        return _Class(a.conditions + b.conditions, points, a.shape, a.formulas, a.weight)
-    both = _fitted(sought, a.conditions + b.conditions, points)
-    if both is None or both.weight > max(a.weight, b.weight) + 1e-9:
+        return _Class(both, points, a.shape, a.formulas, a.weight, a.unchecked)
+    for one, other in ((a, b), (b, a)):
+        if one.shape in (INDEXED, LOOPED) and _holds(sought, one, other.points):
+            return _Class(both, points, one.shape, one.formulas, one.weight, one.unchecked)
+    if {INDEXED, LOOPED} & {a.shape, b.shape}:
         return None
-    return both
+    found = _fitted(replace(sought, effort=PLAIN), both, points)
+    if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
+        return None
+    return found
+
+
+def _holds(sought: _Sought, one: _Class, points: Ints) -> bool:
+    """Whether the formulas of a class are true elsewhere."""
+    values, chains = sought.of(points), sought.around(points)
+    assert one.formulas is not None
+    first, text = one.formulas
+    for point, value, chain in zip(points, values, chains, strict=True):
+        place = {name: numbers[point] for name, numbers in sought.space.columns.items()}
+        if value is None or value.times < 1 or not _is_vec(value.shape):
+            return False
+        row = _listed(value, value.times)
+        if one.shape == INDEXED:
+            count = int(evaluate(first, place))
+            numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
+        elif chain is None or not chain.small or chain.runs != len(row):
+            return False
+        else:
+            depth = len(chain.levels) - int(first)
+            count = _period(row, chain, depth)
+            numbers = chain.columns(depth) if count else {}
+        if count < 1 or (one.shape == INDEXED and count != len(row)):
+            return False
+        expected = np.broadcast_to(evaluate(text, {**place, **numbers}), (count,))
+        if not np.array_equal(expected, row[:count]):
+            return False
+    return True
 
 
 def _field(groups: Sequence[_Class]) -> Field:
@@ -350,7 +392,7 @@ def _field(groups: Sequence[_Class]) -> Field:
         condition = EVERYWHERE if group is ordered[-1] else "+".join(f"({c})" for c in group.conditions)
         parts.append(Part(condition, group.shape, group.formulas))
         cost += group.weight + sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
-    return Field(tuple(parts), cost)
+    return Field(tuple(parts), cost, sum(group.unchecked for group in groups))
 
 
 def runs_once(repeat: Field) -> bool:

@@ -134,7 +134,11 @@ class Fitter:
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
         for effort in (fields.PLAIN, fields.BY_INDEX, fields.BY_LOOPS):
+            if found and (effort > fields.BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
+                break
             for encoding in order:
+                if any(encoding is known for _, known, _ in found):
+                    continue
                 if encoding not in samples:
                     samples[encoding] = _encoded(decoded, encoding)
                 field = fields.fit(self.space, samples[encoding], inside, efforts=(effort,))
@@ -142,8 +146,6 @@ class Fitter:
                     found.append((field.cost, encoding, field))
                 if field is not None and field.cost < fields.PER_PART:
                     break
-            if found and min(found, key=_cost)[0] < fields.PER_RANK:
-                break
         if not found:
             raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, field = min(found, key=_cost)

@@ -20,6 +20,7 @@ from extrap.expression import LARGEST, evaluate, names_of
 from extrap.fields import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, runs_once
 from extrap.grid import Grid
 from extrap.model import Model, ParamRule, Rule
+from extrap.peers import Places
 from extrap.shapes import cycle, join, vec_from
 from extrap.timing_rules import Timing
 from scalatrace.trace.compress import vec_of
@@ -77,6 +78,7 @@ class _Maker:
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
         self.preds: dict[tuple[int, int], int] = {START: 0}
+        self._places = Places(model.families, grid)
         self._masks: dict[str, Mask] = {}
         self._ranks: dict[bytes, RankList] = {}
 
@@ -119,7 +121,7 @@ class _Maker:
             children = tuple(child for child in made if child is not None)
             return Sequence(repeat, children) if children else None
         signature = self.signature(rule.stack)
-        params = tuple(self.param(param, part, inside) for param in rule.params)
+        params = tuple(self.param(rule, param, part, inside) for param in rule.params)
         return Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
 
     def signature(self, stack: tuple[str, ...]) -> int:
@@ -142,14 +144,19 @@ class _Maker:
                 found.append(PredStats(pred, histograms))
         return tuple(found)
 
-    def param(self, rule: ParamRule, ranks: Mask, inside: Around) -> Elastic | Peer:
+    def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around) -> Elastic | Peer:
         """A parameter of the ranks that take part."""
-        value = self.gathered(self.pieces(rule.field, ranks, rule.kind, inside), ranks)
+        pieces = self.pieces(rule.field, ranks, rule.kind, inside)
+        value = self.gathered(pieces, ranks)
         if rule.name.endswith("count") and SPECIAL_MAX <= _least(value) < 0:
             raise ExtrapolationError(f"a {rule.name} would be {_least(value)} on {self.grid} ranks")
-        if rule.kind is Kind.PEER:
-            return Peer(rule.encoding or Encoding.ABSOLUTE, value)
-        return value
+        if rule.kind is not Kind.PEER:
+            return value
+        encoding = rule.encoding or Encoding.ABSOLUTE
+        what = f"{rule.name} of {event.op} at {''.join(event.stack[:1])}"
+        for one, mine in pieces:
+            self._places.check(what, _family(event), encoding, one, mine)
+        return Peer(encoding, value)
 
     def mask(self, condition: str) -> Mask:
         """The ranks of a condition."""
@@ -334,6 +341,16 @@ def alike_loops(around: Around, ranks: Mask) -> Iterator[tuple[tuple[Vec, ...], 
         some = np.zeros_like(ranks)
         some[members] = True
         yield loops, some
+
+
+def _family(event: Rule) -> int:
+    """The communicator of an event, the world where it has none; -1 unless it is one and the same."""
+    comm = next((param for param in event.params if param.kind is Kind.COMM), None)
+    if comm is None:
+        return 0
+    first = comm.field.parts[0]
+    plain = len(comm.field.parts) == 1 and first.shape is None and first.formulas
+    return int(first.formulas[0]) if plain and first.formulas and first.formulas[0].isdigit() else -1
 
 
 def running(repeat: Any, ranks: Mask) -> Piece:

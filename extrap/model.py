@@ -13,7 +13,7 @@ from extrap.fields import Field
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 
-__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "histograms"]
+__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "fields_of", "histograms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,14 @@ def events(rules: Sequence[Rule]) -> Iterator[Rule]:
         if rule.op is not None:
             yield rule
         yield from events(rule.children)
+
+
+def fields_of(rules: Sequence[Rule]) -> Iterator[Field]:
+    """The fields of rules and of those below them."""
+    for rule in rules:
+        yield rule.repeat
+        yield from (param.field for param in rule.params)
+        yield from fields_of(rule.children)
 
 
 def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from extrap.counters import is_counter
 from extrap.errors import ExtrapolationError
-from extrap.expression import evaluate, names_of
+from extrap.expression import column, names_of
 from extrap.features import Feature, Names, features
 from scalatrace.trace.values import SPECIAL_MAX
 
@@ -68,13 +68,14 @@ class Basis:
         self.features: list[Feature] = []
         rows = []
         count = len(next(iter(columns.values())))
-        for feature in features(names):
-            try:
-                column = evaluate(feature.text, columns)
-            except ExtrapolationError:
-                continue  # it divides by zero somewhere
-            self.features.append(feature)
-            rows.append(np.broadcast_to(np.asarray(column, dtype=np.int64), (count,)))
+        with np.errstate(divide="raise", invalid="raise"):
+            for feature in features(names):
+                try:
+                    row = column(feature.text, columns)
+                except ExtrapolationError:
+                    continue  # it divides by zero somewhere
+                self.features.append(feature)
+                rows.append(np.broadcast_to(np.asarray(row, dtype=np.int64), (count,)))
         self.table: Ints = np.array(rows, dtype=np.int64).reshape(len(rows), count)
 
 

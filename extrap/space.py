@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from extrap.errors import InputError
 from extrap.expression import evaluate
 from extrap.features import Names
 from extrap.grid import Grid
 from extrap.solve import Basis, Points, Solution
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 EVERYWHERE = "1"
 
-INDEXED_SAMPLE = 1200
+INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
 
 
@@ -101,11 +103,28 @@ class Space:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
         for number, conditions in enumerate(_partitions(self.names)):
             if number not in self._classes:
-                masks = ((text, np.asarray(evaluate(text, self.columns), dtype=bool)) for text in conditions)
+                masks = [self._mask(text) for text in conditions]
+                self._divides(conditions, masks)
                 self._classes[number] = [
-                    (text, np.flatnonzero(np.broadcast_to(mask, self.starts[-1:]))) for text, mask in masks
+                    (text, np.flatnonzero(mask)) for text, mask in zip(conditions, masks, strict=True)
                 ]
             yield [(text, points) for text, points in self._classes[number] if len(points)]
+
+    def _mask(self, condition: str) -> Mask:
+        found = np.asarray(evaluate(condition, self.columns), dtype=bool)
+        return np.broadcast_to(found, self.starts[-1:])
+
+    def _divides(self, conditions: Sequence[str], masks: Sequence[Mask]) -> None:
+        """Raise InputError unless just one of the conditions holds for each rank."""
+        times = np.sum(masks, axis=0)
+        if (times == 1).all():
+            return
+        point = int(np.argmax(times != 1))
+        k = int(np.searchsorted(self.starts, point, side="right")) - 1
+        raise InputError(
+            f"the partition {', '.join(conditions)} is none: {times[point]} of its conditions hold for rank "
+            f"{point - self.starts[k]} of {self.runs[k].grid.nprocs} ({self.runs[k].grid}), not one"
+        )
 
     def all_runs(self) -> Ints:
         """Which run each point belongs to."""
