@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from extrap.counters import Chain, alike
+from extrap.expression import evaluate
 from extrap.shapes import Parts, vec_from
 from extrap.space import Space
-from scalatrace.trace.symbolic import CYCLE, INDEXED, Shape
+from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED, Shape
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -21,10 +23,14 @@ LONGEST_CYCLE = 64
 MOST_INDEXED = 1 << 18
 """Values of a class that are looked at one by one."""
 
+EFFORTS = PLAIN, BY_INDEX, BY_LOOPS, MIXED = range(4)
+"""What is tried: values of one shape; also formulas over the number of an execution; over iterations of
+loops; and classes in which some ranks run something and others do not."""
+
 PER_PART = 3.0
 """What a further part of a field costs, in weights of formulas."""
 
-__all__ = ["PER_PART", "Class", "classes_of", "merged", "rows_of"]
+__all__ = ["EFFORTS", "MIXED", "PER_PART", "PLAIN", "Class", "Sought", "classes_of", "merged", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,60 +42,83 @@ class Class:
     shape: Shape
     formulas: tuple[str, ...] | None
     weight: float
+    unchecked: int = 0
 
 
-def classes_of(
-    space: Space, partition: Sequence[tuple[str, Ints]], position: Ints, values: Sequence[Parts | None]
-) -> list[Class] | None:
+@dataclass(frozen=True)
+class Sought:
+    """What is to be explained: a value per point, and the loops around it.
+
+    Attributes:
+        position: where a point is in `values`, -1 for none.
+        effort: how much is tried; see EFFORTS.
+    """
+
+    space: Space
+    position: Ints
+    values: list[Parts | None]
+    chains: list[Chain | None]
+    effort: int
+
+    def of(self, points: Ints) -> list[Parts | None]:
+        """The values of points."""
+        return [self.values[i] for i in self.position[points]]
+
+    def around(self, points: Ints) -> list[Chain | None]:
+        """The loops of points."""
+        return [self.chains[i] for i in self.position[points]]
+
+
+def classes_of(sought: Sought, partition: Sequence[tuple[str, Ints]]) -> list[Class] | None:
     found = []
     for condition, points in partition:
-        points = points[position[points] >= 0]
+        points = points[sought.position[points] >= 0]
         if not len(points):
             continue
-        one = _fitted(space, (condition,), points, [values[i] for i in position[points]])
+        one = _fitted(sought, (condition,), points)
         if one is None:
             return None
         found.append(one)
     return found
 
 
-def _fitted(
-    space: Space,
-    conditions: tuple[str, ...],
-    points: Ints,
-    values: Sequence[Parts | None],
-    indexed: bool = True,
-) -> Class | None:
-    """The class of these points, if one shape and a formula per integer serve all.
-
-    `indexed`: whether formulas over the number of an execution are looked for; that takes longest.
-    """
+def _fitted(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+    """The class of these points, if one shape and a formula per integer serve all."""
+    space, values = sought.space, sought.of(points)
     first = values[0]
     if first is None or any(value is None or value.shape != first.shape for value in values):
         if all(value is None for value in values):
             return Class(conditions, points, None, None, 0)
-        return _otherwise(space, conditions, points, values, indexed)
+        return _otherwise(sought, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
-    formulas, weight = [], 0.0
+    formulas, weight, unchecked = [], 0.0, 0
     for column in table.T:
         solution = over.solve(np.ascontiguousarray(column))
         if solution is None:
-            return _otherwise(space, conditions, points, values, indexed)
+            return _otherwise(sought, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
-    return Class(conditions, points, first.shape, tuple(formulas), weight)
+        unchecked += not solution.sure
+    return Class(conditions, points, first.shape, tuple(formulas), weight, unchecked)
 
 
-def _otherwise(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts | None], indexed: bool
-) -> Class | None:
+def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
     """The class by the values themselves, where vecs look different from rank to rank."""
+    space, values = sought.space, sought.of(points)
     given = [v for v in values if v is not None]
-    if len(given) < len(values) or any(v.times < 1 or not _is_vec(v.shape) for v in given):
+    if any(v.times < 1 or not _is_vec(v.shape) for v in given):
         return None
-    found = _by_cycle(space, conditions, points, given)
-    return _by_index(space, conditions, points, given) if found is None and indexed else found
+    found = None
+    if len(given) == len(values):
+        found = _by_cycle(space, conditions, points, given)
+        if found is None and sought.effort == BY_INDEX:
+            found = _by_index(space, conditions, points, given)
+    elif sought.effort < MIXED:
+        return None
+    if found is None and sought.effort >= BY_LOOPS:
+        found = _by_loops(sought, conditions, points)
+    return found
 
 
 def _by_cycle(
@@ -118,7 +147,7 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
     width = values[0].width
     known = {value: vec_from(value.shape, iter(value.slots)).first(value.times) for value in values}
     if width < 2 or any(v.width != width or v.times % width for v in values):
-        width = max(map(_period, known.values()))
+        width = max(map(_shortest, known.values()))
     if width < 2 or width > LONGEST_CYCLE:
         return None
     for listed in known.values():
@@ -128,7 +157,7 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _period(listed: tuple[int, ...]) -> int:
+def _shortest(listed: tuple[int, ...]) -> int:
     """The fewest values that the others repeat; all of them when they are not repeated."""
     for width in range(1, min(LONGEST_CYCLE, len(listed) - 1) + 1):
         if listed[width:] == listed[:-width]:
@@ -157,19 +186,78 @@ def _by_index(
     )
 
 
+def _by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+    """The class as one of vecs whose values follow the iterations of the loops around them."""
+    chains = sought.around(points)
+    deep = {0 if chain is None else len(chain.levels) for chain in chains}
+    if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
+        return None
+    listed = []
+    for value, chain in zip(sought.of(points), chains, strict=True):
+        runs = 1 if chain is None else chain.runs
+        if value is not None and value.times != runs:
+            return None
+        listed.append(_listed(value, runs))
+    levels = deep.pop()
+    if sum(map(len, listed)) > MOST_INDEXED:
+        return None
+    for depth in range(levels, -1, -1):
+        periods = [_period(row, chain, depth) for row, chain in zip(listed, chains, strict=True)]
+        if all(periods):
+            columns = [{} if chain is None else chain.columns(depth) for chain in chains]
+            rows = _cut(listed, periods)
+            found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: Parts | None, runs: int) -> Ints:
+    if value is None:
+        return np.zeros(runs, dtype=np.int64)
+    return np.array(vec_from(value.shape, iter(value.slots)).first(runs), dtype=np.int64)
+
+
+def _period(row: Ints, chain: Chain | None, depth: int) -> int:
+    """Values within an iteration of the loop at a depth, if they are the same in each; else 0."""
+    if chain is None:
+        return len(row)
+    period = chain.period(depth)
+    return period if period and alike(row, len(row) // period) else 0
+
+
+def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
+    return [row[:length] for row, length in zip(rows, lengths, strict=True)]
+
+
+def _counted(
+    space: Space,
+    conditions: tuple[str, ...],
+    points: Ints,
+    columns: Sequence[Mapping[str, Ints]],
+    rows: Sequence[Ints],
+    levels: int,
+) -> Class | None:
+    """The class by a formula over counters."""
+    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    lengths = [len(row) for row in rows]
+    value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
+    if value is None:
+        return None
+    return Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
+
+
 def _is_vec(shape: Shape) -> bool:
     """Whether a shape is of integers only, as a vec's is."""
     return shape is None or (isinstance(shape, tuple) and all(map(_is_vec, shape)))
 
 
-def merged(
-    space: Space, classes: Sequence[Class], position: Ints, values: Sequence[Parts | None]
-) -> list[Class]:
+def merged(sought: Sought, classes: Sequence[Class]) -> list[Class]:
     """Classes that the same formulas serve, made one."""
     groups: list[Class] = []
     for one in classes:
         for i, group in enumerate(groups):
-            both = _union(space, group, one, position, values)
+            both = _union(sought, group, one)
             if both is not None:
                 groups[i] = both
                 break
@@ -178,16 +266,48 @@ def merged(
     return groups
 
 
-def _union(space: Space, a: Class, b: Class, position: Ints, values: Sequence[Parts | None]) -> Class | None:
+def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     if (a.formulas is None) != (b.formulas is None) or (
-        a.shape != b.shape and not {INDEXED, CYCLE} & {a.shape, b.shape}
+        a.shape != b.shape and not {INDEXED, CYCLE, LOOPED} & {a.shape, b.shape}
     ):
         return None
     points = np.sort(np.concatenate([a.points, b.points]))
+    both = a.conditions + b.conditions
     if a.formulas == b.formulas and a.shape == b.shape:
-        return Class(a.conditions + b.conditions, points, a.shape, a.formulas, a.weight)
-    conditions, some = a.conditions + b.conditions, [values[i] for i in position[points]]
-    both = _fitted(space, conditions, points, some, INDEXED in (a.shape, b.shape))
-    if both is None or both.weight > max(a.weight, b.weight) + 1e-9:
+        return Class(both, points, a.shape, a.formulas, a.weight, a.unchecked)
+    for one, other in ((a, b), (b, a)):
+        if one.shape in (INDEXED, LOOPED) and _holds(sought, one, other.points):
+            return Class(both, points, one.shape, one.formulas, one.weight, one.unchecked)
+    if {INDEXED, LOOPED} & {a.shape, b.shape}:
         return None
-    return both
+    found = _fitted(replace(sought, effort=PLAIN), both, points)
+    if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
+        return None
+    return found
+
+
+def _holds(sought: Sought, one: Class, points: Ints) -> bool:
+    """Whether the formulas of a class are true elsewhere."""
+    values, chains = sought.of(points), sought.around(points)
+    assert one.formulas is not None
+    first, text = one.formulas
+    for point, value, chain in zip(points, values, chains, strict=True):
+        place = {name: numbers[point] for name, numbers in sought.space.columns.items()}
+        if value is None or value.times < 1 or not _is_vec(value.shape):
+            return False
+        row = _listed(value, value.times)
+        if one.shape == INDEXED:
+            count = int(evaluate(first, place))
+            numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
+        elif chain is None or not chain.small or chain.runs != len(row):
+            return False
+        else:
+            depth = len(chain.levels) - int(first)
+            count = _period(row, chain, depth)
+            numbers = chain.columns(depth) if count else {}
+        if count < 1 or (one.shape == INDEXED and count != len(row)):
+            return False
+        expected = np.broadcast_to(evaluate(text, {**place, **numbers}), (count,))
+        if not np.array_equal(expected, row[:count]):
+            return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from extrap.classes import PER_PART, Class, classes_of, merged, rows_of
+from extrap.classes import PER_PART, PLAIN, Class, Sought, classes_of, merged, rows_of
 from extrap.errors import ExtrapolationError
 from extrap.expression import evaluate
 from extrap.shapes import Parts
@@ -28,16 +28,16 @@ __all__ = ["COARSE", "by_columns"]
 
 def by_columns(
     space: Space, order: Ints, position: Ints, values: Sequence[Parts | None]
-) -> tuple[Shape, tuple[str, ...], float] | None:
-    """A shape and formulas that hold for all ranks, and what they cost; None when there are none."""
+) -> tuple[Shape, tuple[str, ...], float, int] | None:
+    """A shape and formulas that hold for all ranks, what they cost, how many nothing checks; None: none."""
     given = [value for value in values if value is not None]
     if len(given) < len(values):
         return None
     table, shape = _table(given)
     if len(table) < 2:
         return None
-    known: dict[bytes, tuple[str, float] | None] = {}
-    formulas, cost = [], 0.0
+    known: dict[bytes, tuple[str, float, int] | None] = {}
+    formulas, cost, unchecked = [], 0.0, 0
     for column in table:
         key = column.tobytes()
         if key not in known:
@@ -47,7 +47,8 @@ def by_columns(
             return None
         formulas.append(found[0])
         cost += found[1]
-    return shape, tuple(formulas), cost
+        unchecked += found[2]
+    return shape, tuple(formulas), cost, unchecked
 
 
 def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
@@ -58,18 +59,20 @@ def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
     return np.array([] if rows is None else rows, dtype=np.int64).T, CYCLE
 
 
-def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float] | None:
+def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float, int] | None:
     scalars = [Parts(None, (value,)) for value in column.tolist()]
+    sought = Sought(space, position, list(scalars), [None] * len(scalars), PLAIN)
     for partition in space.partitions():
         if len(partition) > COARSE:
             continue
-        classes = classes_of(space, partition, position, scalars)
+        classes = classes_of(sought, partition)
         if classes is None:
             continue
-        groups = merged(space, classes, position, scalars)
+        groups = merged(sought, classes)
         text = _piecewise(groups)
         if _holds(text, space, order, column):
-            return text, sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
+            cost = sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
+            return text, cost, sum(group.unchecked for group in groups)
     return None
 
 

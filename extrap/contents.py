@@ -7,12 +7,12 @@ sequence in which they are used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from extrap.errors import ExtrapolationError
-from extrap.shapes import Parts, split, vec_from
+from extrap.shapes import Parts, cycle, split, vec_from
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.tables import Datatype, IntArray, Kind
 from scalatrace.trace.values import SPECIAL_MAX, Vec
@@ -32,28 +32,52 @@ SHORT = 4
 _NUMBER = re.compile(r"-?\d+")
 
 
-def content(trace: Trace, kind: Kind, vec: Vec, times: int) -> Parts:
+CYCLE = "cycle"
+"""Marks a sequence of entries that is repeated."""
+
+
+def content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = SHORT) -> Parts:
     """The parts of what a table's indices stand for over `times` executions.
+
+    Args:
+        trace: has the tables.
+        kind: of the parameter.
+        vec: the indices.
+        times: executions.
+        short: arrays up to this length are taken value by value.
 
     Raises:
         ExtrapolationError: more entries than can be looked at.
     """
     if vec.constant is not None:
-        return split((0, (_entry(trace, kind, vec.constant),)))
+        return split((0, (_entry(trace, kind, vec.constant, short),)))
     if times > MOST:
         raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
     used = list(islice(vec, times))
     order = {index: n for n, index in enumerate(dict.fromkeys(used))}
-    pattern = vec_of(order[index] for index in used)
-    return split((pattern.terms, tuple(_entry(trace, kind, index) for index in order)))
+    numbers = [order[index] for index in used]
+    turn = _turn(numbers)
+    pattern = (CYCLE, *numbers[:turn]) if turn <= max(SHORT, times // 2) else vec_of(numbers).terms
+    return split((pattern, tuple(_entry(trace, kind, index, short) for index in order)))
 
 
-def _entry(trace: Trace, kind: Kind, index: int) -> Any:
+def _turn(numbers: Sequence[int]) -> int:
+    """After how many numbers they begin again, and do so to the end (Knuth, Morris and Pratt's table)."""
+    borders = [0]
+    for number in numbers[1:]:
+        k = borders[-1]
+        while k and numbers[k] != number:
+            k = borders[k - 1]
+        borders.append(k + (numbers[k] == number))
+    return len(numbers) - borders[-1]
+
+
+def _entry(trace: Trace, kind: Kind, index: int, short: int) -> Any:
     if index < SPECIAL_MAX:
         return index
     if kind is Kind.ARRAY:
         array = trace.arrays[index]
-        if array.length <= SHORT:
+        if array.length <= short and not array.summed:
             return ("array", array.length, array.values)
         return "summed" if array.summed else "array", array.length, array.vec.terms
     if kind is Kind.STRING:
@@ -87,6 +111,8 @@ class Tables:
         indices = [self._index(kind, entry) for entry in entries]
         if type(pattern) is int:
             return Vec(indices[0])
+        if pattern[0] == CYCLE:
+            return cycle([indices[n] for n in pattern[1:]])
         return vec_of(indices[n] for n in Vec(pattern))
 
     def _index(self, kind: Kind, entry: Any) -> int:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 
+from extrap.expression import FUNCTIONS
+
 __all__ = ["RESERVED", "Feature", "Names", "features"]
 
 RESERVED = frozenset(
-    ("X", "Y", "Z", "W", "x", "y", "z", "w", "P", "r", "i", "log2", "min", "max", "block", "diagonal")
+    ["X", "Y", "Z", "W", "x", "y", "z", "w", "P", "r", "i", "i1", "i2", "l1", "l2", *FUNCTIONS]
 )
 """Names that formulas use themselves."""
 
@@ -35,12 +37,14 @@ class Names:
         coords: of a rank in it, in the same order; empty where a value belongs to no rank.
         inputs: the user's parameters.
         index: `i` where a value depends on the execution, else "".
+        counters: of the loops around a value, where it depends on them (extrap/counters.py).
     """
 
     sizes: tuple[str, ...]
     coords: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     index: str = ""
+    counters: tuple[str, ...] = ()
 
 
 EXTRA: list[tuple[str, float]] = []
@@ -77,7 +81,7 @@ def _all(names: Names) -> Iterator[Feature]:
         yield Feature(f"log2({size})", 2)
         yield Feature(f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
-    if len(sizes) == 2 and coords and not names.index:
+    if len(sizes) == 2 and coords and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
     for a in inputs:
         yield from (Feature(f"{a}*{size}", 2.5) for size in sizes)
@@ -88,6 +92,7 @@ def _all(names: Names) -> Iterator[Feature]:
         yield Feature(f"{coord}%2", 2.4)
     if names.index:
         yield from _of_index(names)
+    yield from _of_counters(names)
 
 
 def _products(names: Sequence[str], weight: float) -> Iterator[Feature]:
@@ -118,6 +123,7 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
                 yield Feature(f"{coord}*({n}//{size})+min({coord},{n}%{size})", 3.4)
             yield from (Feature(text, 2 + 0.2 * k) for k, text in enumerate(own))
             yield Feature(f"{n}%{size}", 2.6)
+            yield Feature(f"((2*{n}+{size})//(2*{size}))", 2.7)
             parts += own
         yield from (Feature(f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
         whole = [f"{n}//{size}" for size in sizes]
@@ -187,3 +193,48 @@ def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Feature]
             (f"{b}+{k}", f"{a}-{k}"),
         ):
             yield Feature(f"block({n},{size},{one})*block({n},{size},{other})", 4)
+
+
+def _of_counters(names: Names) -> Iterator[Feature]:
+    """What changes from iteration to iteration: whose turn it is, cyclic blocks, the first and the last."""
+    iterations = [name for name in names.counters if name[0] == "i"]
+    for i in iterations:
+        yield Feature(i, 1.5)
+        for size in (*names.sizes, "P"):
+            yield Feature(f"{i}%{size}", 1.9)
+            yield Feature(f"{i}//{size}", 2.2)
+        for coord, size in zip(names.coords, names.sizes, strict=False):
+            yield from _turns(i, coord, size)
+    for left in (name for name in names.counters if name[0] == "l"):
+        yield Feature(left, 1.7)
+        yield from _ends(names, left.replace("l", "i"), left)
+    if len(iterations) > 1:
+        yield Feature("*".join(iterations[:2]), 2.4)
+
+
+def _turns(i: str, coord: str, size: str) -> Iterator[Feature]:
+    """Whose turn an iteration is, and how many turns of a cycle are over, as a coordinate sees it."""
+    for k, by in enumerate(("", "+1", "-1")):
+        weight = 0.1 * k
+        yield Feature(_turn(i, by, coord, size), 2.3 + weight)
+        for sign, more in (("-", 0.0), ("+", 0.2)):
+            yield Feature(f"({coord}{sign}{i}{by})//{size}", 2.6 + weight + more)
+            yield Feature(f"({coord}{sign}{i}{by})%{size}", 2.6 + weight + more)
+
+
+def _turn(i: str, by: str, coord: str, size: str) -> str:
+    return f"(({i}{by})%{size}=={coord})" if by else f"({i}%{size}=={coord})"
+
+
+def _ends(names: Names, i: str, left: str) -> Iterator[Feature]:
+    """What only the first or the last iteration has, or lacks."""
+    for end in (i, left):
+        yield Feature(f"({end}>0)", 1.8)
+    for size in (*names.sizes, "P"):
+        yield Feature(f"({left}>0)*{size}", 2.6)
+    for coord, size in zip(names.coords, names.sizes, strict=False):
+        for k, by in enumerate(("", "+1", "-1")):
+            yield Feature(f"({left}>0)*{_turn(i, by, coord, size)}", 2.7 + 0.1 * k)
+        for end in (i, left):
+            yield Feature(f"({end}==0)*{coord}", 2.7)
+            yield Feature(f"({end}==0)*({size}-{coord})", 2.8)

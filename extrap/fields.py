@@ -10,8 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from extrap.classes import PER_PART, Class, classes_of, merged
+from extrap.classes import (
+    BY_INDEX,
+    BY_LOOPS,
+    EFFORTS,
+    MIXED,
+    PER_PART,
+    PLAIN,
+    Class,
+    Sought,
+    classes_of,
+    merged,
+)  # fmt: skip
 from extrap.columns import COARSE, by_columns
+from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
 from extrap.expression import names_of
 from extrap.shapes import Parts
@@ -23,33 +35,66 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_PART", "RANKWISE", "Samples", "fit", "told"]
+__all__ = [
+    "BY_INDEX", "BY_LOOPS", "PER_PART", "PLAIN", "RANKWISE", "Chains", "Samples", "fit", "runs_once", "told",
+]  # fmt: skip
 
 
 Samples = Mapping[int, Parts | None]
 """Point -> its value; None: it takes no part. Points that are left out do not matter."""
 
 
-def fit(space: Space, samples: Samples) -> Field | None:
-    """The field through all samples; None when no rule was found."""
+Chains = Mapping[int, Chain | None]
+"""Point -> the loops around what is sought; None: it runs once."""
+
+
+def fit(
+    space: Space,
+    samples: Samples,
+    chains: Chains | None = None,
+    repeats: bool = False,
+    efforts: Sequence[int] = EFFORTS,
+) -> Field | None:
+    """The field through all samples; None when no rule was found.
+
+    Args:
+        space: where the samples are.
+        samples: the values.
+        chains: the loops around each of them.
+        repeats: whether values are how often something runs: None is then as good as 0.
+        efforts: what is tried, one after the other.
+    """
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
         return Field((_constant(EVERYWHERE, values[0]),))
     position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
+    around = [None if chains is None else chains[int(point)] for point in order]
+    mixing = repeats and None in values and _runs_everywhere(space, samples)
     tried = False
-    for partition in space.partitions():
-        if len(partition) > COARSE and not tried:
-            tried = True
-            columns = by_columns(space, order, position, values)
-            if columns is not None:
-                shape, formulas, cost = columns
-                return Field((Part(EVERYWHERE, shape, formulas),), cost + PER_PART)
-        classes = classes_of(space, partition, position, values)
-        if classes is not None:
-            return _field(merged(space, classes, position, values))
+    for effort in efforts:
+        if effort == MIXED and not mixing:
+            continue
+        sought = Sought(space, position, values, around, effort)
+        for partition in space.partitions():
+            if len(partition) > COARSE and not tried:
+                tried = True
+                columns = by_columns(space, order, position, values)
+                if columns is not None:
+                    shape, formulas, cost, unchecked = columns
+                    return Field((Part(EVERYWHERE, shape, formulas),), cost + PER_PART, unchecked)
+            classes = classes_of(sought, partition)
+            if classes is not None:
+                return _field(merged(sought, classes))
     return None
+
+
+def _runs_everywhere(space: Space, samples: Samples) -> bool:
+    """Whether something runs on some rank of every trace in which ranks meet it."""
+    run_of = space.all_runs()
+    met = {int(run_of[point]) for point in samples}
+    return met == {int(run_of[point]) for point, value in samples.items() if value is not None}
 
 
 def _constant(condition: str, value: Parts | None) -> Part:
@@ -67,7 +112,12 @@ def _field(groups: Sequence[Class]) -> Field:
         condition = EVERYWHERE if group is ordered[-1] else "+".join(f"({c})" for c in group.conditions)
         parts.append(Part(condition, group.shape, group.formulas))
         cost += group.weight + sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
-    return Field(tuple(parts), cost)
+    return Field(tuple(parts), cost, sum(group.unchecked for group in groups))
+
+
+def runs_once(repeat: Field) -> bool:
+    """Whether a repeat is 1 everywhere: then no loop is counted."""
+    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)
 
 
 def depends_on_rank(text: str) -> bool:

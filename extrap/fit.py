@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from extrap import fields
 from extrap.align import Aligned, align
 from extrap.communicators import fit_families
-from extrap.contents import TABLES, content
+from extrap.contents import SHORT, TABLES, content
+from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
-from extrap.fields import Field, Samples
+from extrap.fields import Chains, Samples, runs_once
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
 from extrap.shapes import Parts, vec_parts
@@ -22,6 +23,7 @@ from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Value
 from scalatrace.trace.nodes import Encoding, Event, Peer
+from scalatrace.trace.symbolic import Field
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import Vec
 
@@ -66,6 +68,7 @@ class Fitter:
 
     def __init__(self, traces: Sequence[Trace], space: Space) -> None:
         self.traces, self.space = traces, space
+        self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
     def trees(self) -> dict[int, tuple[Local, ...]]:
@@ -75,23 +78,39 @@ class Fitter:
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all nodes of all trees."""
         trees = self.trees()
-        return self.nodes(align(trees), list(trees))
+        return self.nodes(align(trees), dict.fromkeys(trees))
 
-    def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
-        """The rules of nodes that these points meet."""
-        return tuple(self.node(node, points) for node in nodes)
+    def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
+        """The rules of nodes within these loops."""
+        return tuple(self.node(node, around) for node in nodes)
 
-    def node(self, node: Aligned, points: Sequence[int]) -> Rule:
-        """The rule of a node that these points meet, or would."""
-        repeat = self._field(node, "repeat", self._repeats(node, points))
+    def node(self, node: Aligned, around: Chains) -> Rule:
+        """The rule of a node that these points meet, or would, within these loops."""
+        samples = self._repeats(node, around)
+        repeat = fields.fit(self.space, samples, around, repeats=True)
+        if repeat is None:
+            raise fields.told(f"repeat of {where(node)}", samples, self.space)
         if node.key is None:
-            return Rule(repeat, children=self.nodes(node.children, list(node.nodes)))
+            return Rule(repeat, children=self.nodes(node.children, self._within(node, around)))
+        inside = around if runs_once(repeat) else self._within(node, around)
         op, stack = node.key
-        return Rule(repeat, op, stack, self.parameters(node), tuple(self._stats(node)))
+        return Rule(repeat, op, stack, self.parameters(node, inside), tuple(self._stats(node)))
 
-    def parameters(self, node: Aligned) -> tuple[ParamRule, ...]:
+    def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
-        return tuple(self._param(node, at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
+        return tuple(
+            self._param(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
+        )
+
+    def _within(self, node: Aligned, around: Chains) -> Chains:
+        """The loops of what is in this one."""
+        found: dict[int, Chain | None] = {}
+        for point, local in node.nodes.items():
+            key = around[point], local.repeat, local.met
+            if key not in self._chains:
+                self._chains[key] = Chain(*key)
+            found[point] = self._chains[key]
+        return found
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
         found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
@@ -104,37 +123,54 @@ class Fitter:
             assert local.event is not None
             yield point, self.traces[self.run_of[point][0]], local, local.event
 
-    def _repeats(self, node: Aligned, points: Sequence[int]) -> Samples:
+    def _repeats(self, node: Aligned, points: Iterable[int]) -> Samples:
         """The repeat of every rank; None where the node does not run."""
         samples: dict[int, Parts | None] = dict.fromkeys(points)
         for point, local in node.nodes.items():
             samples[point] = vec_parts(local.repeat, local.met)
         return samples
 
-    def _field(self, node: Aligned, what: str, samples: Samples) -> Field:
-        found = fields.fit(self.space, samples)
+    def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
+        found = fields.fit(self.space, samples, inside)
         if found is None:
             raise fields.told(f"{what} of {where(node)}", samples, self.space)
         return found
 
-    def _param(self, node: Aligned, at: int, name: str, kind: Kind) -> ParamRule:
+    def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
-            return ParamRule(name, kind, self._field(node, name, self._samples(node, at, kind)))
+            return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
         found: list[tuple[float, Encoding, Field]] = []
         decoded = self._peers(node, at)
         stored = Counter(one.encoding for one in decoded.values())
-        for encoding in sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e))):
-            field = fields.fit(self.space, _encoded(decoded, encoding))
-            if field is not None:
-                found.append((field.cost, encoding, field))
-            if field is not None and field.cost < fields.PER_PART:
+        order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
+        samples: dict[Encoding, Samples] = {}
+        for effort in (fields.PLAIN, fields.BY_INDEX, fields.BY_LOOPS):
+            if found and (effort > fields.BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
                 break
+            for encoding in order:
+                if any(encoding is known for _, known, _ in found):
+                    continue
+                if encoding not in samples:
+                    samples[encoding] = _encoded(decoded, encoding)
+                field = fields.fit(self.space, samples[encoding], inside, efforts=(effort,))
+                if field is not None:
+                    found.append((field.cost, encoding, field))
+                if field is not None and field.cost < fields.PER_PART:
+                    break
         if not found:
             raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)
-        _, encoding, field = min(found, key=lambda item: item[0])
+        _, encoding, field = min(found, key=_cost)
         return ParamRule(name, kind, field, encoding)
 
-    def _samples(self, node: Aligned, at: int, kind: Kind) -> Samples:
+    def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
+        """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
+        if kind is Kind.ARRAY:
+            by_value = fields.fit(self.space, self._samples(node, at, kind, SHORT), inside)
+            if by_value is not None:
+                return by_value
+        return self._field(node, name, self._samples(node, at, kind), inside)
+
+    def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
         for point, trace, local, event in self._events(node):
@@ -142,7 +178,7 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    content(trace, kind, vec, n)
+                    content(trace, kind, vec, n, short)
                     if kind in TABLES
                     else vec_parts(normal(vec, n), n, local.width)
                 )
@@ -184,6 +220,10 @@ class Fitter:
                     rows[k] = stats.histograms
         for pred, rows in by_pred.items():
             yield StatRule(pred, tuple(rows))
+
+
+def _cost(found: tuple[float, Encoding, Field]) -> float:
+    return found[0]
 
 
 def _samples_in(row: Sequence[Any]) -> int:

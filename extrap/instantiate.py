@@ -7,30 +7,38 @@ long as there are ranks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from extrap.communicators import family_of
 from extrap.compressing import ranks_of_mask, vec_of_array
 from extrap.contents import TABLES, Tables
+from extrap.counters import MOST_RUNS, chain_of
 from extrap.errors import ExtrapolationError, InputError
 from extrap.expression import LARGEST, evaluate, names_of
-from extrap.fields import RANKWISE
+from extrap.fields import RANKWISE, runs_once
 from extrap.grid import Grid
 from extrap.model import Model, ParamRule, Rule
+from extrap.peers import Places
 from extrap.shapes import cycle, join, vec_from
 from extrap.timing_rules import Timing
 from scalatrace.trace.compress import vec_of
-from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.elastic import Columns, Elastic, Groups, at
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.symbolic import CYCLE, INDEXED, Field, Part
+from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED, Field, Part
 from scalatrace.trace.tables import Kind, Op, Stat
 from scalatrace.trace.trace import START, Trace
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+Piece = tuple[Any, Mask]
+"""A vec and its ranks, or an array over all ranks of which these count."""
+
+Around = tuple[Elastic, ...]
+"""The repeats of the loops around something, the outermost first."""
 
 MOST_VALUES = 1 << 20
 """Values of one vec that are computed one by one."""
@@ -71,12 +79,13 @@ class _Maker:
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
         self.preds: dict[tuple[int, int], int] = {START: 0}
+        self._places = Places(model.families, grid)
         self._masks: dict[str, Mask] = {}
         self._ranks: dict[bytes, RankList] = {}
 
     def trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
-        nodes = [made for rule in self.model.nodes if (made := self.node(rule, everyone)) is not None]
+        nodes = [made for rule in self.model.nodes if (made := self.node(rule, everyone, ())) is not None]
         return Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
@@ -94,20 +103,26 @@ class _Maker:
             nodes=nodes,
         )
 
-    def node(self, rule: Rule, ranks: Mask) -> Node | None:
+    def node(self, rule: Rule, ranks: Mask, around: Around) -> Node | None:
         """The node for those of these ranks that take part; None when nobody does."""
-        part = self.participants(rule.repeat, ranks)
+        pieces = [running(*piece) for piece in self.pieces(rule.repeat, ranks, None, around)]
+        pieces = [(value, mine) for value, mine in pieces if mine.any()]
+        part = np.zeros_like(ranks)
+        for _, mine in pieces:
+            part |= mine
         if not part.any():
             return None
-        repeat = self.elastic(rule.repeat, ranks, None)
+        repeat = self.gathered(pieces, ranks)
         if _least(repeat) < 0:
             what = " at ".join([rule.op or "a loop", *rule.stack[:1]])
             raise ExtrapolationError(f"{what} would run {_least(repeat)} times on {self.grid} ranks")
+        inside = around if runs_once(rule.repeat) else (*around, repeat)
         if rule.op is None:
-            children = tuple(made for child in rule.children if (made := self.node(child, part)) is not None)
+            made = (self.node(child, part, inside) for child in rule.children)
+            children = tuple(child for child in made if child is not None)
             return Sequence(repeat, children) if children else None
         signature = self.signature(rule.stack)
-        params = tuple(self.param(param, part) for param in rule.params)
+        params = tuple(self.param(rule, param, part, inside) for param in rule.params)
         return Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
 
     def signature(self, stack: tuple[str, ...]) -> int:
@@ -130,14 +145,19 @@ class _Maker:
                 found.append(PredStats(pred, histograms))
         return tuple(found)
 
-    def param(self, rule: ParamRule, ranks: Mask) -> Elastic | Peer:
+    def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around) -> Elastic | Peer:
         """A parameter of the ranks that take part."""
-        value = self.elastic(rule.field, ranks, rule.kind)
+        pieces = self.pieces(rule.field, ranks, rule.kind, inside)
+        value = self.gathered(pieces, ranks)
         if rule.name.endswith("count") and SPECIAL_MAX <= _least(value) < 0:
             raise ExtrapolationError(f"a {rule.name} would be {_least(value)} on {self.grid} ranks")
-        if rule.kind is Kind.PEER:
-            return Peer(rule.encoding or Encoding.ABSOLUTE, value)
-        return value
+        if rule.kind is not Kind.PEER:
+            return value
+        encoding = rule.encoding or Encoding.ABSOLUTE
+        what = f"{rule.name} of {event.op} at {''.join(event.stack[:1])}"
+        for one, mine in pieces:
+            self._places.check(what, _family(event), encoding, one, mine)
+        return Peer(encoding, value)
 
     def mask(self, condition: str) -> Mask:
         """The ranks of a condition."""
@@ -145,16 +165,6 @@ class _Maker:
             found = np.asarray(evaluate(condition, self.env), dtype=bool)
             self._masks[condition] = np.broadcast_to(found, (self.grid.nprocs,))
         return self._masks[condition]
-
-    def participants(self, field: Field, ranks: Mask) -> Mask:
-        """Those of the ranks for which the field has something."""
-        if len(field.parts) == 1:
-            return ranks if field.parts[0].formulas is not None else np.zeros_like(ranks)
-        found = np.zeros_like(ranks)
-        for part, mine in self.divided(field, ranks):
-            if part.formulas is not None:
-                found |= mine
-        return found
 
     def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
         """Each part with its ranks, those without any left out."""
@@ -173,10 +183,8 @@ class _Maker:
             self._ranks[key] = ranks_of_mask(mask)
         return self._ranks[key]
 
-    def elastic(self, field: Field, ranks: Mask, kind: Kind | None) -> Elastic:
-        """The elastic value of a field over ranks; those it has nothing for are in no group."""
-        divided = self.divided(field, ranks)
-        pieces = [piece for part, mine in divided for piece in self.pieces(part, mine, kind)]
+    def gathered(self, pieces: list[Piece], ranks: Mask) -> Elastic:
+        """The elastic value of pieces over ranks; those that are in none of them are in no group."""
         everyone = sum(int(mine.sum()) for _, mine in pieces) == int(ranks.sum())
         if all(isinstance(value, Vec) for value, _ in pieces):
             by_vec: dict[Vec, Mask] = {}
@@ -200,7 +208,7 @@ class _Maker:
             union |= mine
         return Columns(self.ranklist(union), vec_of_array(values[union]))
 
-    def by_rank(self, pieces: list[tuple[Any, Mask]]) -> Elastic:
+    def by_rank(self, pieces: list[Piece]) -> Elastic:
         """Groups, for values of which some change from execution to execution and some from rank to rank."""
         by_vec: dict[Vec, list[int]] = {}
         for value, mine in pieces:
@@ -210,12 +218,19 @@ class _Maker:
         groups = [(RankList(ranks), vec) for vec, ranks in by_vec.items()]
         return Groups(sorted(groups, key=lambda group: group[0].first))
 
-    def pieces(self, part: Part, mine: Mask, kind: Kind | None) -> list[tuple[Any, Mask]]:
-        """A part as vecs with their ranks, or as an array over all ranks where each has one value."""
+    def pieces(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
+        """A field's values over ranks: a vec with its ranks, or an array where each has one value."""
+        divided = self.divided(field, ranks)
+        return [piece for part, mine in divided for piece in self.of_part(part, mine, kind, around)]
+
+    def of_part(self, part: Part, mine: Mask, kind: Kind | None, around: Around) -> list[Piece]:
+        """A part's values."""
         if part.formulas is None:
             return []
         if part.shape == INDEXED:
             return self.indexed(part, mine)
+        if part.shape == LOOPED:
+            return self.looped(part, mine, around)
         slots = [self.slot(text, mine) for text in part.formulas]
         if not any(isinstance(slot, np.ndarray) for slot in slots):
             return [(self.vec(part, slots, kind), mine)]
@@ -229,14 +244,46 @@ class _Maker:
         assert part.formulas is not None
         length, value = part.formulas
         names = sorted((names_of(length) | names_of(value)) & RANKWISE)
-        if not names:
-            return [(self.counted(length, value, {}), mine)]
-        table = np.array([self.env[name][mine] for name in names])
         by_vec: dict[Vec, Mask] = {}
-        for column, some in alike(table, mine):
+        for column, some in self.places(names, mine):
             vec = self.counted(length, value, dict(zip(names, column, strict=True)))
             by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
         return list(by_vec.items())
+
+    def looped(self, part: Part, mine: Mask, around: Around) -> list[Piece]:
+        """A part whose values follow the loops around it: a vec per set of coordinates and loops."""
+        assert part.formulas is not None
+        levels, text = int(part.formulas[0]), part.formulas[1]
+        if not levels:
+            value = self.slot(text, mine)
+            return [(value if isinstance(value, np.ndarray) else Vec(value), mine)]
+        inner, endless = around[-levels:], len(around) > levels
+        names = sorted(names_of(text) & RANKWISE)
+        by_vec: dict[Vec, Mask] = {}
+        for column, some in self.places(names, mine):
+            place = {**self.env, **dict(zip(names, column, strict=True))}
+            for loops, these in alike_loops(inner, some):
+                vec = self.along(text, place, loops, endless)
+                by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
+        if len(by_vec) > MOST_GROUPS:
+            raise too_many(len(by_vec))
+        return list(by_vec.items())
+
+    def places(self, names: list[str], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
+        """The different values of some names, and the ranks of each."""
+        if not names:
+            return iter([([], mine)])
+        return alike(np.array([self.env[name][mine] for name in names]), mine)
+
+    def along(self, text: str, place: Mapping[str, Any], loops: tuple[Vec, ...], endless: bool) -> Vec:
+        """The vec along loops."""
+        chain = chain_of(loops)
+        assert chain is not None
+        if not chain.small:
+            raise ExtrapolationError(f"a value changes over more than {MOST_RUNS} executions: too many")
+        columns = chain.columns(0)
+        values = np.broadcast_to(evaluate(text, {**place, **columns}), (chain.runs,))
+        return vec_along(values, endless)
 
     def counted(self, length: str, value: str, place: Mapping[str, int]) -> Vec:
         """The vec of one place."""
@@ -277,6 +324,52 @@ def alike(table: np.ndarray[Any, Any], mine: Mask) -> Iterator[tuple[list[int], 
         some = np.zeros_like(mine)
         some[places[inverse.reshape(-1) == n]] = True
         yield column, some
+
+
+def alike_loops(around: Around, ranks: Mask) -> Iterator[tuple[tuple[Vec, ...], Mask]]:
+    """The different loops around something that these ranks run, and the ranks of each."""
+    if all(isinstance(repeat, Vec) for repeat in around):
+        yield tuple(repeat for repeat in around if isinstance(repeat, Vec)), ranks
+        return
+    places = np.flatnonzero(ranks)
+    if len(places) > MOST_GROUPS:
+        raise too_many(len(places))
+    found: dict[tuple[Vec, ...], list[int]] = {}
+    for rank in places.tolist():
+        loops = tuple(vec for repeat in around if (vec := at(repeat, rank)) is not None)
+        found.setdefault(loops, []).append(rank)
+    for loops, members in found.items():
+        some = np.zeros_like(ranks)
+        some[members] = True
+        yield loops, some
+
+
+def _family(event: Rule) -> int:
+    """The communicator of an event, the world where it has none; -1 unless it is one and the same."""
+    comm = next((param for param in event.params if param.kind is Kind.COMM), None)
+    if comm is None:
+        return 0
+    first = comm.field.parts[0]
+    plain = len(comm.field.parts) == 1 and first.shape is None and first.formulas
+    return int(first.formulas[0]) if plain and first.formulas and first.formulas[0].isdigit() else -1
+
+
+def running(repeat: Any, ranks: Mask) -> Piece:
+    """A repeat and those of its ranks that run something."""
+    if isinstance(repeat, Vec):
+        return repeat, ranks & (repeat.constant != 0)
+    return repeat, ranks & (repeat != 0)
+
+
+def vec_along(values: np.ndarray[Any, Any], endless: bool) -> Vec:
+    """Values as a vec, that begins again where loops further out do."""
+    if (values == values[0]).all():
+        return Vec(int(values[0]))
+    if len(values) <= MOST_LISTED:
+        row = values.tolist()
+        return cycle(row) if endless else vec_of(row)
+    vec = vec_of_array(values)
+    return Vec(((0, 0, *cast("tuple[Any, ...]", vec.terms)),)) if endless else vec
 
 
 def _least(value: Elastic) -> int:

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from scalatrace.trace.symbolic import FamilyRule, Model, ParamRule, Rule, StatRule, events, histograms
+from collections.abc import Iterator, Sequence
 
-__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "histograms"]
+from scalatrace.trace.symbolic import FamilyRule, Field, Model, ParamRule, Rule, StatRule, events, histograms
+
+__all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "fields_of", "histograms"]
+
+
+def fields_of(rules: Sequence[Rule]) -> Iterator[Field]:
+    """The fields of rules and of those below them."""
+    for rule in rules:
+        yield rule.repeat
+        yield from (param.field for param in rule.params)
+        yield from fields_of(rule.children)

@@ -13,7 +13,7 @@ samples/plugins/cg_transpose.py is the example.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from itertools import chain
 from math import prod
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from extrap.errors import InputError
 from extrap.expression import FUNCTIONS, check
-from extrap.features import EXTRA
+from extrap.features import EXTRA, RESERVED
 from extrap.space import EXTRA_PARTITIONS
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 GROUP = "scalatrace.extrap"
 Dims = Callable[["Trace"], tuple[int, ...] | None]
+
+BUILT_IN = frozenset(FUNCTIONS)
+"""The functions that formulas have without any plug-in."""
+
+OWNERS: dict[str, str] = {}
+"""Which plug-in a further function is of."""
 
 DIMS: list[Dims] = []
 """What says the grid of a trace, in the order of loading."""
@@ -74,17 +80,29 @@ def register(module: Any, name: str) -> None:
     if not functions and not any(offered):
         raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
     try:
-        FUNCTIONS.update({str(key): function for key, function in functions.items() if _callable(function)})
+        mine = {str(key): function for key, function in functions.items() if _callable(function)}
         added = [(text, float(weight)) for text, weight in offered[0]]
         partitions = [list(conditions) for conditions in offered[1]]
         given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{name}: what it offers is not as it should be: {error}") from None
+    _no_other_has(mine, name)
+    FUNCTIONS.update(mine)
+    OWNERS.update(dict.fromkeys(mine, name))
     for text in (*(text for text, _ in added), *chain.from_iterable(partitions)):
         check(text)
     EXTRA.extend(one for one in added if one not in EXTRA)
     EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
     DIMS.extend(one for one in given if one not in DIMS)
+
+
+def _no_other_has(functions: Iterable[str], name: str) -> None:
+    """Raise InputError when a function would silently take another's place."""
+    for function in functions:
+        if function in BUILT_IN or function in RESERVED:
+            raise InputError(f"{name}: formulas have a {function} of their own: give yours another name")
+        if OWNERS.get(function, name) != name:
+            raise InputError(f"{name}: {OWNERS[function]} has a function {function} already")
 
 
 def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:

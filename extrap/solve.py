@@ -6,7 +6,7 @@ integers on all points. With more points than unknowns the spare ones check the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from extrap.counters import is_counter
 from extrap.errors import ExtrapolationError
-from extrap.expression import evaluate
+from extrap.expression import column, names_of
 from extrap.features import Feature, Names, features
 from scalatrace.trace.values import SPECIAL_MAX
 
@@ -43,32 +44,38 @@ FEW = 2
 PLAIN, PLAIN_UNKNOWNS = 2.0, 3
 """Without spare points only sizes and products of two are believed, and so many unknowns."""
 
+PLACES = 16
+"""At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
+
 SPARELESS = 4.0
 """What a formula costs more when no point is left to check it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A formula and its weight."""
+    """A formula and its weight; not sure: no point was left to check it."""
 
     text: str
     weight: float
+    sure: bool = True
 
 
 class Basis:
     """The columns of all features over all ranks of all traces, evaluated once."""
 
     def __init__(self, names: Names, columns: Mapping[str, Ints]) -> None:
+        self.columns = columns
         self.features: list[Feature] = []
         rows = []
         count = len(next(iter(columns.values())))
-        for feature in features(names):
-            try:
-                column = evaluate(feature.text, columns)
-            except ExtrapolationError:
-                continue  # it divides by zero somewhere
-            self.features.append(feature)
-            rows.append(np.broadcast_to(np.asarray(column, dtype=np.int64), (count,)))
+        with np.errstate(divide="raise", invalid="raise"):
+            for feature in features(names):
+                try:
+                    row = column(feature.text, columns)
+                except ExtrapolationError:
+                    continue  # it divides by zero somewhere
+                self.features.append(feature)
+                rows.append(np.broadcast_to(np.asarray(row, dtype=np.int64), (count,)))
         self.table: Ints = np.array(rows, dtype=np.int64).reshape(len(rows), count)
 
 
@@ -105,14 +112,27 @@ class Points:
             if key not in seen:
                 seen.add(key)
                 kept.append(i)
-        return _System([self._basis.features[i] for i in kept], table[kept])
+        return _System([self._basis.features[i] for i in kept], table[kept], self._places)
+
+    def _places(self, chosen: Sequence[Feature]) -> int:
+        """Different values of the names that these features use; 0 unless iterations are among them."""
+        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
+        if not any(is_counter(name) for name in names):
+            return 0
+        columns = [self._basis.columns[name] for name in names]
+        if self._chosen is not None:
+            columns = [column[self._chosen] for column in columns]
+        return len(np.unique(np.array(columns), axis=1).T)
 
 
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
-    def __init__(self, chosen: Sequence[Feature], table: Ints) -> None:
-        self.features, self.table = chosen, table
+    def __init__(
+        self, chosen: Sequence[Feature], table: Ints, places: Callable[[Sequence[Feature]], int]
+    ) -> None:
+        self.features, self.table, self.places = chosen, table, places
+        self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         step = max(1, table.shape[1] // SAMPLED) if table.size else 1
         self.sample = slice(None, None, step)
         some = table[:, self.sample].astype(np.float64)
@@ -168,13 +188,40 @@ class _System:
             least = sum(self.features[i].weight for i in subset)
             if best is not None and least >= best.weight:
                 break
-            found = _exact([self.features[i] for i in subset], self.table[list(subset)], values)
+            chosen = [self.features[i] for i in subset]
+            evidence = self._evidence(subset)
+            if not _believable(chosen, len(subset), *evidence):
+                continue  # whatever its coefficients
+            found = _exact(chosen, self.table[list(subset)], values, *evidence)
             if found is not None and (best is None or found.weight < best.weight):
                 best = found
         return best
 
+    def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
+        """At how many points these features differ, and at how many iterations and sizes."""
+        if subset not in self._distinct:
+            table, chosen = self.table[list(subset)], [self.features[i] for i in subset]
+            self._distinct[subset] = len(np.unique(table, axis=1).T), self.places(chosen)
+        return self._distinct[subset]
 
-def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | None:
+
+def _confirmed(unknowns: int, distinct: int, places: int) -> bool:
+    """Whether so many different points are enough for a formula of so many unknowns."""
+    return distinct - unknowns >= (unknowns - 1 if unknowns > FEW else 1) or places >= PLACES
+
+
+def _believable(chosen: Sequence[Feature], unknowns: int, distinct: int, places: int) -> bool:
+    """Whether a formula is confirmed, or so plain that it is believed without spare points."""
+    if _confirmed(unknowns, distinct, places):
+        return True
+    if distinct > unknowns:
+        return False  # many coefficients through hardly more points say nothing
+    return unknowns <= PLAIN_UNKNOWNS and all(feature.weight <= PLAIN for feature in chosen)
+
+
+def _exact(
+    chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
+) -> Solution | None:
     """The formula with rational coefficients over these features, if it holds for all points."""
     scale = np.maximum(np.abs(table).max(axis=1), 1).astype(np.float64)
     step = max(1, len(values) // SAMPLED)
@@ -196,14 +243,11 @@ def _exact(chosen: Sequence[Feature], table: Ints, values: Ints) -> Solution | N
     unknowns = len(chosen) + (numbers[0] != 0)
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
     weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
-    spare = len(np.unique(table, axis=1).T) - unknowns
-    if unknowns > FEW and 0 < spare < unknowns - 1:
-        return None  # many coefficients through hardly more points say nothing
-    if spare <= 0:
-        if unknowns > PLAIN_UNKNOWNS or any(feature.weight > PLAIN for feature in chosen):
-            return None  # anything fits that
-        weight += SPARELESS
-    return Solution(_text(numbers, denominator, chosen), weight)
+    if not _believable(chosen, unknowns, distinct, places):
+        return None
+    sure = _confirmed(unknowns, distinct, places)
+    weight += 0.0 if sure else SPARELESS
+    return Solution(_text(numbers, denominator, chosen), weight, sure)
 
 
 def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:

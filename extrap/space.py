@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from extrap.errors import InputError
 from extrap.expression import evaluate
 from extrap.features import Names
 from extrap.grid import Grid
@@ -20,9 +21,14 @@ from extrap.solve import Basis, Points, Solution
 from scalatrace.trace.symbolic import EVERYWHERE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-INDEXED_SAMPLE = 1200
+INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
+
+
+MOST_INDEXED = 12
+"""Systems of such formulas that are kept: each takes megabytes."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +72,26 @@ class Space:
     def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
         """The simplest formula over points and numbers of executions, from some of them and true for all."""
         names = Names(self.names.sizes, self.names.coords, self.inputs, "i")
-        columns = {n: c[chosen] for n, c in self.columns.items()} | {"i": index}
+        return self._over(names, chosen, {"i": index}, values)
+
+    def solve_counted(self, chosen: Ints, counters: Mapping[str, Ints], values: Ints) -> Solution | None:
+        """The simplest formula over points and iterations of loops, from some of them and true for all."""
+        names = Names(self.names.sizes, self.names.coords, self.inputs, counters=tuple(counters))
+        return self._over(names, chosen, counters, values)
+
+    def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
+        columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
         some = np.unique(np.linspace(0, len(chosen) - 1, INDEXED_SAMPLE).astype(np.int64))
-        key = chosen.tobytes() + index.tobytes()
-        if key not in self._indexed:
-            self._indexed[key] = Points(Basis(names, {n: c[some] for n, c in columns.items()}))
-        found = self._indexed[key].solve(np.ascontiguousarray(values[some]))
+        key = b"".join(
+            (" ".join(numbers).encode(), chosen.tobytes(), *(c.tobytes() for c in numbers.values()))
+        )
+        points = self._indexed.pop(key, None) or Points(
+            Basis(names, {n: c[some] for n, c in columns.items()})
+        )
+        self._indexed[key] = points
+        if len(self._indexed) > MOST_INDEXED:
+            del self._indexed[next(iter(self._indexed))]  # the one that was used longest ago
+        found = points.solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
             np.broadcast_to(evaluate(found.text, columns), values.shape), values
         ):
@@ -82,11 +102,28 @@ class Space:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
         for number, conditions in enumerate(_partitions(self.names)):
             if number not in self._classes:
-                masks = ((text, np.asarray(evaluate(text, self.columns), dtype=bool)) for text in conditions)
+                masks = [self._mask(text) for text in conditions]
+                self._divides(conditions, masks)
                 self._classes[number] = [
-                    (text, np.flatnonzero(np.broadcast_to(mask, self.starts[-1:]))) for text, mask in masks
+                    (text, np.flatnonzero(mask)) for text, mask in zip(conditions, masks, strict=True)
                 ]
             yield [(text, points) for text, points in self._classes[number] if len(points)]
+
+    def _mask(self, condition: str) -> Mask:
+        found = np.asarray(evaluate(condition, self.columns), dtype=bool)
+        return np.broadcast_to(found, self.starts[-1:])
+
+    def _divides(self, conditions: Sequence[str], masks: Sequence[Mask]) -> None:
+        """Raise InputError unless just one of the conditions holds for each rank."""
+        times = np.sum(masks, axis=0)
+        if (times == 1).all():
+            return
+        point = int(np.argmax(times != 1))
+        k = int(np.searchsorted(self.starts, point, side="right")) - 1
+        raise InputError(
+            f"the partition {', '.join(conditions)} is none: {times[point]} of its conditions hold for rank "
+            f"{point - self.starts[k]} of {self.runs[k].grid.nprocs} ({self.runs[k].grid}), not one"
+        )
 
     def all_runs(self) -> Ints:
         """Which run each point belongs to."""

@@ -11,6 +11,7 @@ from scalatrace.trace.symbolic import (
     CYCLE,
     EVERYWHERE,
     INDEXED,
+    LOOPED,
     FamilyRule,
     Field,
     Model,
@@ -86,6 +87,8 @@ def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
     if part.shape == INDEXED:
         return f"[{around.format(part.formulas[1])} for i in 0..{part.formulas[0]}-1]"
+    if part.shape == LOOPED:
+        return f"[{around.format(part.formulas[1])} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
     filled = _filled(part.shape, part.formulas)

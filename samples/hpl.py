@@ -4,7 +4,9 @@
 
 Size: any number of ranks; --size panels of 4 columns per row and column of the process grid (4), so that on
 P x Q ranks the matrix has 4 * size * lcm(P, Q) rows, --steps right-hand sides, each with a factorisation of
-its own (5); --ring passes the panels on along the rows by Send and Recv instead of Bcast.
+its own (5); --ring passes the panels on along the rows by Send and Recv instead of Bcast; --pivots says
+where the largest element of a column is: anywhere (random), on the diagonal (no row is ever swapped), or in
+the next process row (next: all rows but the last are swapped), so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
 the swap and a Bcast of the pivot's row, all in the column of the grid; per panel a broadcast along the rows,
 swaps in the columns, a Bcast of U along the columns. Messages shrink from panel to panel; at the end a
@@ -22,6 +24,7 @@ from mpi4py import MPI
 import workload
 
 BLOCK = 4
+PIVOTS = {"random": 0, "diagonal": 0, "next": BLOCK}
 PAIR = np.dtype([("value", "f8"), ("row", "i4")], align=True)  # MPI.DOUBLE_INT
 
 
@@ -40,6 +43,9 @@ class Matrix:
         # The right-hand side follows the last block: it belongs to the process column 0.
         self.columns = np.flatnonzero(np.arange(self.n + 1) // BLOCK % self.dims[1] == self.q)
         full = np.random.default_rng(self.n).uniform(-0.5, 0.5, (self.n, self.n + 1))
+        if args.pivots != "random":
+            columns = np.arange(self.n)
+            full[(columns + PIVOTS[args.pivots]) % self.n, columns] += self.n
         self.start = full[np.ix_(self.rows, self.columns)]
         self.values = self.start.copy()
 
@@ -186,6 +192,7 @@ class Matrix:
 def main() -> int:
     made = workload.parser("LU factorisation with partial pivoting", size=4, steps=5)
     made.add_argument("--ring", action="store_true", help="pass the panels on along a ring")
+    made.add_argument("--pivots", choices=PIVOTS, default="random", help="where pivots are (random)")
     args = workload.parse(made)
     matrix, good = Matrix(args), True
     for step in range(args.steps):

@@ -65,7 +65,7 @@ def traces_of(mpi: Mpi, case: Case, ranks: Sequence[int], folder: Path) -> Itera
     for nprocs in ranks:
         n = case.n * (balanced(nprocs, 2)[0] if case.weak else 1)
         argv = [word.format(n=n) for word in case.arguments]
-        options = ["--param", f"n={n}"] if case.n else []
+        options = [*case.options, *(["--param", f"n={n}"] if case.n else [])]
         path = folder / f"{nprocs}.st"
         record(
             mpi,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from codegen.errors import GenerateError
 from codegen.expr import (
     FALSE,
     TRUE,
@@ -36,7 +37,17 @@ from codegen.scalable.tables import TABLES, Tables
 from codegen.scalable.vectors import at, filled, prefix, row, sum_of_formula
 from codegen.special import apart
 from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.symbolic import CYCLE, EVERYWHERE, INDEXED, Field, Model, ParamRule, Part, events
+from scalatrace.trace.symbolic import (
+    CYCLE,
+    EVERYWHERE,
+    INDEXED,
+    LOOPED,
+    Field,
+    Model,
+    ParamRule,
+    Part,
+    events,
+)
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import SPECIAL_MAX
 
@@ -124,6 +135,7 @@ class Values:
     def _piece(self, share: _Share, here: Here, what: str, kind: Kind | None = None) -> Piece:
         part, facts = share.part, here.facts
         assert part.formulas is not None
+        _refuse_loops(part)
         if part.shape == INDEXED:
             e = self.reader.number(part.formulas[1], facts, here.met)
         elif part.shape == CYCLE:
@@ -140,6 +152,7 @@ class Values:
     def _prefix(self, share: _Share, here: Here) -> Piece:
         part, facts = share.part, here.facts
         assert part.formulas is not None
+        _refuse_loops(part)
         if part.shape == INDEXED:
             e = sum_of_formula(part.formulas[1], here.met, self.reader, facts)
         elif part.shape is None:
@@ -206,3 +219,11 @@ def _conditions(model: Model) -> Iterator[str]:
     for rule in events(model.nodes):
         for value in (rule.repeat, *(p.field for p in rule.params)):
             yield from (part.condition for part in value.parts)
+
+
+def _refuse_loops(part: Part) -> None:
+    """Formulas over the iterations of the loops around a value have no words yet. Raises GenerateError."""
+    if part.shape == LOOPED:
+        raise GenerateError(
+            "a value follows the iterations of the loops around it: instantiate one size and generate that"
+        )

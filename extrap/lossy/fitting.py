@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from extrap import fields
 from extrap.align import Aligned
 from extrap.errors import ExtrapolationError
+from extrap.fields import Chains
 from extrap.fit import Fitter, assembled
 from extrap.local import Local
 from extrap.lossy.calls import Reason, droppable
@@ -187,16 +188,16 @@ class _Fitter(Fitter):
         """What is left of every rank's tree."""
         return {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
 
-    def parameters(self, node: Aligned) -> tuple[ParamRule, ...]:
+    def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters, unless only the structure is looked at."""
-        return () if self._structure_only else super().parameters(node)
+        return () if self._structure_only else super().parameters(node, inside)
 
-    def nodes(self, nodes: Sequence[Aligned], points: Sequence[int]) -> tuple[Rule, ...]:
+    def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
         """The rules of those nodes that follow one."""
         found = []
         for node in nodes:
             try:
-                found.append(self.node(node, points))
+                found.append(self.node(node, around))
             except ExtrapolationError as error:
                 self.failures.append((node, error))
         return tuple(found)

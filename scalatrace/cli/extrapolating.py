@@ -123,7 +123,7 @@ def extrapolated(
 
     _, model, evidence = model_of(traces, dims_of)
     size = nprocs or prod(dims or ())
-    return {"evidence": evidence, **instantiated(model, size, dims, params, output, times)}
+    return {"evidence": evidence, **formulas(model), **instantiated(model, size, dims, params, output, times)}
 
 
 def instantiated(
@@ -160,7 +160,16 @@ def symbolic(
 
     _, model, evidence = model_of(traces, dims_of)
     save(model, output)
-    return {"evidence": evidence, "bytes": Path(output).stat().st_size, "output": output}
+    return {"evidence": evidence, **formulas(model), "bytes": Path(output).stat().st_size, "output": output}
+
+
+def formulas(model: Model) -> dict[str, Any]:
+    """Count the formulas, and those that no trace was left to check."""
+    from extrap.model import fields_of
+
+    found = list(fields_of(model.nodes))
+    count = sum(not text.isdigit() for f in found for part in f.parts for text in part.formulas or ())
+    return {"formulas": count, "unchecked": sum(f.unchecked for f in found)}
 
 
 def tell(facts: Mapping[str, Any]) -> None:
@@ -170,6 +179,13 @@ def tell(facts: Mapping[str, Any]) -> None:
     screen = console()
     if "evidence" in facts:
         screen.print(f"grid: {facts['evidence']}", highlight=False, markup=False)
+    if facts.get("unchecked"):
+        screen.print(
+            f"{facts['unchecked']} of {facts['formulas']} formulas have no spare point to check them: "
+            "another trace would tell",
+            highlight=False,
+            markup=False,
+        )
     if "ranks" in facts:
         screen.print(
             f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {facts['events']:,} events, "

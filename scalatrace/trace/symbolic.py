@@ -17,7 +17,7 @@ from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 
 __all__ = [
-    "CYCLE", "EVERYWHERE", "INDEXED", "FamilyRule", "Field", "Model", "ParamRule", "Part", "Rule",
+    "CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model", "ParamRule", "Part", "Rule",
     "Shape", "StatRule", "events", "histograms",
 ]  # fmt: skip
 
@@ -26,6 +26,10 @@ CYCLE = "cycle"
 
 INDEXED = "indexed"
 """Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
+
+LOOPED = "looped"
+"""Shape of a vec that follows a formula over the iterations of the loops around it (extrap/counters.py); its
+formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
 
 EVERYWHERE = "1"
 """The condition that holds on all ranks."""
@@ -45,10 +49,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The first part whose condition holds counts."""
+    """The first part whose condition holds counts.
+
+    Attributes:
+        parts: in order.
+        cost: what its formulas weigh, to choose between fields.
+        unchecked: formulas, all of them plain, that no spare point confirms.
+    """
 
     parts: tuple[Part, ...]
     cost: float = 0.0
+    unchecked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 import extrap
 from extrap.errors import ExtrapolationError, InputError
 from extrap.extrapolate import parse_input
+from extrap.model import fields_of
 from scalatrace.trace.ranklist import RankList
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of, wavefront
@@ -121,3 +122,31 @@ def test_numbers_beyond_64_bits() -> None:
         traces = [trace_of(body, dims, n) for dims, n in zip(sizes, (40, 41, 43, 47, 53), strict=True)]
         with pytest.raises(ExtrapolationError, match="does not fit into 64 bits"):
             extrap.extrapolate(traces, 64, (8, 8), {"n": 40 * 10**9}, sizes)
+
+
+def test_a_peer_outside_its_communicator() -> None:
+    """That all traces have a rank 5 says nothing of a run on fewer."""
+
+    def body(rank: Rank) -> list[Made]:
+        peer = {0: 5, 1: 0}.get(rank.number)
+        return [] if peer is None else [call("Send", 7, count=1, dest=peer, tag=0, comm="world")]
+
+    def padded(rank: Rank) -> list[Made]:
+        return [*body(rank), call("Barrier", 8, comm="world")]
+
+    traces = [trace_of(padded, (n,)) for n in (6, 8, 9)]
+    with pytest.raises(
+        ExtrapolationError, match=r"dest of Send at app\.py:7:main: rank 0 of 4 would have the peer 5"
+    ):
+        extrap.extrapolate(traces, 4, (4,), dims_of=[(6,), (8,), (9,)])
+
+
+def test_formulas_that_nothing_checks_are_counted() -> None:
+    def body(rank: Rank) -> list[Made]:
+        return [call("Allreduce", 5, count=3 * rank.dims[0] + 1, comm="world")]
+
+    unchecked = []
+    for sizes in ([(4,), (6,)], [(4,), (6,), (9,)]):
+        _, model, _ = extrap.model_of([trace_of(body, dims) for dims in sizes], sizes)
+        unchecked.append(sum(field.unchecked for field in fields_of(model.nodes)))
+    assert unchecked == [1, 0]

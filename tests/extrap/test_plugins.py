@@ -23,6 +23,7 @@ PLUGIN = SAMPLES / "plugins" / "cg_transpose.py"
 def forgotten() -> Iterator[None]:
     """What a test loads is gone after it."""
     tables = (features.EXTRA, space.EXTRA_PARTITIONS, plugins.DIMS)
+    plugins.OWNERS.clear()
     before, known = [list(table) for table in tables], dict(expression.FUNCTIONS)
     yield
     for table, entries in zip(tables, before, strict=True):
@@ -65,6 +66,8 @@ def test_the_transposition_needs_the_plugin_and_has_it() -> None:
         ("FEATURES = ['r%3']", "not as it should be"),
         ("FUNCTIONS = 3", "not as it should be"),
         ("FUNCTIONS = {'f': 3}", "3 is no function"),
+        ("FUNCTIONS = {'block': max}", "have a block of their own"),
+        ("FUNCTIONS = {'X': max}", "have a X of their own"),
         ("dims = (4, 4)", "is no function"),
         ("raise SystemExit(3)", "cannot be loaded: SystemExit"),
     ],
@@ -100,3 +103,26 @@ def test_a_plugin_that_fails_is_one_error(tmp_path: Path, text: str, told: str) 
 def test_formulas_without_their_plugin_name_it() -> None:
     with pytest.raises(ExtrapolationError, match=r"knows the function cg_other: .*--plugin"):
         expression.evaluate("cg_other(r, P)", {"r": 1, "P": 4})
+
+
+def test_two_plugins_with_one_name(tmp_path: Path) -> None:
+    paths = [tmp_path / "one.py", tmp_path / "two.py"]
+    for path in paths:
+        path.write_text("FUNCTIONS = {'mine': lambda r: r}")
+    plugins.load_plugins([paths[0], paths[0]])
+    with pytest.raises(InputError, match=r"one\.py has a function mine already"):
+        plugins.load_plugins([paths[1]])
+
+
+@pytest.mark.parametrize("conditions", [["r%2==0"], ["r%2==0", "r>0"]])
+def test_a_partition_that_is_none(tmp_path: Path, conditions: list[str]) -> None:
+    """Ranks that no condition holds for, or two."""
+    path = tmp_path / "mine.py"
+    path.write_text(f"PARTITIONS = [{conditions!r}]")
+    plugins.load_plugins([path])
+    with pytest.raises(
+        InputError, match=r"the partition r%2==0.* is none: . of its conditions hold for rank"
+    ):
+        extrap.extrapolate(
+            [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64, dims_of=[(2, 4), (4, 4), (4, 8)]
+        )
