@@ -1,11 +1,12 @@
-"""What is said of the times of a result: for each call site the model, its fit, the interval."""
+"""What is said of the times of a result: per call site the model, its fit, the interval, the slowest rank."""
 
 from __future__ import annotations
 
 from math import prod
 
 from extrap.model import Model, events
-from extrap.timing.joint import mean_points
+from extrap.timing.extremes import slowest_interval
+from extrap.timing.joint import extrapolate_histogram, mean_points
 from extrap.timing.registry import timing_model
 from extrap.timing.report import TimingRow, timing_row
 from extrap.timing_rules import FEWEST, by_ranks
@@ -34,6 +35,10 @@ def timing_rows(
                 points = mean_points(list(found.values()), list(found), (), run_noise)
                 curve = timing_model(choice).fit([points])[0]
                 site = rule.stack[0] if rule.stack else ""
-                row = timing_row(site, rule.op or "", name, curve, nprocs, resolution)
+                made = extrapolate_histogram(
+                    list(found.values()), list(found), nprocs, choice, run_noise=run_noise
+                )
+                slowest = slowest_interval(made, nprocs)
+                row = timing_row(site, rule.op or "", name, curve, nprocs, resolution, slowest=slowest)
                 weighed.append((found[max(found)].total, row))
     return [row for _, row in sorted(weighed, key=lambda item: -item[0])]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from extrap.timing.extremes import stretched
 from extrap.timing.joint import extrapolate_histogram
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def over_ranks(
         last = found[max(found)]
         if len(found) < FEWEST or abs(last.total) < least.get(at, 0.0):
             return last
-        return extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
+        made = extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
+        return stretched(made, last)
 
     return timing
 

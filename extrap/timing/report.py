@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from extrap.timing.bootstrap import Interval
 from extrap.timing.curve import LEVEL, Curve
 from extrap.timing.points import Scale
 
@@ -24,6 +25,8 @@ class TimingRow:
         prediction, low, high: mean at the target and its interval, in the statistic's unit.
         level: probability of the interval.
         sure: no other form fits nearly as well.
+        slowest, slowest_low, slowest_high: time of the slowest of all ranks in an execution, by extreme-value
+            theory, and its interval, in which the mean's uncertainty counts too.
     """
 
     site: str
@@ -37,17 +40,35 @@ class TimingRow:
     high: float
     level: float
     sure: bool
+    slowest: float
+    slowest_low: float
+    slowest_high: float
 
 
 def timing_row(
-    site: str, op: str, stat: str, curve: Curve, scale: Scale, unit: float = 1.0, level: float = LEVEL
+    site: str,
+    op: str,
+    stat: str,
+    curve: Curve,
+    scale: Scale,
+    unit: float = 1.0,
+    level: float = LEVEL,
+    slowest: Interval | None = None,
 ) -> TimingRow:
     """Return the row for a curve of a histogram's mean.
 
     Args:
+        site, op, stat: what it is of.
+        curve: of the mean.
+        scale: of the target.
         unit: the statistic's resolution: curves are in multiples of it.
+        level: probability of the interval.
+        slowest: of the slowest rank there, from a histogram with the predicted mean; else that is the mean's.
     """
     low, high = curve.interval(scale, level)
+    mean = curve.predict(scale)
+    most = slowest or Interval(mean, mean, mean, level, 0)
+    down, up = (low / mean, high / mean) if mean > 0 else (1.0, 1.0)
     shown = curve if unit == 1 else curve.times(unit)
     return TimingRow(
         site,
@@ -56,9 +77,12 @@ def timing_row(
         curve.model,
         shown.formula,
         curve.deviation,
-        curve.predict(scale) * unit,
+        mean * unit,
         low * unit,
         high * unit,
         level,
         sum(rival.weight for rival in curve.rivals) < 0.05 * curve.weight,
+        most.median * unit,
+        most.low * down * unit,
+        most.high * up * unit,
     )

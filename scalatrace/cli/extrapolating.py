@@ -203,13 +203,18 @@ def tell_timing(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print a line per call site and kind of time."""
     from scalatrace.report.style import clean, console, duration, table
 
-    shown = table("call", "time", "model", "fit", "there", "95 % interval", right=("fit", "there"))
+    shown = table(
+        "call", "time", "model", "fit", "there", "95 % interval", "slowest rank", right=("fit", "there")
+    )
     for row in rows:
         interval = f"{duration(row['low'])} .. {duration(row['high'])}"
+        most = (
+            f"{duration(row['slowest'])} ({duration(row['slowest_low'])} .. {duration(row['slowest_high'])})"
+        )
         site = clean(row["site"].rpartition("/")[2])
         what = "before" if row["stat"] == "compute_ns" else "inside"
         told = (f"{row['op']}  {site}", what, row["formula"], f"{row['fit']:.1%}")
-        shown.add_row(*told, duration(row["prediction"]), interval)
+        shown.add_row(*told, duration(row["prediction"]), interval, most)
     console().print(shown)
 
 
