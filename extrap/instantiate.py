@@ -7,6 +7,7 @@ long as there are ranks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -17,11 +18,12 @@ from extrap.contents import TABLES, Tables
 from extrap.counters import MOST_RUNS, chain_of
 from extrap.errors import ExtrapolationError, InputError
 from extrap.expression import LARGEST, evaluate, names_of
-from extrap.fields import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, runs_once
+from extrap.fields import RANKWISE, Field, Part, runs_once
 from extrap.grid import Grid
 from extrap.model import Model, ParamRule, Rule
 from extrap.peers import Places
 from extrap.shapes import cycle, join, vec_from
+from extrap.sought import CYCLE, INDEXED, LOOPED
 from extrap.timing_rules import Timing
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Columns, Elastic, Groups, at
@@ -315,13 +317,22 @@ class _Maker:
 
 def alike(table: np.ndarray[Any, Any], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
     """The different columns of a table with one for each of these ranks, and the ranks of each."""
-    distinct, inverse = np.unique(table, axis=1, return_inverse=True)
+    low = table.min(axis=1)
+    spans = [int(top) + 1 for top in table.max(axis=1) - low]
+    if prod(spans) > LARGEST:
+        distinct, inverse = np.unique(table, axis=1, return_inverse=True)
+    else:  # one number per column: far quicker to sort
+        keys = np.ravel_multi_index(tuple(table - low[:, None]), spans)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        distinct = table[:, first]
     if distinct.shape[1] > MOST_GROUPS:
         raise too_many(distinct.shape[1])
     places = np.flatnonzero(mine)
-    for n, column in enumerate(distinct.T.tolist()):
+    order = np.argsort(inverse.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=distinct.shape[1]))
+    for column, members in zip(distinct.T.tolist(), np.split(places[order], ends[:-1]), strict=True):
         some = np.zeros_like(mine)
-        some[places[inverse.reshape(-1) == n]] = True
+        some[members] = True
         yield column, some
 
 

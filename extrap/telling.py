@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from extrap.fields import CYCLE, INDEXED, LOOPED, Field, Part
+from extrap.fields import Field, Part
 from extrap.model import FamilyRule, Model, ParamRule, Rule
+from extrap.sought import CYCLE, INDEXED, LOOPED
 from extrap.space import EVERYWHERE
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
