@@ -65,6 +65,11 @@ def instantiate(model: Model, grid: Grid, inputs: Mapping[str, int], timing: Tim
     for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
         if side == 1 and len(grid.dims) > 1 and 1 not in seen:
             raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+        if len(set(seen)) == 1 and side != seen[0]:
+            raise InputError(
+                f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
+                f"from {name}; add a trace with another"
+            )
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
