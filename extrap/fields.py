@@ -188,12 +188,24 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     for one, other in ((a, b), (b, a)):
         if one.shape in (INDEXED, LOOPED) and holds(sought, one, other.points):
             return Class(both, points, one.shape, one.formulas, one.weight, one.unchecked)
-    if {INDEXED, LOOPED} & {a.shape, b.shape}:
+    if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
     found = _fitted(replace(sought, effort=PLAIN), both, points)
     if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return found
+
+
+def _least(a: Class, b: Class) -> float:
+    """What formulas that serve both classes weigh at least: where both have constants, they are no longer."""
+    if a.shape != b.shape or a.formulas is None or b.formulas is None:
+        return 0.0
+    pairs = zip(a.formulas, b.formulas, strict=True)
+    return sum(1.0 for one, other in pairs if one != other and _is_number(one) and _is_number(other))
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").isdigit()
 
 
 def _field(groups: Sequence[Class]) -> Field:
