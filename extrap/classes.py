@@ -2,71 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from extrap.counters import Chain, alike
-from extrap.expression import evaluate
-from extrap.shapes import Parts, vec_from
-from extrap.space import Space
-from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED, Shape
+from extrap.sequences import by_cycle, by_index, by_loops, holds, is_vec
+from extrap.sought import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, Ints, Sought
+from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-LONGEST_CYCLE = 64
-"""Values that a cycle has at most."""
-
-MOST_INDEXED = 1 << 18
-"""Values of a class that are looked at one by one."""
-
-EFFORTS = PLAIN, BY_INDEX, BY_LOOPS, MIXED = range(4)
-"""What is tried: values of one shape; also formulas over the number of an execution; over iterations of
-loops; and classes in which some ranks run something and others do not."""
-
-PER_PART = 3.0
-"""What a further part of a field costs, in weights of formulas."""
-
-__all__ = ["EFFORTS", "MIXED", "PER_PART", "PLAIN", "Class", "Sought", "classes_of", "merged", "rows_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Class:
-    """A part while it is sought: its points, and what all its formulas weigh together."""
-
-    conditions: tuple[str, ...]
-    points: Ints
-    shape: Shape
-    formulas: tuple[str, ...] | None
-    weight: float
-    unchecked: int = 0
-
-
-@dataclass(frozen=True)
-class Sought:
-    """What is to be explained: a value per point, and the loops around it.
-
-    Attributes:
-        position: where a point is in `values`, -1 for none.
-        effort: how much is tried; see EFFORTS.
-    """
-
-    space: Space
-    position: Ints
-    values: list[Parts | None]
-    chains: list[Chain | None]
-    effort: int
-
-    def of(self, points: Ints) -> list[Parts | None]:
-        """The values of points."""
-        return [self.values[i] for i in self.position[points]]
-
-    def around(self, points: Ints) -> list[Chain | None]:
-        """The loops of points."""
-        return [self.chains[i] for i in self.position[points]]
+__all__ = ["classes_of", "merged"]
 
 
 def classes_of(sought: Sought, partition: Sequence[tuple[str, Ints]]) -> list[Class] | None:
@@ -107,149 +52,18 @@ def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Cla
     """The class by the values themselves, where vecs look different from rank to rank."""
     space, values = sought.space, sought.of(points)
     given = [v for v in values if v is not None]
-    if any(v.times < 1 or not _is_vec(v.shape) for v in given):
+    if any(v.times < 1 or not is_vec(v.shape) for v in given):
         return None
     found = None
     if len(given) == len(values):
-        found = _by_cycle(space, conditions, points, given)
+        found = by_cycle(space, conditions, points, given)
         if found is None and sought.effort == BY_INDEX:
-            found = _by_index(space, conditions, points, given)
+            found = by_index(space, conditions, points, given)
     elif sought.effort < MIXED:
         return None
     if found is None and sought.effort >= BY_LOOPS:
-        found = _by_loops(sought, conditions, points)
+        found = by_loops(sought, conditions, points)
     return found
-
-
-def _by_cycle(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
-) -> Class | None:
-    """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
-    if sum(v.times for v in values) > MOST_INDEXED:
-        return None
-    rows = rows_of(values)
-    if rows is None:
-        return None
-    over = space.points(points)
-    found = [over.solve(np.array(column, dtype=np.int64)) for column in zip(*rows, strict=True)]
-    if any(solution is None for solution in found):
-        return None
-    weight = sum(solution.weight for solution in found if solution is not None)
-    texts = tuple(solution.text for solution in found if solution is not None)
-    return Class(conditions, points, CYCLE, texts, weight + 0.5)
-
-
-def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
-    """The few values that each vec repeats, as many for all.
-
-    They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
-    """
-    width = values[0].width
-    known = {value: vec_from(value.shape, iter(value.slots)).first(value.times) for value in values}
-    if width < 2 or any(v.width != width or v.times % width for v in values):
-        width = max(map(_shortest, known.values()))
-    if width < 2 or width > LONGEST_CYCLE:
-        return None
-    for listed in known.values():
-        if len(listed) < width or listed[width:] != listed[:-width]:
-            return None
-    return [known[value][:width] for value in values]
-
-
-@lru_cache(maxsize=1 << 12)
-def _shortest(listed: tuple[int, ...]) -> int:
-    """The fewest values that the others repeat; all of them when they are not repeated."""
-    for width in range(1, min(LONGEST_CYCLE, len(listed) - 1) + 1):
-        if listed[width:] == listed[:-width]:
-            return width
-    return len(listed)
-
-
-def _by_index(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
-) -> Class | None:
-    """The class as one of vecs whose values follow their number: 1 2 4 8, or round robin."""
-    lengths = np.array([v.times for v in values], dtype=np.int64)
-    if lengths.sum() > MOST_INDEXED or lengths.max() < 2:
-        return None
-    length = space.points(points).solve(lengths)
-    if length is None:
-        return None
-    listed = [vec_from(v.shape, iter(v.slots)).first(v.times) for v in values]
-    index = np.concatenate([np.arange(n) for n in lengths])
-    flat = np.concatenate([np.array(row, dtype=np.int64) for row in listed])
-    value = space.solve_indexed(np.repeat(points, lengths), index, flat)
-    if value is None:
-        return None
-    return Class(
-        conditions, points, INDEXED, (length.text, value.text), length.weight + value.weight + PER_PART
-    )
-
-
-def _by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
-    """The class as one of vecs whose values follow the iterations of the loops around them."""
-    chains = sought.around(points)
-    deep = {0 if chain is None else len(chain.levels) for chain in chains}
-    if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
-        return None
-    listed = []
-    for value, chain in zip(sought.of(points), chains, strict=True):
-        runs = 1 if chain is None else chain.runs
-        if value is not None and value.times != runs:
-            return None
-        listed.append(_listed(value, runs))
-    levels = deep.pop()
-    if sum(map(len, listed)) > MOST_INDEXED:
-        return None
-    for depth in range(levels, -1, -1):
-        periods = [_period(row, chain, depth) for row, chain in zip(listed, chains, strict=True)]
-        if all(periods):
-            columns = [{} if chain is None else chain.columns(depth) for chain in chains]
-            rows = _cut(listed, periods)
-            found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
-            if found is not None:
-                return found
-    return None
-
-
-def _listed(value: Parts | None, runs: int) -> Ints:
-    if value is None:
-        return np.zeros(runs, dtype=np.int64)
-    return np.array(vec_from(value.shape, iter(value.slots)).first(runs), dtype=np.int64)
-
-
-def _period(row: Ints, chain: Chain | None, depth: int) -> int:
-    """Values within an iteration of the loop at a depth, if they are the same in each; else 0."""
-    if chain is None:
-        return len(row)
-    period = chain.period(depth)
-    return period if period and alike(row, len(row) // period) else 0
-
-
-def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
-    return [row[:length] for row, length in zip(rows, lengths, strict=True)]
-
-
-def _counted(
-    space: Space,
-    conditions: tuple[str, ...],
-    points: Ints,
-    columns: Sequence[Mapping[str, Ints]],
-    rows: Sequence[Ints],
-    levels: int,
-) -> Class | None:
-    """The class by a formula over counters."""
-    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
-    lengths = [len(row) for row in rows]
-    value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
-    if value is None:
-        return None
-    return Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
-
-
-def _is_vec(shape: Shape) -> bool:
-    """Whether a shape is of integers only, as a vec's is."""
-    return shape is None or (isinstance(shape, tuple) and all(map(_is_vec, shape)))
 
 
 def merged(sought: Sought, classes: Sequence[Class]) -> list[Class]:
@@ -276,9 +90,9 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     if a.formulas == b.formulas and a.shape == b.shape:
         return Class(both, points, a.shape, a.formulas, a.weight, a.unchecked)
     for one, other in ((a, b), (b, a)):
-        if one.shape in (INDEXED, LOOPED) and _holds(sought, one, other.points):
+        if one.shape in (INDEXED, LOOPED) and holds(sought, one, other.points):
             return Class(both, points, one.shape, one.formulas, one.weight, one.unchecked)
-    if {INDEXED, LOOPED} & {a.shape, b.shape}:
+    if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
     found = _fitted(replace(sought, effort=PLAIN), both, points)
     if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
@@ -286,28 +100,13 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     return found
 
 
-def _holds(sought: Sought, one: Class, points: Ints) -> bool:
-    """Whether the formulas of a class are true elsewhere."""
-    values, chains = sought.of(points), sought.around(points)
-    assert one.formulas is not None
-    first, text = one.formulas
-    for point, value, chain in zip(points, values, chains, strict=True):
-        place = {name: numbers[point] for name, numbers in sought.space.columns.items()}
-        if value is None or value.times < 1 or not _is_vec(value.shape):
-            return False
-        row = _listed(value, value.times)
-        if one.shape == INDEXED:
-            count = int(evaluate(first, place))
-            numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
-        elif chain is None or not chain.small or chain.runs != len(row):
-            return False
-        else:
-            depth = len(chain.levels) - int(first)
-            count = _period(row, chain, depth)
-            numbers = chain.columns(depth) if count else {}
-        if count < 1 or (one.shape == INDEXED and count != len(row)):
-            return False
-        expected = np.broadcast_to(evaluate(text, {**place, **numbers}), (count,))
-        if not np.array_equal(expected, row[:count]):
-            return False
-    return True
+def _least(a: Class, b: Class) -> float:
+    """What formulas that serve both classes weigh at least: where both have constants, they are no longer."""
+    if a.shape != b.shape or a.formulas is None or b.formulas is None:
+        return 0.0
+    pairs = zip(a.formulas, b.formulas, strict=True)
+    return sum(1.0 for one, other in pairs if one != other and _is_number(one) and _is_number(other))
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-").isdigit()

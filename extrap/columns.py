@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from extrap.classes import PER_PART, PLAIN, Class, Sought, classes_of, merged, rows_of
+from extrap.classes import classes_of, merged
 from extrap.errors import ExtrapolationError
 from extrap.expression import evaluate
+from extrap.sequences import rows_of
 from extrap.shapes import Parts
+from extrap.sought import PER_PART, PLAIN, Class, Sought
 from extrap.space import Space
 from scalatrace.trace.symbolic import CYCLE, Shape
 

@@ -76,10 +76,25 @@ def block(n: Any, parts: Any, k: Any) -> Any:
 
 def diagonal(n: Any, parts: Any, shift: Any, sign: int) -> Any:
     """Sum over c of block(c) * block(shift + sign c): the points of a diagonal of cells (multi-partition)."""
-    total = np.zeros(np.broadcast(n, parts, shift).shape, dtype=np.int64)
-    for c in range(int(np.max(parts))):
-        total += np.where(c < parts, block(n, parts, c) * block(n, parts, shift + sign * c), 0)
+    things, sides, shifts = (
+        np.asarray(part, dtype=np.int64) for part in np.broadcast_arrays(n, parts, shift)
+    )
+    total = np.zeros(things.shape, dtype=np.int64)
+    for thing, side in {(int(np.max(n)), int(np.max(parts)))} if _single(n, parts) else _pairs(things, sides):
+        cells = np.arange(side)
+        sizes = block(thing, side, cells)
+        sums = (sizes * sizes[(cells[:, None] + sign * cells) % side]).sum(axis=1)
+        here = (things == thing) & (sides == side)
+        total[here] = sums[shifts[here] % side]
     return total
+
+
+def _single(*values: Any) -> bool:
+    return all(np.ndim(value) == 0 for value in values)
+
+
+def _pairs(a: Any, b: Any) -> set[tuple[int, int]]:
+    return set(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -5,47 +5,23 @@ A field is a list of parts: a condition on a rank's place, and a shape with a fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from extrap.classes import (
-    BY_INDEX,
-    BY_LOOPS,
-    EFFORTS,
-    MIXED,
-    PER_PART,
-    PLAIN,
-    Class,
-    Sought,
-    classes_of,
-    merged,
-)  # fmt: skip
+from extrap.classes import classes_of, merged
 from extrap.columns import COARSE, by_columns
-from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
 from extrap.expression import names_of
 from extrap.shapes import Parts
+from extrap.sought import EFFORTS, MIXED, PER_PART, Chains, Class, Samples, Sought
 from extrap.space import Space
 from scalatrace.trace.symbolic import EVERYWHERE, Field, Part
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = [
-    "BY_INDEX", "BY_LOOPS", "PER_PART", "PLAIN", "RANKWISE", "Chains", "Samples", "fit", "runs_once", "told",
-]  # fmt: skip
-
-
-Samples = Mapping[int, Parts | None]
-"""Point -> its value; None: it takes no part. Points that are left out do not matter."""
-
-
-Chains = Mapping[int, Chain | None]
-"""Point -> the loops around what is sought; None: it runs once."""
+__all__ = ["PER_RANK", "RANKWISE", "fit", "runs_once", "told"]
 
 
 def fit(

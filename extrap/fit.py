@@ -14,10 +14,11 @@ from extrap.communicators import fit_families
 from extrap.contents import SHORT, TABLES, content
 from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
-from extrap.fields import Chains, Samples, runs_once
+from extrap.fields import runs_once
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
 from extrap.shapes import Parts, vec_parts
+from extrap.sought import BY_INDEX, BY_LOOPS, PER_PART, PLAIN, Chains, Samples
 from extrap.space import Run, Space
 from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
@@ -144,8 +145,8 @@ class Fitter:
         stored = Counter(one.encoding for one in decoded.values())
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
-        for effort in (fields.PLAIN, fields.BY_INDEX, fields.BY_LOOPS):
-            if found and (effort > fields.BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
+        for effort in (PLAIN, BY_INDEX, BY_LOOPS):
+            if found and (effort > BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
                 break
             for encoding in order:
                 if any(encoding is known for _, known, _ in found):
@@ -155,7 +156,7 @@ class Fitter:
                 field = fields.fit(self.space, samples[encoding], inside, efforts=(effort,))
                 if field is not None:
                     found.append((field.cost, encoding, field))
-                if field is not None and field.cost < fields.PER_PART:
+                if field is not None and field.cost < PER_PART:
                     break
         if not found:
             raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)

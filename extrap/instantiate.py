@@ -7,6 +7,7 @@ long as there are ranks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -64,6 +65,11 @@ def instantiate(model: Model, grid: Grid, inputs: Mapping[str, int], timing: Tim
     for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
         if side == 1 and len(grid.dims) > 1 and 1 not in seen:
             raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+        if len(set(seen)) == 1 and side != seen[0]:
+            raise InputError(
+                f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
+                f"from {name}; add a trace with another"
+            )
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
@@ -316,13 +322,22 @@ class _Maker:
 
 def alike(table: np.ndarray[Any, Any], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
     """The different columns of a table with one for each of these ranks, and the ranks of each."""
-    distinct, inverse = np.unique(table, axis=1, return_inverse=True)
+    low = table.min(axis=1)
+    spans = [int(top) + 1 for top in table.max(axis=1) - low]
+    if prod(spans) > LARGEST:
+        distinct, inverse = np.unique(table, axis=1, return_inverse=True)
+    else:  # one number per column: far quicker to sort
+        keys = np.ravel_multi_index(tuple(table - low[:, None]), spans)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        distinct = table[:, first]
     if distinct.shape[1] > MOST_GROUPS:
         raise too_many(distinct.shape[1])
     places = np.flatnonzero(mine)
-    for n, column in enumerate(distinct.T.tolist()):
+    order = np.argsort(inverse.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(inverse.reshape(-1), minlength=distinct.shape[1]))
+    for column, members in zip(distinct.T.tolist(), np.split(places[order], ends[:-1]), strict=True):
         some = np.zeros_like(mine)
-        some[places[inverse.reshape(-1) == n]] = True
+        some[members] = True
         yield column, some
 
 

@@ -30,6 +30,9 @@ SAMPLED = 1500
 NEAR = 1e-9
 """Share of the values' variance that a formula may seem to miss before it is checked exactly."""
 
+NEAR_INTEGER = 1e-7
+"""So near a coefficient is an integer; the formula is checked exactly anyway."""
+
 MOST_CANDIDATES = 400
 LIGHTEST = 14
 """Features that are tried three at a time."""
@@ -227,14 +230,9 @@ def _exact(
     step = max(1, len(values) // SAMPLED)
     system = np.column_stack([np.ones(len(values[::step])), (table[:, ::step] / scale[:, None]).T])
     coefficients = np.linalg.lstsq(system, values[::step].astype(np.float64), rcond=None)[0]
-    fractions = [
-        Fraction(float(c)).limit_denominator(LARGEST_DENOMINATOR)
-        for c in (coefficients[0], *(coefficients[1:] / scale))
-    ]
-    denominator = int(np.lcm.reduce([f.denominator for f in fractions]))
+    numbers, denominator = _rational([coefficients[0], *(coefficients[1:] / scale)])
     if denominator > LARGEST_DENOMINATOR:
         return None
-    numbers = [int(f * denominator) for f in fractions]
     if 0 in numbers[1:]:
         return None  # a shorter formula does
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
@@ -248,6 +246,16 @@ def _exact(
     sure = _confirmed(unknowns, distinct, places)
     weight += 0.0 if sure else SPARELESS
     return Solution(_text(numbers, denominator, chosen), weight, sure)
+
+
+def _rational(coefficients: Sequence[float]) -> tuple[list[int], int]:
+    """Numerators and the common denominator of what these coefficients are near to."""
+    near = [round(c) for c in coefficients]
+    if all(abs(c - n) < NEAR_INTEGER for c, n in zip(coefficients, near, strict=True)):
+        return near, 1
+    fractions = [Fraction(float(c)).limit_denominator(LARGEST_DENOMINATOR) for c in coefficients]
+    denominator = int(np.lcm.reduce([f.denominator for f in fractions]))
+    return [int(f * denominator) for f in fractions], denominator
 
 
 def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:

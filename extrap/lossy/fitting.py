@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from extrap import fields
 from extrap.align import Aligned
 from extrap.errors import ExtrapolationError
-from extrap.fields import Chains
 from extrap.fit import Fitter, assembled
 from extrap.local import Local
 from extrap.lossy.calls import Reason, droppable
@@ -21,6 +20,7 @@ from extrap.lossy.snippets.filter import apply
 from extrap.lossy.state import Key, State
 from extrap.model import Model, ParamRule, Rule
 from extrap.shapes import Parts
+from extrap.sought import Chains
 from extrap.space import Run, Space
 
 if TYPE_CHECKING:

@@ -147,6 +147,7 @@ def instantiated(
         "nodes": found.trace.nnodes,
         "bytes": Path(output).stat().st_size,
         "output": output,
+        "untried": untried(model, params),
         **({"timing": timing_facts(model, nprocs, times)} if times.told else {}),
     }
 
@@ -172,6 +173,12 @@ def formulas(model: Model) -> dict[str, Any]:
     return {"formulas": count, "unchecked": sum(f.unchecked for f in found)}
 
 
+def untried(model: Model, params: Mapping[str, int]) -> list[str]:
+    """Return parameters that are another here than the one they were in all traces."""
+    seen = {name: {inputs[name] for _, inputs in model.seen} for name in params}
+    return [name for name, values in seen.items() if values != {params[name]} and len(values) == 1]
+
+
 def tell(facts: Mapping[str, Any]) -> None:
     """Print how the grid was found, what was written, and how times go on if that was asked for."""
     from scalatrace.report.style import console
@@ -186,6 +193,9 @@ def tell(facts: Mapping[str, Any]) -> None:
             highlight=False,
             markup=False,
         )
+    for name in facts.get("untried", ()):
+        text = f"warning: {name} was the same in all traces: what follows from it is a guess"
+        screen.print(text, highlight=False, markup=False)
     if "ranks" in facts:
         screen.print(
             f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {facts['events']:,} events, "

@@ -150,3 +150,11 @@ def test_formulas_that_nothing_checks_are_counted() -> None:
         _, model, _ = extrap.model_of([trace_of(body, dims) for dims in sizes], sizes)
         unchecked.append(sum(field.unchecked for field in fields_of(model.nodes)))
     assert unchecked == [1, 0]
+
+
+def test_a_dimension_that_was_the_same_in_all_traces() -> None:
+    small = [(3, 3), (4, 3), (5, 3)]
+    traces = [trace_of(halo(False), dims) for dims in small]
+    with pytest.raises(InputError, match="all traces have Y = 3, a grid of 6x4 has 4"):
+        extrap.extrapolate(traces, 24, (6, 4), dims_of=small)
+    assert extrap.extrapolate(traces, 18, (6, 3), dims_of=small).trace.nprocs == 18

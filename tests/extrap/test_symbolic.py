@@ -59,6 +59,8 @@ def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     out = tmp_path / "big.st"
     assert is_symbolic(formulas)
     assert main(["instantiate", str(formulas), "--dims", "9x7", "-o", str(out)]) == 0
+    assert main(["instantiate", str(formulas), "--dims", "9x7", "--param", "n=30", "-o", str(out)]) == 0
+    assert "n was the same in all traces" in capsys.readouterr().out
     assert main(["show", str(formulas)]) == 0
     assert main(["info", str(formulas)]) == 1
     assert "instantiate" in capsys.readouterr().err
