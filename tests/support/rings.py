@@ -99,7 +99,7 @@ def _before(extra: Extra, source: Script, dest: Script, every: list[Script]) -> 
         dest.wait(96, extra)
     if extra.how == "everybody":
         for script in every:
-            script.collective("Allreduce", 97)
+            script.collective("Barrier", 97)
 
 
 def _between(extra: Extra, source: Script, dest: Script, every: list[Script]) -> None:
