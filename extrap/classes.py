@@ -102,7 +102,7 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
 
 def _least(a: Class, b: Class) -> float:
     """What formulas that serve both classes weigh at least: where both have constants, they are no longer."""
-    if a.shape != b.shape or a.formulas is None or b.formulas is None:
+    if a.shape != b.shape or a.formulas is None or b.formulas is None or len(a.formulas) != len(b.formulas):
         return 0.0
     pairs = zip(a.formulas, b.formulas, strict=True)
     return sum(1.0 for one, other in pairs if one != other and _is_number(one) and _is_number(other))

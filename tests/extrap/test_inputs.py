@@ -53,12 +53,14 @@ def test_a_value_without_rule_names_its_call() -> None:
     assert "25 ranks (5x5)" in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_target_that_is_no_square() -> None:
     traces = [trace_of(halo(False), (side, side)) for side in (3, 4, 5)]
     with pytest.raises(InputError, match="60 is none"):
         extrap.extrapolate(traces, 60)
 
 
+@pytest.mark.slow
 def test_a_grid_of_another_size() -> None:
     traces = [trace_of(halo(False), dims) for dims in PLANES]
     with pytest.raises(InputError, match="has 64 ranks, not 60"):
@@ -152,6 +154,7 @@ def test_formulas_that_nothing_checks_are_counted() -> None:
     assert unchecked == [1, 0]
 
 
+@pytest.mark.slow
 def test_a_dimension_that_was_the_same_in_all_traces() -> None:
     small = [(3, 3), (4, 3), (5, 3)]
     traces = [trace_of(halo(False), dims) for dims in small]
