@@ -124,7 +124,7 @@ def test_collectives_that_do_not_fit() -> None:
 
 def test_a_root_need_not_wait_where_data_go_out() -> None:
     def bcast(site: int) -> Made:
-        return call("Bcast", site, count=1, datatype=1, root=0, comm="world")
+        return call("Bcast", site, count=1, datatype="MPI_DOUBLE", root=0, comm="world")
 
     ranks = [bcast(30), send(1)], [recv(0), bcast(30)]
     assert found(*ranks).problem is Problem.UNSAFE
