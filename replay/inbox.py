@@ -9,10 +9,10 @@ Nobody waits for ever, since whoever waits receives.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from typing import Protocol
 
+from replay.patience import Patience
 from replay.transport import Handle
 
 
@@ -75,9 +75,10 @@ class Inbox:
         comm, npeers = self._comms[family]
         counts = [self._sent[family][peer] for peer in range(npeers)]
         expected = self._post.exchange_counts(comm, counts, self.poll)
+        patience = Patience(npeers)
         while self._received[family] < expected:
             if not self.poll():
-                time.sleep(0)  # there may be more ranks than cores
+                patience.rest()
         del self._comms[family]
         self._post.forget_messages(comm)
 

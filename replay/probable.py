@@ -8,7 +8,6 @@ entered when all ranks are there. So no rank waits for one that waits for it, wh
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from replay.delays import COMM, Delays
 from replay.drawn import SENDING, Drawn, Lottery
 from replay.inbox import Inbox
 from replay.options import Options
+from replay.patience import Patience
 from replay.rank import SELF, WORLD, Rank
 from replay.registry import HANDLERS
 from replay.requests import Live
@@ -181,16 +181,15 @@ class ProbableRank:
         self.rank.ledger.of(call.op, call.family).ns += pace.called() - start
 
     def _await(self, lives: Sequence[Live]) -> None:
-        flag = Out()
+        flag, patience = Out(), Patience(self._mpi.size)
         for live in lives:
             if self._mpi.is_null(live.handle):
                 continue
             flag.values = [0]
             while not flag.value:
                 self._mpi.quiet("Test", Ref(live.handle), flag, Constant.STATUS)
-                if not flag.value:
-                    self.inbox.poll()
-                    time.sleep(0)
+                if not flag.value and not self.inbox.poll():
+                    patience.rest()
 
     def _complete(self, call: Call) -> None:
         """Wait for the sends and collectives among the requests; receives take the time they took."""

@@ -7,7 +7,6 @@ request of an age, the window of an ordinal) is looked up here.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +19,7 @@ from replay.errors import ReplayError
 from replay.ledger import Ledger, Tally
 from replay.made import Made, MadeCalls
 from replay.pace import Pace
+from replay.patience import Patience
 from replay.requests import Live, LiveList
 from replay.transport import Handle, Prepared, Transport
 from scalatrace.ops import Category, operation
@@ -141,10 +141,11 @@ class Rank:
     def poll(self, op: str, flag: Out, *args: Any) -> None:
         """Make a call until its flag says yes."""
         call, start = self.issue(op, *args), self.pace.last_ns
+        patience = Patience(self.mpi.size)
         while not flag.value:
             if self.pace.poll is not None:
                 self.pace.poll()
-            time.sleep(0)  # there may be more ranks than cores
+            patience.rest()
             self.again(call)
         self.ledger.of(op, self.family).ns += self.pace.last_ns - start
 

@@ -17,6 +17,9 @@ Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 ON_EVERY_MPI = ("test_launch", "test_samples", "test_fixed_point", "test_families")
 """Modules whose quick tests run under MPICH and the distribution's MPI too; others do so among the slow."""
 
+LONG = ("pointtopoint.c", "collectives.c")
+"""Programs that take half a minute where more ranks than cores wait by spinning."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         others = params is not None and {"mpich", "debian-openmpi"} & {
             value for value in params.params.values() if isinstance(value, str)
         }
-        if others and item.path.stem not in ON_EVERY_MPI:
+        if others and (item.path.stem not in ON_EVERY_MPI or any(name in item.name for name in LONG)):
             item.add_marker(pytest.mark.slow)
 
 

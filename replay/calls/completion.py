@@ -6,11 +6,11 @@ What the program saw complete is what completes here. Where MPI may choose (any,
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from replay.args import Constant, Handles, Out, Ref, Statuses
+from replay.patience import Patience
 from replay.rank import Rank
 from replay.registry import handles
 from replay.requests import Live
@@ -118,11 +118,11 @@ def get_status(rank: Rank, event: Any) -> None:
 
 def await_quietly(rank: Rank, op: str, lives: Sequence[Live]) -> None:
     """Wait, in the time of a call, until requests could complete: past any tracer, not completing them."""
-    start, flag = rank.pace.wait(), Out()
+    start, flag, patience = rank.pace.wait(), Out(), Patience(rank.mpi.size)
     for live in lives:
         flag.values = [0]
         while not flag.value:
             rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
             if not flag.value:
-                time.sleep(0)
+                patience.rest()
     rank.ledger.of(op, rank.family).ns += rank.pace.called() - start

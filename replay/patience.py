@@ -1,0 +1,35 @@
+"""How to wait between two polls: at first by letting others run, then asleep.
+
+Where ranks share cores, each poll takes time from the rank that is waited for: of sixteen ranks on two cores
+that poll without rest, the one that computes gets an eighth of a core.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+EAGER = 8
+"""Polls in vain before the first nap."""
+
+NAP_S = 50e-6
+"""Seconds asleep; the system adds about as much."""
+
+
+class Patience:
+    """One wait for something that is polled for."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, ranks: int) -> None:
+        """Wait as one of so many ranks; with a core for each there is no need to sleep."""
+        self._left = EAGER if ranks > CORES else -1
+
+    def rest(self) -> None:
+        """Let others run before the next poll."""
+        if self._left > 0:
+            self._left -= 1
+        time.sleep(0 if self._left else NAP_S)
+
+
+CORES = len(os.sched_getaffinity(0))
