@@ -128,6 +128,10 @@ class Points:
         return len(np.unique(np.array(columns), axis=1).T)
 
 
+KEPT = 32
+"""Systems whose products are kept: megabytes each."""
+
+
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
@@ -142,7 +146,18 @@ class _System:
         centred = some - some.mean(axis=1, keepdims=True)
         length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
         self.unit = centred / np.where(length > 0, length, 1)
-        self.gram = self.unit @ self.unit.T
+        self._gram: Floats | None = None
+
+    @property
+    def gram(self) -> Floats:
+        """The products of all features with each other; kept for the systems used last."""
+        if self._gram is None:
+            self._gram = self.unit @ self.unit.T
+        _RECENT.pop(id(self), None)
+        _RECENT[id(self)] = self
+        while len(_RECENT) > KEPT:
+            _RECENT.pop(next(iter(_RECENT)))._gram = None
+        return self._gram
 
     def solve(self, values: Ints) -> Solution | None:
         """The lightest formula of as few features as will do."""
@@ -206,6 +221,10 @@ class _System:
             table, chosen = self.table[list(subset)], [self.features[i] for i in subset]
             self._distinct[subset] = len(np.unique(table, axis=1).T), self.places(chosen)
         return self._distinct[subset]
+
+
+_RECENT: dict[int, _System] = {}
+"""Systems with their products, the one used last at the end."""
 
 
 def _confirmed(unknowns: int, distinct: int, places: int) -> bool:
