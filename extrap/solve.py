@@ -6,7 +6,7 @@ integers on all points. With more points than unknowns the spare ones check the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -115,17 +115,12 @@ class Points:
             if key not in seen:
                 seen.add(key)
                 kept.append(i)
-        return _System([self._basis.features[i] for i in kept], table[kept], self._places)
-
-    def _places(self, chosen: Sequence[Feature]) -> int:
-        """Different values of the names that these features use; 0 unless iterations are among them."""
-        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
-        if not any(is_counter(name) for name in names):
-            return 0
-        columns = [self._basis.columns[name] for name in names]
-        if self._chosen is not None:
-            columns = [column[self._chosen] for column in columns]
-        return len(np.unique(np.array(columns), axis=1).T)
+        columns = self._basis.columns
+        if self._chosen is None:
+            self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
+        else:
+            columns = {name: column[self._chosen] for name, column in columns.items()}
+        return _System([self._basis.features[i] for i in kept], table[kept], columns)
 
 
 KEPT = 32
@@ -135,10 +130,8 @@ KEPT = 32
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
-    def __init__(
-        self, chosen: Sequence[Feature], table: Ints, places: Callable[[Sequence[Feature]], int]
-    ) -> None:
-        self.features, self.table, self.places = chosen, table, places
+    def __init__(self, chosen: Sequence[Feature], table: Ints, columns: Mapping[str, Ints]) -> None:
+        self.features, self.table, self.columns = chosen, table, columns
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         step = max(1, table.shape[1] // SAMPLED) if table.size else 1
         self.sample = slice(None, None, step)
@@ -219,8 +212,15 @@ class _System:
         """At how many points these features differ, and at how many iterations and sizes."""
         if subset not in self._distinct:
             table, chosen = self.table[list(subset)], [self.features[i] for i in subset]
-            self._distinct[subset] = len(np.unique(table, axis=1).T), self.places(chosen)
+            self._distinct[subset] = len(np.unique(table, axis=1).T), self._places(chosen)
         return self._distinct[subset]
+
+    def _places(self, chosen: Sequence[Feature]) -> int:
+        """Different values of the names that these features use; 0 unless iterations are among them."""
+        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
+        if not any(is_counter(name) for name in names):
+            return 0
+        return len(np.unique(np.array([self.columns[name] for name in names]), axis=1).T)
 
 
 _RECENT: dict[int, _System] = {}
