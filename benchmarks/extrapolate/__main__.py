@@ -122,8 +122,14 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             size = (folder / "big.st").stat().st_size
             yield [
-                case.title, grouped(side * side), f"{spent:.2f}", grouped(largest), grouped(size), str(peak), ""
-            ]  # fmt: skip
+                case.title,
+                grouped(side * side),
+                f"{spent:.2f}",
+                grouped(largest),
+                grouped(size),
+                str(peak),
+                "",
+            ]
 
 
 if __name__ == "__main__":
