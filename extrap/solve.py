@@ -6,7 +6,7 @@ integers on all points. With more points than unknowns the spare ones check the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -115,26 +115,23 @@ class Points:
             if key not in seen:
                 seen.add(key)
                 kept.append(i)
-        return _System([self._basis.features[i] for i in kept], table[kept], self._places)
+        columns = self._basis.columns
+        if self._chosen is None:
+            self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
+        else:
+            columns = {name: column[self._chosen] for name, column in columns.items()}
+        return _System([self._basis.features[i] for i in kept], table[kept], columns)
 
-    def _places(self, chosen: Sequence[Feature]) -> int:
-        """Different values of the names that these features use; 0 unless iterations are among them."""
-        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
-        if not any(is_counter(name) for name in names):
-            return 0
-        columns = [self._basis.columns[name] for name in names]
-        if self._chosen is not None:
-            columns = [column[self._chosen] for column in columns]
-        return len(np.unique(np.array(columns), axis=1).T)
+
+KEPT = 32
+"""Systems whose products are kept: megabytes each."""
 
 
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
-    def __init__(
-        self, chosen: Sequence[Feature], table: Ints, places: Callable[[Sequence[Feature]], int]
-    ) -> None:
-        self.features, self.table, self.places = chosen, table, places
+    def __init__(self, chosen: Sequence[Feature], table: Ints, columns: Mapping[str, Ints]) -> None:
+        self.features, self.table, self.columns = chosen, table, columns
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         step = max(1, table.shape[1] // SAMPLED) if table.size else 1
         self.sample = slice(None, None, step)
@@ -142,7 +139,18 @@ class _System:
         centred = some - some.mean(axis=1, keepdims=True)
         length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
         self.unit = centred / np.where(length > 0, length, 1)
-        self.gram = self.unit @ self.unit.T
+        self._gram: Floats | None = None
+
+    @property
+    def gram(self) -> Floats:
+        """The products of all features with each other; kept for the systems used last."""
+        if self._gram is None:
+            self._gram = self.unit @ self.unit.T
+        _RECENT.pop(id(self), None)
+        _RECENT[id(self)] = self
+        while len(_RECENT) > KEPT:
+            _RECENT.pop(next(iter(_RECENT)))._gram = None
+        return self._gram
 
     def solve(self, values: Ints) -> Solution | None:
         """The lightest formula of as few features as will do."""
@@ -204,8 +212,19 @@ class _System:
         """At how many points these features differ, and at how many iterations and sizes."""
         if subset not in self._distinct:
             table, chosen = self.table[list(subset)], [self.features[i] for i in subset]
-            self._distinct[subset] = len(np.unique(table, axis=1).T), self.places(chosen)
+            self._distinct[subset] = len(np.unique(table, axis=1).T), self._places(chosen)
         return self._distinct[subset]
+
+    def _places(self, chosen: Sequence[Feature]) -> int:
+        """Different values of the names that these features use; 0 unless iterations are among them."""
+        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
+        if not any(is_counter(name) for name in names):
+            return 0
+        return len(np.unique(np.array([self.columns[name] for name in names]), axis=1).T)
+
+
+_RECENT: dict[int, _System] = {}
+"""Systems with their products, the one used last at the end."""
 
 
 def _confirmed(unknowns: int, distinct: int, places: int) -> bool:

@@ -27,7 +27,7 @@ INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
 
 
-MOST_INDEXED = 12
+MOST_INDEXED = 8
 """Systems of such formulas that are kept: each takes megabytes."""
 
 

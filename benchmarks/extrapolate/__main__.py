@@ -27,7 +27,7 @@ from support.programs import SAMPLES
 from support.running import record
 
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
-COSTS = ("program", "ranks", "CPU, s", "largest input, bytes", "result, bytes", "most memory, MB")
+COSTS = ("program", "ranks", "CPU, s", "largest input, bytes", "result, bytes", "most memory, MB", "note")
 SIDES = (10, 32, 100, 320, 1024)
 
 
@@ -111,15 +111,25 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
             began = time.process_time()
             try:
                 made = extrapolate([load(path) for path in paths], side * side).trace
-            except (ExtrapolationError, InputError):
+            except InputError:
                 continue  # not a size that the program runs on
+            except ExtrapolationError as error:
+                why = str(error).splitlines()[0]
+                yield [case.title, grouped(side * side), "-", grouped(largest), "-", "-", why]
+                continue
             save(made, folder / "big.st")
             spent = time.process_time() - began
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
             size = (folder / "big.st").stat().st_size
             yield [
-                case.title, grouped(side * side), f"{spent:.2f}", grouped(largest), grouped(size), str(peak)
-            ]  # fmt: skip
+                case.title,
+                grouped(side * side),
+                f"{spent:.2f}",
+                grouped(largest),
+                grouped(size),
+                str(peak),
+                "",
+            ]
 
 
 if __name__ == "__main__":

@@ -107,3 +107,25 @@ def test_random_programs(body: Body) -> None:
     real = trace_of(body, (8, 9))
     made = extrap.extrapolate(traces, 72, (8, 9), dims_of=small)
     assert diff(made.trace, real, ["times"]) == []
+
+
+def test_averaged_volumes() -> None:
+    """What the recorder makes of the volumes of a sort: equal shares, rounded."""
+
+    def body(rank: Rank) -> list[Made]:
+        size = rank.dims[0]
+        shares = ((2 * rank.n + size) // (2 * size),) * size
+        return [call("Alltoallv", 40, sendcounts=shares, recvcounts=shares, comm="world")] * 3
+
+    check(body, [(4,), (6,), (9,), (12,), (16,)], (37,), 64)
+
+
+def test_tables_used_in_turns() -> None:
+    """Arrays of two kinds by turns, for a number of calls that grows with the grid."""
+
+    def body(rank: Rank) -> list[Made]:
+        size = rank.dims[0]
+        made = [call("Alltoallv", 41, sendcounts=(k % 2 + 1,) * size, comm="world") for k in range(2 * size)]
+        return [*made, call("Barrier", 42, comm="world")]
+
+    check(body, LINES, (19,))

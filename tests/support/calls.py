@@ -14,7 +14,7 @@ from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
 
 PEERS = ("dest", "source")
-ARRAYS = ("requests",)
+ARRAYS = ("requests", "sendcounts", "recvcounts")
 TYPES = ("datatype", "sendtype", "recvtype")
 
 
