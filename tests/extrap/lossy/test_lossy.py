@@ -61,6 +61,7 @@ EXTRAS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(EXTRAS, min_size=len(SIZES), max_size=len(SIZES)))
 def test_the_dominating_pattern_is_exact_whatever_else_some_ranks_do(extras: list[list[Extra]]) -> None:
