@@ -178,7 +178,7 @@ def _handles(arg: Handles, large: bool, around: Around) -> Any:
         room[:] = [place.value for place in places]
 
     def put_back() -> None:
-        for place, value in zip(places, room, strict=True):
+        for place, value in zip(places, room):  # noqa: B905  (as many, and this is the fast way)
             place.value = value
 
     if isinstance(arg.items[0], MPI.Request):

@@ -1,12 +1,13 @@
 """Calls that are kept to be made again: an event with the values of an earlier one needs no converting.
 
 A blocking call is kept as it is. One that makes a request is kept with that request and its memory, and used
-again once the request has completed; while it is under way, another of the same values is made.
+again once the request has completed; while it is under way, another of the same values is made. One that
+completes requests is kept with these, and made again when the newest ones are they.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ MOST = 1 << 14
 MOST_NBYTES = 1 << 26
 """Memory that they may hold."""
 
+MOST_WAITS = 8
+"""Calls kept of one place that complete different requests of the same ages."""
+
 
 @dataclass(eq=False, slots=True)
 class Made:
@@ -33,6 +37,10 @@ class Made:
         tally: where it counts.
         sent: bytes it hands over.
         live: the request that it makes.
+        tail: of a call that completes requests, the newest that there are then, oldest first, back to the
+            oldest of those.
+        completes: these.
+        frees: what made them, if they are all of the tail and end with it.
         buffers: memory it uses, unless a request has it.
         spares: those of the same values that are not under way.
     """
@@ -43,6 +51,9 @@ class Made:
     live: Live | None = None
     buffers: list[Any] = field(default_factory=list)
     spares: list[Made] | None = None
+    tail: Sequence[Live] = ()
+    completes: Sequence[Live] = ()
+    frees: Sequence[Made] = ()
 
 
 class MadeCalls:
@@ -58,15 +69,34 @@ class MadeCalls:
         self._kept: list[Made] = []
         self._nbytes = 0
 
-    def find(self, key: Hashable) -> Made | None:
-        """Return a call that can be made now."""
+    def find(self, key: Hashable, newest: Sequence[Live]) -> Made | None:
+        """Return a call that can be made now, when these requests are live."""
         spares = self.spares.get(key)
         if not spares:
             return None
         made = spares[-1]
         if made.live is not None:
             spares.pop()
+        elif made.tail:
+            return self._completing(spares, newest)
         return made
+
+    def _completing(self, spares: list[Made], newest: Sequence[Live]) -> Made | None:
+        for i, made in enumerate(spares):
+            if newest[-len(made.tail) :] == made.tail:
+                spares[i], spares[-1] = spares[-1], made  # the next one to be looked at first
+                return made
+        return None
+
+    def keep_completing(self, key: Hashable, made: Made) -> None:
+        """Keep a call that completes requests which are persistent or made by kept calls."""
+        makers = [live.made for live in made.tail if live in made.completes]
+        if len(makers) == len(made.tail) and None not in makers:
+            made.frees = makers  # type: ignore[assignment]
+        spares = self.spares.setdefault(key, [])
+        if len(spares) == MOST_WAITS:
+            del spares[0]
+        spares.append(made)
 
     def keep(self, key: Hashable, made: Made) -> None:
         """Keep a call that was just made: a blocking one is free, a request's when that has completed."""

@@ -23,6 +23,9 @@ SLEEP_SLACK_NS = 200_000
 NAP_NS = 500_000
 """So long may a message lie there while its receiver sleeps."""
 
+SHORT_NS = 50_000
+"""A wait so short is spun as the program computed it: a core that is let go comes back too late."""
+
 AHEAD_NS = 100_000
 """Only while more than this is left, later events are prepared: each may take this long."""
 
@@ -67,22 +70,31 @@ class Pace:
         """Wait until the next call is due; return the time then."""
         now = self.clock()
         self.engine_ns += now - self.last_ns
-        if self.compute is Compute.NONE:
-            return now
-        left = self.deadline_ns - now
+        return now if self.compute is Compute.NONE else self.until(self.deadline_ns, now)
+
+    def until(self, deadline_ns: int, now: int) -> int:
+        """Wait until a deadline; return the time then, which is later when it has passed."""
+        left = deadline_ns - now
+        if left > 0:
+            left = self._rest(deadline_ns, left)
+        self.late_ns -= left
+        return deadline_ns - left
+
+    def _rest(self, deadline_ns: int, left: int) -> int:
+        """Wait; return what is left of the time then, less than nothing."""
         while left > AHEAD_NS and self.idle():
-            left = self.deadline_ns - self.clock()
+            left = deadline_ns - self.clock()
         if self.compute is Compute.SLEEP:
-            left = self._sleep(left)
+            left = self._sleep(deadline_ns, left)
         while left > 0:
             if self.poll is not None:
                 self.poll()
-            os.sched_yield()  # with more ranks than cores, others compute meanwhile
-            left = self.deadline_ns - self.clock()
-        self.late_ns -= left
-        return self.deadline_ns - left
+            if left > SHORT_NS:
+                os.sched_yield()  # with more ranks than cores, others compute meanwhile
+            left = deadline_ns - self.clock()
+        return left
 
-    def _sleep(self, left: int) -> int:
+    def _sleep(self, deadline_ns: int, left: int) -> int:
         """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
         while left > SLEEP_SLACK_NS:
             nap = left - SLEEP_SLACK_NS
@@ -91,7 +103,7 @@ class Pace:
                     pass
                 nap = min(nap, NAP_NS)
             self.sleep(nap / 1e9)
-            left = self.deadline_ns - self.clock()
+            left = deadline_ns - self.clock()
         return left
 
     def called(self) -> int:

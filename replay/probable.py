@@ -1,23 +1,26 @@
 """The replay of one rank of a probabilistic trace (§5.2.6).
 
 Sends and collectives are made with drawn parameters; receives are not made, since what they would take is not
-known: the inbox receives whatever comes. The time that the program spent in them passes all the same. Nothing
-blocks in MPI without receiving meanwhile: what blocks becomes its nonblocking form, and calls without one are
-entered when all ranks are there. So no rank waits for one that waits for it, whatever was drawn.
+known: the inbox receives whatever comes. The time that the program spent in them passes all the same, less by
+what the rank is late: where a program waits for others it catches up. Nothing blocks in MPI without
+receiving meanwhile: what blocks becomes its nonblocking form, and calls without one are entered when all
+ranks are there. So no rank waits for one that waits for it, whatever was drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from replay.args import Constant, Out, Ref
 from replay.calls.completion import of_ages
 from replay.delays import COMM, Delays
 from replay.drawn import SENDING, Drawn, Lottery
+from replay.errors import ReplayError
 from replay.inbox import Inbox
 from replay.options import Options
 from replay.patience import Patience
+from replay.player import REPORT_MASK, Report
 from replay.rank import SELF, WORLD, Rank
 from replay.registry import HANDLERS
 from replay.requests import Live
@@ -56,23 +59,38 @@ class ProbableRank:
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
-        self._late_ns = 0
+        self._wait_ns = self._behind_ns = 0
         self._idup = False
         rank.pace.poll = self.inbox.poll
         rank.on_communicator = self._made
         for family in (WORLD, SELF):
             self._watch(family, rank.comm(family))
 
-    def play(self, call: Call, delay_ns: int) -> None:
-        """Make a call, or let the time of a receive pass."""
+    def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
+        """Make all calls but receives, whose time passes."""
+        for number, (event, delay_ns) in enumerate(events):
+            if report is not None and not number & REPORT_MASK:
+                report(number)
+            try:
+                self._play(event, delay_ns)
+            except ReplayError as error:
+                raise self.rank.told(error, number, event.op) from None
+
+    def _play(self, call: Call, delay_ns: int) -> None:
         rank = self.rank
         rank.family = call.family
-        self._late_ns += delay_ns
+        self._wait_ns += delay_ns
         if self._is_receive(call):
             self._skip(call)
             return
-        rank.pace.due_in(self._late_ns)
-        self._late_ns = 0
+        planned, start = self._wait_ns + self._in_mpi.before(call), rank.pace.last_ns
+        rank.pace.due_in(self._wait_ns)
+        self._wait_ns = 0
+        self._call(call)
+        self._behind_ns = max(0, self._behind_ns + rank.pace.last_ns - start - planned)
+
+    def _call(self, call: Call) -> None:
+        rank = self.rank
         if call.op in ENDING:
             self._complete(call)
         elif call.op in STARTING:
@@ -111,7 +129,7 @@ class ProbableRank:
     def _skip(self, call: Call) -> None:
         """Let what a receive leaves behind be there: a request, a matched message, its time."""
         rank, row = self.rank, operation(call.op)
-        self._late_ns += self._in_mpi.before(call)
+        self._receive_for(self._in_mpi.before(call))
         self.rank.ledger.of(call.op, call.family).calls += 1
         if row.makes_request:
             live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
@@ -126,6 +144,12 @@ class ProbableRank:
             live = rank.requests.at(call["request"])
             rank.requests.remove([live])
             self._received.discard(live)
+
+    def _receive_for(self, ns: int) -> None:
+        """Let the time of a receive pass: less when the rank is late, as its message has come by then."""
+        late_ns = min(ns, self._behind_ns)
+        self._behind_ns -= late_ns
+        self._wait_ns += ns - late_ns
 
     def _make(self, call: Call) -> None:
         rank, row = self.rank, operation(call.op)
@@ -159,7 +183,7 @@ class ProbableRank:
         rank.counted_as = ""
 
     def _hand(self, drawn: Any) -> None:
-        made = self.rank.made.find((drawn.place, drawn.values))
+        made = self.rank.made.find((drawn.place, drawn.values), self.rank.requests.items)
         if made is not None:
             self.rank.make_again(made)
         else:
@@ -201,7 +225,7 @@ class ProbableRank:
         tally.calls += 1
         tally.ns += spent
         if any(live in self._received for live in lives):
-            self._late_ns += max(0, self._in_mpi.before(call) - spent)
+            self._receive_for(max(0, self._in_mpi.before(call) - spent))
         self._let_go(lives)
 
     def _let_go(self, lives: Sequence[Live]) -> None:

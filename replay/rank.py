@@ -105,20 +105,22 @@ class Rank:
         self._issue(call, self.ledger.of(op, self.family), self.take_sent(op))
         return call
 
-    def issue_kept(self, key: Hashable, args: Callable[[], Sequence[Any]]) -> None:
-        """Make a call that hands over nothing, converted when its key is new. A key begins with the name."""
-        made = self.made.find(key)
-        if made is None:
-            op: str = key[0]  # type: ignore[index]
-            made = Made(self.mpi.prepare(op, args()), self.ledger.of(op, self.family), 0)
-            self.made.keep(key, made)
+    def issue_completing(self, event: Any, lives: Sequence[Live], *args: Any) -> None:
+        """Make a call that completes requests; it is kept if these are persistent or made by kept calls."""
+        made = Made(self.mpi.prepare(event.op, args), self.ledger.of(event.op, self.family), 0)
         self._issue(made.call, made.tally, 0)
+        wanted = [live for live in lives if live is not self.no_request]
+        if wanted and all(live.persistent or live.made is not None for live in wanted):
+            made.completes, made.tail = wanted, self.requests.newest(wanted)
+            self.made.keep_completing(key_of(event), made)
+        self.complete(lives)
 
     def make_again(self, made: Made) -> None:
         """Make a kept call again."""
         if made.live is not None:
             self.requests.add(made.live)
         self._issue(made.call, made.tally, made.sent)
+        self.complete(made.completes)
 
     def _issue(self, call: Prepared, tally: Tally, sent: int) -> None:
         pace = self.pace
@@ -325,9 +327,10 @@ class Rank:
 
     def complete(self, done: Sequence[Live]) -> None:
         """Let completed requests go; persistent ones stay."""
-        for live in self.requests.remove(live for live in done if not live.persistent):
-            if live.made is not None and live.made.spares is not None:
-                live.made.spares.append(live.made)
+        for live in self.requests.remove([live for live in done if not live.persistent]):
+            made = live.made
+            if made is not None and made.spares is not None:
+                made.spares.append(made)
             else:
                 self.buffers.give_back(live.buffers)
 

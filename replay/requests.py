@@ -32,18 +32,22 @@ class Live:
 
 
 class LiveList:
-    """Live requests, oldest first. Lookups by age are lookups from the end."""
+    """Live requests, oldest first. Lookups by age are lookups from the end.
+
+    Attributes:
+        items: them, always in the same list.
+    """
 
     def __init__(self, what: str = "request") -> None:
         self.what = what
-        self._items: list[Live] = []
+        self.items: list[Live] = []
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.items)
 
     def add(self, live: Live) -> Live:
         """Make `live` the newest."""
-        self._items.append(live)
+        self.items.append(live)
         return live
 
     def at(self, age: int) -> Live:
@@ -52,25 +56,30 @@ class LiveList:
         Raises:
             ReplayError: there is none; the trace was edited, or the recorder was wrong.
         """
-        if not 0 <= age < len(self._items):
-            raise ReplayError(f"no live {self.what} of age {age}; there are {len(self._items)}")
-        return self._items[-1 - age]
+        if not 0 <= age < len(self.items):
+            raise ReplayError(f"no live {self.what} of age {age}; there are {len(self.items)}")
+        return self.items[-1 - age]
+
+    def newest(self, lives: Iterable[Live]) -> list[Live]:
+        """Return the newest ones, oldest first, back to the oldest of these."""
+        return self.items[min(self.items.index(live) for live in lives) :]
 
     def remove(self, gone: Iterable[Live]) -> list[Live]:
         """Take these out, wherever they are; return those that were there."""
-        ended = dict.fromkeys(gone)
-        if len(ended) == len(self._items) and all(item in ended for item in self._items):
-            removed, self._items = self._items, []
-            return removed
-        removed = [item for item in self._items if item in ended]
-        self._items = [item for item in self._items if item not in ended]
+        ended = list(dict.fromkeys(gone))
+        if ended and self.items[-len(ended) :] == ended:
+            del self.items[-len(ended) :]
+            return ended
+        some = set(ended)
+        removed = [item for item in self.items if item in some]
+        self.items[:] = [item for item in self.items if item not in some]
         return removed
 
     def swap(self, a: Live, b: Live) -> None:
         """Let two requests change ages: MPI completed `a` where the program saw `b` complete."""
-        i, j = self._items.index(a), self._items.index(b)
-        self._items[i], self._items[j] = b, a
+        i, j = self.items.index(a), self.items.index(b)
+        self.items[i], self.items[j] = b, a
 
     def left(self) -> Sequence[Live]:
         """Return what is still alive, oldest first."""
-        return tuple(self._items)
+        return tuple(self.items)

@@ -15,10 +15,13 @@ from support.workloads import Workload
 
 TIMED = Path(__file__).with_name("timed.py")
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Ranks that share cores have one thread each: with more, a program's time varies by a fifth."""
+
 
 def arguments(workload: Workload, steps: int, sleep_us: int) -> list[str]:
-    """The workload's program and its arguments."""
-    sample = workload.of_steps(steps)
+    """The workload's program and its arguments: with computation asleep, or with much of it for 0."""
+    sample = workload.of_steps(steps) if sleep_us else workload.of_much_computation(steps)
     return [str(SAMPLES / sample.source), *sample.arguments, "--sleep-us", str(sleep_us)]
 
 
@@ -27,7 +30,8 @@ def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) 
     result = folder / "seconds"
     found = []
     for _ in range(times):
-        mpirun(mpi, nprocs, [str(mpi.python), TIMED, result, *argv], cwd=folder, timeout=300).check()
+        command = [str(mpi.python), TIMED, result, *argv]
+        mpirun(mpi, nprocs, command, env=ONE_THREAD, cwd=folder, timeout=300).check()
         found.append(float(result.read_text()))
     return statistics.median(found)
 
@@ -35,9 +39,8 @@ def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) 
 def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
     """Record the program, which begins as it does when it is timed."""
     result = trace.with_suffix(".seconds")
-    record(
-        mpi, nprocs, [str(mpi.python), str(TIMED), str(result), *argv], trace, options=options, timeout=300
-    ).check()
+    command = [str(mpi.python), str(TIMED), str(result), *argv]
+    record(mpi, nprocs, command, trace, options=options, env=ONE_THREAD, timeout=300).check()
     return trace
 
 

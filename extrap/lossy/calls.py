@@ -19,7 +19,7 @@ from scalatrace.trace.walk import Call
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MOST_CALLS", "Calls", "Reason", "droppable"]
+__all__ = ["MOST_CALLS", "Calls", "Marks", "Reason", "droppable"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Marks = np.ndarray[Any, np.dtype[np.int8]]

@@ -14,6 +14,7 @@ from extrap.local import Local
 from extrap.lossy.calls import Reason, droppable
 from extrap.lossy.contents import Content, content_of
 from extrap.lossy.lcs import Forest, Seq
+from extrap.lossy.repair import Saved
 from extrap.lossy.report import Losses, losses_of
 from extrap.lossy.snippets import Snippets
 from extrap.lossy.snippets.filter import apply
@@ -30,6 +31,12 @@ __all__ = ["Lossy"]
 
 Chosen = tuple[list[int], Reason]
 """Calls that are to be dropped, and why."""
+
+Failure = tuple[Aligned, ExtrapolationError]
+"""A node that follows no rule."""
+
+MOST_TRIALS = 8
+"""Call sites that are dropped on trial before calls of all ranks are given up."""
 
 
 class Lossy:
@@ -48,26 +55,68 @@ class Lossy:
         Raises:
             ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
         """
-        traces = [state.trace for state in self.states]
         self._screen()
         structure_only = True
         while True:
-            anew = not all(state.whole for state in self.states)
-            trees = [state.trees(anew) for state in self.states]
-            fitter = _Fitter(traces, self.space, trees, structure_only)
+            fitter = self._fitter(structure_only)
             rules = fitter.rules()
+            failures = self._rarest(fitter) if structure_only else fitter.failures
             chosen: list[list[Chosen]] = [[] for _ in self.states]
-            for node, error in self._rarest(fitter) if structure_only else fitter.failures:
+            for node, error in failures:
                 for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
                     some.append(one)
-            for state, some in zip(self.states, chosen, strict=True):
-                state.repair.drop_all(some)
+            if not structure_only or not failures or not self._odd_instead(failures, chosen):
+                self._drop(chosen)
             if not fitter.failures and not structure_only:
                 break
             structure_only = bool(fitter.failures)
         if not rules:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
-        return assembled(traces, self.runs, rules)
+        return assembled([state.trace for state in self.states], self.runs, rules)
+
+    def _fitter(self, structure_only: bool) -> _Fitter:
+        """What fits what is left."""
+        anew = not all(state.whole for state in self.states)
+        trees = [state.trees(anew) for state in self.states]
+        return _Fitter([state.trace for state in self.states], self.space, trees, structure_only)
+
+    def _drop(self, chosen: Sequence[Sequence[Chosen]]) -> int:
+        """Drop some calls of each trace; how many went."""
+        return sum(state.repair.drop_all(some) for state, some in zip(self.states, chosen, strict=True))
+
+    def _odd_instead(self, failures: Sequence[Failure], chosen: Sequence[Sequence[Chosen]]) -> bool:
+        """Drop a call site that some ranks do not have, if with fewer calls than chosen all has a rule then.
+
+        Such a site may keep loops apart that are one loop without it. Only where calls of all ranks are
+        to go is it worth trying.
+        """
+        totals, everywhere = self._sites()
+        if not all(local.keys <= everywhere for node, _ in failures for local in node.nodes.values()):
+            return False
+        before = [state.repair.saved() for state in self.states]
+        price = self._drop(chosen)
+        self._back_to(before)
+        odd = [key for key in totals if key not in everywhere and droppable(key[0])]
+        for key in sorted(odd, key=lambda key: (totals[key], key))[:MOST_TRIALS]:
+            if self._drop([[(state.of_keys({key}), Reason.UNCOMMON)] for state in self.states]) < price:
+                fitter = self._fitter(structure_only=True)
+                fitter.rules()
+                if not fitter.failures:
+                    return True
+            self._back_to(before)
+        return False
+
+    def _back_to(self, saved: Sequence[Saved]) -> None:
+        for state, one in zip(self.states, saved, strict=True):
+            state.repair.back_to(one)
+
+    def _sites(self) -> tuple[Counter[Key], set[Key]]:
+        """How many calls of each operation and stack are left, and which of these all ranks have."""
+        counts = [state.counts(rank) for state in self.states for rank in range(state.trace.nprocs)]
+        totals: Counter[Key] = Counter()
+        for one in counts:
+            totals.update(one)
+        return totals, set.intersection(*map(set, counts))
 
     def _screen(self) -> None:
         """Drop, before trees are made, the call sites that only some ranks have, at places without a rule.
@@ -88,12 +137,9 @@ class Lossy:
         for state in self.states:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
 
-    def _rarest(self, fitter: _Fitter) -> list[tuple[Aligned, ExtrapolationError]]:
+    def _rarest(self, fitter: _Fitter) -> list[Failure]:
         """The failures at the calls made least: without those, other nodes may well follow a rule."""
-        totals: Counter[Key] = Counter()
-        for state in self.states:
-            for rank in range(state.trace.nprocs):
-                totals.update(state.counts(rank))
+        totals, _ = self._sites()
         most = [
             max(totals[key] for local in node.nodes.values() for key in local.keys)
             for node, _ in fitter.failures
@@ -182,7 +228,7 @@ class _Fitter(Fitter):
     ) -> None:
         super().__init__(traces, space)
         self._trees, self._structure_only = trees, structure_only
-        self.failures: list[tuple[Aligned, ExtrapolationError]] = []
+        self.failures: list[Failure] = []
 
     def trees(self) -> dict[int, tuple[Local, ...]]:
         """What is left of every rank's tree."""

@@ -11,11 +11,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from extrap.errors import ExtrapolationError
-from extrap.lossy.calls import Calls, Reason, droppable
+from extrap.lossy.calls import Calls, Marks, Reason, droppable
 from extrap.lossy.links import Links
 from scalatrace.ops import Category, operation
 
-__all__ = ["Repair"]
+__all__ = ["Repair", "Saved"]
+
+Saved = tuple[Marks, dict[int, set[str]]]
+"""The marks of calls, and the halves that are nulled."""
 
 
 @dataclass
@@ -31,6 +34,17 @@ class Repair:
     calls: Calls
     links: Links
     nulled: dict[int, set[str]] = field(default_factory=dict)
+
+    def saved(self) -> Saved:
+        """What is dropped, to come back to."""
+        nulled = {number: set(peers) for number, peers in self.nulled.items()}
+        return self.calls.marks.copy(), nulled
+
+    def back_to(self, saved: Saved) -> None:
+        """Take back what was dropped since then."""
+        marks, nulled = saved
+        self.calls.marks[:] = marks
+        self.nulled = {number: set(peers) for number, peers in nulled.items()}
 
     def drop(self, numbers: Iterable[int], reason: Reason) -> int:
         """Drop calls and, as repairs, what cannot be without them; returns how many are gone by that.

@@ -26,8 +26,7 @@ def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:
 def wait(rank: Rank, event: Any) -> None:
     """MPI_Wait(request, status)."""
     (live,) = of_ages(rank, [event["request"]])
-    rank.issue_kept(("Wait", live), lambda: (Ref(live.handle), Constant.STATUS))
-    rank.complete([live])
+    rank.issue_completing(event, [live], Ref(live.handle), Constant.STATUS)
 
 
 @handles("Test")
@@ -43,11 +42,8 @@ def test(rank: Rank, event: Any) -> None:
 def waitall(rank: Rank, event: Any) -> None:
     """MPI_Waitall(count, requests, statuses)."""
     lives = of_ages(rank, event["requests"])
-    rank.issue_kept(
-        ("Waitall", *lives),
-        lambda: (len(lives), Handles([live.handle for live in lives]), Statuses(len(lives))),
-    )
-    rank.complete(lives)
+    array = Handles([live.handle for live in lives])
+    rank.issue_completing(event, lives, len(lives), array, Statuses(len(lives)))
 
 
 @handles("Testall")

@@ -61,8 +61,7 @@ EXTRAS = st.lists(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(EXTRAS, min_size=len(SIZES), max_size=len(SIZES)))
 def test_the_dominating_pattern_is_exact_whatever_else_some_ranks_do(extras: list[list[Extra]]) -> None:
     traces = [ring(size, STEPS, some) for size, some in zip(SIZES, extras, strict=True)]
@@ -78,6 +77,14 @@ def test_the_dominating_pattern_is_exact_whatever_else_some_ranks_do(extras: lis
         assert losses.events == trace.nevents()
         assert losses.dropped == sum(loss.calls for loss in losses.losses) <= losses.events
         assert all(int(loss.site.split(":")[1]) >= EXTRA for loss in losses.losses)
+
+
+def test_an_odd_message_goes_rather_than_the_step_that_it_divides() -> None:
+    """It comes before the first step in three traces and after it in the fourth."""
+    extras = [[Extra(step, 0, 1, "blocking")] for step in (0, 0, 0, 1)]
+    found = lossy([ring(size, STEPS, some) for size, some in zip(SIZES, extras, strict=True)])
+    assert diff(found.trace, ring(11, STEPS), ["times"]) == []
+    assert [losses.dropped for losses in found.losses] == [2, 2, 2, 2]
 
 
 def test_without_anything_irregular_nothing_is_dropped() -> None:
