@@ -124,12 +124,15 @@ def test_parts_keep_the_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tolerance", [0, 3])
-def test_call_sites_close_to_each_other(tmp_path: Path, tolerance: int) -> None:
+@pytest.mark.parametrize("parts", [False, True])
+def test_call_sites_close_to_each_other(tmp_path: Path, tolerance: int, parts: bool) -> None:
     """Three lines apart on one rank, and again between ranks: one event, when so asked (§5.2.3)."""
     cores = []
     for rank in range(2):
         core = Core(rank, 2)
         core.set_option("signature_tolerance", tolerance)
+        if tolerance:
+            core.set_meta("signature_tolerance", str(tolerance))
         core.define_stat("compute_ns")
         op = core.define_op("Barrier", (("comm", Kind.COMM),))
         for step in range(20):
@@ -137,6 +140,10 @@ def test_call_sites_close_to_each_other(tmp_path: Path, tolerance: int) -> None:
             core.append(op, [COMM_WORLD], site, rank, 2, [1.0])
         core.finish()
         cores.append(core)
+    if parts:
+        for rank, core in enumerate(cores):
+            core.write_part(tmp_path / f"{rank}.part")
+        cores = [Core.read_part(tmp_path / f"{rank}.part") for rank in range(2)]
     cores[0].merge(cores[1].pack())
     cores[0].write(tmp_path / "a.st")
     leaves = list(scalatrace.load(tmp_path / "a.st").leaves())

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -270,4 +271,8 @@ void st_core::adopt(Incoming &&other) {
     tables.merge(std::move(other.tables));
     add_load(other.ranks, other.load);
     roots = std::exchange(other.roots, {});
+    const auto tolerance = meta.find("signature_tolerance");
+    if (tolerance == meta.end()) return;
+    similar.tolerance = std::strtoull(tolerance->second.c_str(), nullptr, 10);
+    for (const auto &[name, frames] : tables.signatures.items()) similar.representative(name, frames);
 }
