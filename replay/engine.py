@@ -18,6 +18,7 @@ from replay.drawn import is_probabilistic
 from replay.exact import ExactRank
 from replay.options import Compute, Options
 from replay.pace import Pace
+from replay.patience import sleep_precisely
 from replay.player import Player, Report
 from replay.probable import ProbableRank
 from replay.rank import Rank
@@ -53,6 +54,7 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbableRank(trace, rank, transport, options, whatif)
+    sleep_precisely()
     pace.start()
     start = pace.clock()
     player.play_all(events, report)

@@ -17,14 +17,14 @@ from replay.options import Compute
 
 Clock = Callable[[], int]
 
-SLEEP_SLACK_NS = 200_000
-"""A sleep may end this much late; the last stretch before a deadline is spun."""
+SLEEP_SLACK_NS = 100_000
+"""A sleep may end this much late; the last stretch before a deadline, and a shorter wait, is spun."""
 
 NAP_NS = 500_000
-"""So long may a message lie there while its receiver sleeps."""
+"""So long may a message lie there while its receiver computes, asleep."""
 
 SHORT_NS = 50_000
-"""A wait so short is spun as the program computed it: a core that is let go comes back too late."""
+"""A wait so short is spun as the program computed it: a core that is let go may be gone for milliseconds."""
 
 AHEAD_NS = 100_000
 """Only while more than this is left, later events are prepared: each may take this long."""
@@ -42,7 +42,8 @@ class Pace:
         waited_ns: computation that was asked for so far.
         late_ns: how much of the engine's own time could not be hidden in it.
         engine_ns: the engine's own time between calls, hidden or not.
-        poll: called again and again while waiting; says whether it had something to do.
+        nap_ns: how long to sleep at a time when something polls.
+        poll: called now and then in longer waits; says whether it had something to do.
         idle: does a little of what is to be done later; False when there is nothing.
     """
 
@@ -56,6 +57,7 @@ class Pace:
     waited_ns: int = 0
     late_ns: int = 0
     engine_ns: int = 0
+    nap_ns: int = NAP_NS
 
     def start(self) -> None:
         """Begin: the first deadline counts from here."""
@@ -82,14 +84,15 @@ class Pace:
 
     def _rest(self, deadline_ns: int, left: int) -> int:
         """Wait; return what is left of the time then, less than nothing."""
+        lets_go = self.compute is Compute.SPIN and left > SHORT_NS
         while left > AHEAD_NS and self.idle():
             left = deadline_ns - self.clock()
         if self.compute is Compute.SLEEP:
             left = self._sleep(deadline_ns, left)
         while left > 0:
-            if self.poll is not None:
-                self.poll()
-            if left > SHORT_NS:
+            if lets_go:
+                if self.poll is not None:
+                    self.poll()
                 os.sched_yield()  # with more ranks than cores, others compute meanwhile
             left = deadline_ns - self.clock()
         return left
@@ -101,7 +104,7 @@ class Pace:
             if self.poll is not None:
                 while self.poll():
                     pass
-                nap = min(nap, NAP_NS)
+                nap = min(nap, self.nap_ns)
             self.sleep(nap / 1e9)
             left = deadline_ns - self.clock()
         return left

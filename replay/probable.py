@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from replay.args import Constant, Out, Ref
+from replay.args import Ref
 from replay.calls.completion import of_ages
+from replay.catching_up import CatchingUp
 from replay.delays import COMM, Delays
 from replay.drawn import SENDING, Drawn, Lottery
 from replay.errors import ReplayError
 from replay.inbox import Inbox
-from replay.options import Options
-from replay.patience import Patience
+from replay.options import Compute, Options
+from replay.outgoing import Outgoing
 from replay.player import REPORT_MASK, Report
 from replay.rank import SELF, WORLD, Rank
 from replay.registry import HANDLERS
@@ -59,7 +60,8 @@ class ProbableRank:
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
-        self._wait_ns = self._behind_ns = 0
+        self._late = CatchingUp(rank.pace)
+        self._outgoing = Outgoing(rank, transport, self.inbox)
         self._idup = False
         rank.pace.poll = self.inbox.poll
         rank.on_communicator = self._made
@@ -77,17 +79,16 @@ class ProbableRank:
                 raise self.rank.told(error, number, event.op) from None
 
     def _play(self, call: Call, delay_ns: int) -> None:
-        rank = self.rank
-        rank.family = call.family
-        self._wait_ns += delay_ns
+        self.rank.family = call.family
         if self._is_receive(call):
+            self._late.compute(delay_ns)
             self._skip(call)
             return
-        planned, start = self._wait_ns + self._in_mpi.before(call), rank.pace.last_ns
-        rank.pace.due_in(self._wait_ns)
-        self._wait_ns = 0
+        pace = self.rank.pace
+        planned, start = delay_ns + self._in_mpi.before(call), pace.last_ns
+        pace.due_in(delay_ns)
         self._call(call)
-        self._behind_ns = max(0, self._behind_ns + rank.pace.last_ns - start - planned)
+        self._late.called(start, planned)
 
     def _call(self, call: Call) -> None:
         rank = self.rank
@@ -106,6 +107,7 @@ class ProbableRank:
 
     def finish(self) -> int:
         """Receive all that is under way; return how many messages came."""
+        self._outgoing.land()
         self.inbox.close_all()
         return self.inbox.messages
 
@@ -129,7 +131,7 @@ class ProbableRank:
     def _skip(self, call: Call) -> None:
         """Let what a receive leaves behind be there: a request, a matched message, its time."""
         rank, row = self.rank, operation(call.op)
-        self._receive_for(self._in_mpi.before(call))
+        self._late.wait_for_others(self._in_mpi.before(call))
         self.rank.ledger.of(call.op, call.family).calls += 1
         if row.makes_request:
             live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
@@ -144,12 +146,6 @@ class ProbableRank:
             live = rank.requests.at(call["request"])
             rank.requests.remove([live])
             self._received.discard(live)
-
-    def _receive_for(self, ns: int) -> None:
-        """Let the time of a receive pass: less when the rank is late, as its message has come by then."""
-        late_ns = min(ns, self._behind_ns)
-        self._behind_ns -= late_ns
-        self._wait_ns += ns - late_ns
 
     def _make(self, call: Call) -> None:
         rank, row = self.rank, operation(call.op)
@@ -175,10 +171,11 @@ class ProbableRank:
             if call.op in TOGETHER or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
                 self._meet(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
+                self._outgoing.land()
                 self.inbox.close(call.family)
             self._hand(drawn)
             if call.op.startswith("Comm_idup"):
-                self._await([rank.requests.at(0)])
+                self._outgoing.wait([rank.requests.at(0)])
                 self._watch(call["newcomm"].family, rank.comm(call["newcomm"].family))
         rank.counted_as = ""
 
@@ -193,39 +190,35 @@ class ProbableRank:
         if drawn["dest"] >= 0:
             self.inbox.sent(call.family, drawn["dest"])
         self._hand(drawn)
-        if not nonblocking:
+        if nonblocking:
+            return
+        live, pace = self.rank.requests.at(0), self.rank.pace
+        start = pace.last_ns
+        if pace.compute is Compute.NONE:
             self._await_newest(call)
+        else:  # its receiver, which took another message in the program, may come later
+            self._outgoing.leave(live)
+            self._late.wait_within(self._in_mpi.before(call) - (pace.called() - start))
 
     def _await_newest(self, call: Call) -> None:
         """Wait for the request that stands for a blocking call."""
         live, pace = self.rank.requests.at(0), self.rank.pace
         start = pace.last_ns
-        self._await([live])
+        self._outgoing.wait([live])
         self.rank.complete([live])
         self.rank.ledger.of(call.op, call.family).ns += pace.called() - start
-
-    def _await(self, lives: Sequence[Live]) -> None:
-        flag, patience = Out(), Patience(self._mpi.size)
-        for live in lives:
-            if self._mpi.is_null(live.handle):
-                continue
-            flag.values = [0]
-            while not flag.value:
-                self._mpi.quiet("Test", Ref(live.handle), flag, Constant.STATUS)
-                if not flag.value and not self.inbox.poll():
-                    patience.rest()
 
     def _complete(self, call: Call) -> None:
         """Wait for the sends and collectives among the requests; receives take the time they took."""
         pace, lives = self.rank.pace, self._lives(call)
         start = pace.wait()
-        self._await([live for live in lives if live not in self._received])
+        self._outgoing.wait([live for live in lives if live not in self._received])
         tally = self.rank.ledger.of(call.op, call.family)
         spent = pace.called() - start
         tally.calls += 1
         tally.ns += spent
         if any(live in self._received for live in lives):
-            self._receive_for(max(0, self._in_mpi.before(call) - spent))
+            self._late.wait_within(self._in_mpi.before(call) - spent)
         self._let_go(lives)
 
     def _let_go(self, lives: Sequence[Live]) -> None:
@@ -268,7 +261,7 @@ class ProbableRank:
         """Wait, receiving, until all ranks of the communicator have come."""
         live = Live(self._mpi.handle("request"))
         self._mpi.quiet("Ibarrier", self.rank.comm(call.family), Ref(live.handle))
-        self._await([live])
+        self._outgoing.wait([live])
 
 
 def _families_of_messages(trace: Trace) -> set[int]:

@@ -328,11 +328,14 @@ class Rank:
     def complete(self, done: Sequence[Live]) -> None:
         """Let completed requests go; persistent ones stay."""
         for live in self.requests.remove([live for live in done if not live.persistent]):
-            made = live.made
-            if made is not None and made.spares is not None:
-                made.spares.append(made)
-            else:
-                self.buffers.give_back(live.buffers)
+            self.release(live)
+
+    def release(self, live: Live) -> None:
+        """Let what a request has used be used again."""
+        if live.made is not None and live.made.spares is not None:
+            live.made.spares.append(live.made)
+        else:
+            self.buffers.give_back(live.buffers)
 
 
 def key_of(event: Any) -> Hashable:

@@ -21,7 +21,7 @@ from scalatrace.report.curves import check_plot
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
 
-SLEEP_US = 5000
+SLEEP_US = 20_000
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=6, help="time steps of the workloads")
     parser.add_argument("--to", nargs="+", choices=LANGUAGES, default=LANGUAGES, help="languages")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--most-s", type=float, default=2.0, help="timing: length of the application's run")
+    parser.add_argument("--most-s", type=float, default=2.0, help="timing: of the application")
     parser.add_argument("--mpi", default="openmpi")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="collectives: .svg, .png or .pdf")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/generate_<what>.md")

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from benchmarks.generate.made import LANGUAGES, NotMadeError
 from benchmarks.generate.runs import seconds
-from benchmarks.replay.accuracy import MOST_STEPS, TARGET_S, TRIAL_STEPS
-from benchmarks.replay.runs import app_s, arguments, recorded
+from benchmarks.replay.runs import app_s, arguments, paced, recorded
 from codegen.generate import Options
 from scalatrace import load
 from support.mpis import Mpi
 from support.workloads import Workload
 
 COLUMNS = (
-    "program", "ranks", "steps", "app, s",
+    "program", "ranks", "asleep, ms", "steps", "app, s",
     "C, s", "error", "Python, s", "error", "coNCePTuaL, s", "error",
 )  # fmt: skip
 LIMITS = {"c": 0.05, "python": 0.08, "conceptual": 0.06}
@@ -26,7 +25,7 @@ LIMITS = {"c": 0.05, "python": 0.08, "conceptual": 0.06}
 def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int, most_s: float
 ) -> Iterator[list[str]]:
-    """A row per workload and number of ranks; computations are asleep for `sleep_us`."""
+    """A row per workload and number of ranks; computations are asleep for `sleep_us` or more."""
     for workload in chosen:
         for nprocs in ranks:
             if workload.accepts(nprocs):
@@ -39,13 +38,12 @@ def _line(
 ) -> list[str]:
     head = [workload.title, str(nprocs)]
     try:
-        trial = app_s(mpi, nprocs, arguments(workload, TRIAL_STEPS, sleep_us), folder, 1)
-        steps = min(MOST_STEPS, max(TRIAL_STEPS, round(TRIAL_STEPS * min(TARGET_S, most_s) / trial)))
-        argv = arguments(workload, steps, sleep_us)
+        pace = paced(mpi, workload, nprocs, sleep_us, folder, most_s)
+        argv = arguments(workload, pace.steps, pace.sleep_us)
         app = app_s(mpi, nprocs, argv, folder, times)
         trace = load(recorded(mpi, nprocs, argv, folder / "app.st"))
     except (AssertionError, TimeoutError) as error:
-        return [*head, "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+        return [*head, "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
     cells = []
     for language in LANGUAGES:
         try:
@@ -53,13 +51,13 @@ def _line(
             cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
         except NotMadeError as error:
             cells += [str(error)[:60], "-"]
-    return [*head, str(steps), f"{app:.3f}", *cells]
+    return [*head, f"{pace.sleep_us / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
 
 
 def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """Whether the mean absolute errors keep to the limits."""
     found = []
-    for language, column in zip(LANGUAGES, (5, 7, 9), strict=True):
+    for language, column in zip(LANGUAGES, (6, 8, 10), strict=True):
         errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows if row[column] != "-"]
         if not errors:
             continue

@@ -16,7 +16,7 @@ from benchmarks.replay import accuracy, seeds, speed
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
 
-SLEEP_US = 50_000
+SLEEP_US = 20_000
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.replay.runs import app_s, arguments, recorded, replay_s
+from benchmarks.replay.runs import app_s, arguments, paced, recorded, replay_s
 from support.mpis import Mpi
 from support.workloads import Workload
 
@@ -16,15 +16,12 @@ COLUMNS = (
     "lossless, s", "error", "histograms, s", "error",
 )  # fmt: skip
 LIMITS = {"lossless": 0.05, "histograms": 0.06}
-TARGET_S = 2.0
-MOST_STEPS = 400
-TRIAL_STEPS = 5
 
 
 def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int
 ) -> Iterator[list[str]]:
-    """A line per workload and number of ranks; its computation asleep for `sleep_us`, or real for 0."""
+    """A line per workload and number of ranks; computations asleep for `sleep_us` or more, or real for 0."""
     for workload in chosen:
         for nprocs in ranks:
             if workload.accepts(nprocs):
@@ -33,15 +30,14 @@ def lines(
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:
-    trial = app_s(mpi, nprocs, arguments(workload, TRIAL_STEPS, sleep_us), folder, 1)
-    steps = min(MOST_STEPS, max(TRIAL_STEPS, round(TRIAL_STEPS * TARGET_S / trial)))
-    argv = arguments(workload, steps, sleep_us)
+    pace = paced(mpi, workload, nprocs, sleep_us, folder)
+    argv = arguments(workload, pace.steps, pace.sleep_us)
     app = app_s(mpi, nprocs, argv, folder, times)
     exact = recorded(mpi, nprocs, argv, folder / "exact.st")
     drawn = recorded(mpi, nprocs, argv, folder / "drawn.st", ["--histograms", "1"])
     compute = ["--compute", "sleep" if sleep_us else "spin"]
-    kind = f"{sleep_us} us asleep" if sleep_us else "real"
-    cells = [workload.title, str(nprocs), kind, str(steps), f"{app:.3f}"]
+    kind = f"{pace.sleep_us / 1000:.0f} ms asleep" if sleep_us else "real"
+    cells = [workload.title, str(nprocs), kind, str(pace.steps), f"{app:.3f}"]
     for trace in (exact, drawn):
         seconds = replay_s(mpi, nprocs, trace, compute, times)
         cells += [f"{seconds:.3f}", f"{(seconds - app) / app:+.1%}"]

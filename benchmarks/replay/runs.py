@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,15 @@ from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import Argument, mpirun, record
 from support.workloads import Workload
+
+TARGET_S = 2.0
+"""How long the programs are to run."""
+
+ASLEEP = 0.9
+"""The part of it that is computation."""
+
+MOST_STEPS = 400
+TRIAL_STEPS = 3
 
 TIMED = Path(__file__).with_name("timed.py")
 
@@ -34,6 +44,34 @@ def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) 
         mpirun(mpi, nprocs, command, env=ONE_THREAD, cwd=folder, timeout=300).check()
         found.append(float(result.read_text()))
     return statistics.median(found)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Steps of a run that lasts long enough, and microseconds asleep in each of its computations."""
+
+    steps: int
+    sleep_us: int
+
+
+def paced(
+    mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, folder: Path, target_s: float = TARGET_S
+) -> Pace:
+    """How to run a workload so that it computes nine tenths of its time, tried with a few steps.
+
+    Args:
+        sleep_us: the least that a computation sleeps; 0: it really computes.
+    """
+    asleep = sleep_us
+    trial = app_s(mpi, nprocs, arguments(workload, TRIAL_STEPS, asleep), folder, 1)
+    if sleep_us:
+        bare = app_s(mpi, nprocs, [*arguments(workload, TRIAL_STEPS, sleep_us)[:-1], "0"], folder, 1)
+        slept = max(trial - bare, trial / 10)
+        factor = max(1.0, ASLEEP / (1 - ASLEEP) * bare / slept)
+        asleep = round(sleep_us * factor, -4)
+        trial = slept * factor + bare
+    steps = round(TRIAL_STEPS * target_s / trial)
+    return Pace(min(MOST_STEPS, max(TRIAL_STEPS, steps)), asleep)
 
 
 def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
