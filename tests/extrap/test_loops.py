@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extrap
-from extrap.counters import Chain, chain_of
 from scalatrace.trace.compress import compress
+from scalatrace.trace.counters import Chain, chain_of
 from scalatrace.trace.diff import diff
 from scalatrace.trace.values import Vec
 from support.calls import Made, call
