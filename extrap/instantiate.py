@@ -17,12 +17,15 @@ from extrap.peers import Places
 from extrap.timing_rules import Timing
 from extrap.values import Around, Mask, Piece, Values
 from scalatrace.errors import FormatError, FormulaError
-from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups
+from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.tables import Kind, Op, Stat
 from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import SPECIAL_MAX, Vec
+from scalatrace.trace.values import SPECIAL_MAX
+
+Idle = frozenset[int] | None
+"""Under a repeat by formulas: those of some ranks that do not run it; None: masks tell who does."""
 
 __all__ = ["instantiate"]
 
@@ -67,7 +70,7 @@ class _Maker:
 
     def trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
-        nodes = [made for rule in self.model.nodes if (made := self.node(rule, everyone, ())) is not None]
+        made = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
         return Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
@@ -82,25 +85,27 @@ class _Maker:
             preds=list(self.preds),
             counts=dict(self.model.counts),
             load=[None] * len(self.model.stats),
-            nodes=nodes,
+            nodes=[node for node in made if node is not None],
         )
 
-    def node(self, rule: Rule, ranks: Mask, around: Around) -> Node | None:
+    def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
         """The node for those of these ranks that take part; None when nobody does."""
         found = self.values.repeat(rule.repeat, ranks, around)
         if found is None:
             return None
         repeat, part = found
-        if (least := self.least(repeat)) < 0:
+        if (least := self.least(repeat, idle)) < 0:
             what = " at ".join([rule.op or "a loop", *rule.stack[:1]])
             raise ExtrapolationError(f"{what} would run {least} times on {self.grid} ranks")
+        if isinstance(repeat, Formulas) or idle is not None:
+            idle = (idle or frozenset()) | self.never(repeat)
         inside = around if runs_once(rule.repeat) else (*around, repeat)
         if rule.op is None:
-            made = (self.node(child, part, inside) for child in rule.children)
+            made = (self.node(child, part, inside, idle) for child in rule.children)
             children = tuple(child for child in made if child is not None)
             return Sequence(repeat, children) if children else None
         signature = self.signature(rule.stack)
-        params = tuple(self.param(rule, param, part, inside) for param in rule.params)
+        params = tuple(self.param(rule, param, part, inside, idle) for param in rule.params)
         return Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
 
     def signature(self, stack: tuple[str, ...]) -> int:
@@ -123,37 +128,38 @@ class _Maker:
                 found.append(PredStats(pred, histograms))
         return tuple(found)
 
-    def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around) -> Elastic | Peer:
+    def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around, idle: Idle) -> Elastic | Peer:
         """A parameter of the ranks that take part."""
         value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
-        if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value)) < 0:
+        if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value, idle)) < 0:
             raise ExtrapolationError(f"a {rule.name} would be {least} on {self.grid} ranks")
         if rule.kind is not Kind.PEER:
             return value
         encoding = rule.encoding or Encoding.ABSOLUTE
         what = f"{rule.name} of {event.op} at {''.join(event.stack[:1])}"
-        for one, mine in self.corners(value) if pieces is None else pieces:
+        for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
             self._places.check(what, _family(event), encoding, one, mine)
         return Peer(encoding, value)
 
-    def corners(self, value: Elastic) -> list[Piece]:
-        """The values that formulas give some ranks, which stand for all."""
-        found = []
-        for rank in self.values.sample.corners:
-            vec = value.at(rank) if isinstance(value, Formulas) else None
-            if vec is not None:
-                found.append((vec, np.array([rank])))
-        return found
+    def corners(self, value: Elastic, idle: Idle) -> list[Piece]:
+        """The values of some ranks, which stand for all."""
+        looked_at = (rank for rank in self.values.sample.corners if rank not in (idle or ()))
+        return [(vec, np.array([rank])) for rank in looked_at if (vec := at(value, rank)) is not None]
 
-    def least(self, value: Elastic) -> int:
+    def never(self, repeat: Elastic) -> frozenset[int]:
+        """Those of some ranks that run nothing."""
+        found = ((rank, at(repeat, rank)) for rank in self.values.sample.corners)
+        return frozenset(rank for rank, vec in found if vec is None or vec.constant == 0)
+
+    def least(self, value: Elastic, idle: Idle) -> int:
         """The smallest integer of a value, as far as it is not endless; of formulas, at the corners."""
-        if isinstance(value, Groups):
+        if idle is not None or isinstance(value, Formulas):
+            vecs = [vec for vec, _ in self.corners(value, idle)]
+        elif isinstance(value, Groups):
             vecs = [vec for _, vec in value.groups]
-        elif isinstance(value, Formulas):
-            vecs = [vec for vec, _ in self.corners(value)]
         else:
             vecs = [value.vec if isinstance(value, Columns) else value]
-        return min(((vec.smallest() or 0) if isinstance(vec, Vec) else 0 for vec in vecs), default=0)
+        return min((vec.smallest() or 0 for vec in vecs), default=0)
 
 
 def _family(event: Rule) -> int:

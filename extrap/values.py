@@ -38,7 +38,10 @@ Around = tuple[Elastic, ...]
 """The repeats of the loops around something, the outermost first."""
 
 MOST_GROUPS = 128
-"""Groups of ranks, or terms of a row with a value for each rank, that are written down; more are formulas."""
+"""Groups of ranks that are written down; more are formulas. So are no values of so few ranks."""
+
+MOST_TERMS = 256
+"""Integers that ranks, or a row with a value for each, are written with; with more they are formulas."""
 
 MOST_BYTES = 1 << 28
 """Of masks: where formulas cannot be kept, because tables have to hold what they stand for."""
@@ -89,9 +92,17 @@ class Values:
         part = np.zeros_like(ranks)
         for one, mine in self.divided(field, ranks):
             if one.formulas is not None:
-                plain = one.shape is None or (one.shape == LOOPED and one.formulas[0] == "0")
-                part |= mine & (self.slot(one.formulas[-1], mine) != 0) if plain else mine
+                part |= mine & self._running(one, mine)
         return (self.formulas(field, part, around), part) if part.any() else None
+
+    def _running(self, part: Part, mine: Mask) -> Any:
+        """Where a repeat is not 0 throughout, as far as that can be told at once."""
+        assert part.formulas is not None
+        if part.shape is None or part.shape == CYCLE:
+            return np.any(
+                [np.broadcast_to(self.slot(text, mine) != 0, mine.shape) for text in part.formulas], 0
+            )
+        return True
 
     def param(
         self, field: Field, ranks: Mask, kind: Kind, around: Around
@@ -104,7 +115,7 @@ class Values:
         try:
             if not self._too_many(field, ranks, kind):
                 pieces = self.pieces(field, ranks, kind, around)
-                return self.gathered(pieces, ranks), pieces
+                return self.gathered(pieces, ranks, kind), pieces
         except TooManyGroups:
             if kind in LISTED:
                 raise ExtrapolationError(
@@ -136,7 +147,10 @@ class Values:
                 f"plug-in {OWNERS[min(foreign)]} knows: extrapolate to fewer ranks"
             )
         inputs = sorted(self.inputs.items())
-        return Formulas(self.ranklist(ranks), self.grid, inputs, field.parts, around)
+        named = self.ranklist(ranks)
+        if _terms(named.terms) > MOST_TERMS:
+            named = RankList.all(self.grid.nprocs)  # formulas tell of each whether it has a value
+        return Formulas(named, self.grid, inputs, field.parts, around)
 
     def mask(self, condition: str) -> Mask:
         """The ranks of a condition."""
@@ -171,7 +185,7 @@ class Values:
             self._ranks[key] = ranks_of_mask(mask)
         return self._ranks[key]
 
-    def gathered(self, pieces: list[Piece], ranks: Mask) -> Elastic:
+    def gathered(self, pieces: list[Piece], ranks: Mask, kind: Kind | None = None) -> Elastic:
         """The elastic value of pieces over ranks; those that are in none of them are in no group."""
         everyone = sum(int(mine.sum()) for _, mine in pieces) == int(ranks.sum())
         if all(isinstance(value, Vec) for value, _ in pieces):
@@ -180,36 +194,44 @@ class Values:
                 by_vec[value] = by_vec[value] | mine if value in by_vec else mine
             if len(by_vec) == 1 and everyone:
                 return next(iter(by_vec))
-            return self._grouped(by_vec)
+            return self._grouped(by_vec, kind)
         values = np.zeros(self.grid.nprocs, dtype=np.int64)
         union = np.zeros(self.grid.nprocs, dtype=bool)
         for value, mine in pieces:
             constant = value.constant if isinstance(value, Vec) else None
             if isinstance(value, Vec) and constant is None:
-                return self._mixed(pieces)
+                return self._mixed(pieces, kind)
             values[mine] = value[mine] if constant is None else constant
             union |= mine
         vec = vec_of_array(values[union])
-        if _terms(vec.terms) > MOST_GROUPS < self.grid.nprocs:
-            raise TooManyGroups
-        return Columns(self.ranklist(union), vec)
+        ranks_of_values = self.ranklist(union)
+        if kind not in LISTED:
+            self._check_short(_terms(vec.terms) + _terms(ranks_of_values.terms))
+        return Columns(ranks_of_values, vec)
 
-    def _mixed(self, pieces: list[Piece]) -> Elastic:
+    def _check_short(self, terms: int) -> None:
+        """Raise TooManyGroups when formulas are shorter than so many terms."""
+        if terms > MOST_TERMS and self.grid.nprocs > MOST_GROUPS:
+            raise TooManyGroups
+
+    def _mixed(self, pieces: list[Piece], kind: Kind | None) -> Elastic:
         """Groups, for values of which some change from execution to execution and some from rank to rank."""
         by_vec: dict[Vec, Mask] = {}
         for value, mine in pieces:
             one = [(value, mine)] if isinstance(value, Vec) else self._by_number(value, mine)
             for vec, some in one:
                 by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
-        return self._grouped(by_vec)
+        return self._grouped(by_vec, kind)
 
     def _by_number(self, values: np.ndarray[Any, Any], mine: Mask) -> list[tuple[Vec, Mask]]:
         return [
             (Vec(column[0]), some) for column, some in alike(values[mine][None, :], mine, self.most(None))
         ]
 
-    def _grouped(self, by_vec: Mapping[Vec, Mask]) -> Groups:
+    def _grouped(self, by_vec: Mapping[Vec, Mask], kind: Kind | None) -> Groups:
         groups = [(self.ranklist(mine), vec) for vec, mine in by_vec.items()]
+        if kind not in LISTED:
+            self._check_short(sum(_terms(ranks.terms) for ranks, _ in groups))
         return Groups(sorted(groups, key=lambda group: group[0].first))
 
     def pieces(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:

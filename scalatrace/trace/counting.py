@@ -16,7 +16,7 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["executions", "executions_of", "nevents", "participants", "runs"]
+__all__ = ["executions", "executions_of", "least_and_most", "nevents", "participants", "runs"]
 
 Classes = list[tuple[RankList, int]]
 """Disjoint sets of ranks and how often each runs a node."""
@@ -111,6 +111,22 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
 def nevents(trace: Trace) -> int:
     """Number of calls of all ranks together."""
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+
+
+def least_and_most(trace: Trace) -> tuple[int, int]:
+    """The fewest and the most calls that a rank makes."""
+    changes: dict[int, int] = {}
+    for _, classes in [(None, [(trace.ranks, 0)]), *executions(trace)]:
+        for ranks, n in classes:
+            for start, stop in ranks.runs:
+                changes[start] = changes.get(start, 0) + n
+                changes[stop] = changes.get(stop, 0) - n
+    found, calls = [], 0
+    for rank, change in sorted(changes.items()):
+        calls += change
+        if rank in trace.ranks:
+            found.append(calls)
+    return min(found, default=0), max(found, default=0)
 
 
 def participants(trace: Trace) -> dict[int, RankList]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from scalatrace.errors import UsageError
 from scalatrace.trace.alike import groups_of
 from scalatrace.trace.compress import compress
+from scalatrace.trace.counting import participants
 from scalatrace.trace.elastic import Columns, Formulas, Groups, Value, encode
 from scalatrace.trace.nodes import Node, Param, Peer, Sequence
 from scalatrace.trace.ranklist import RankList
@@ -33,7 +34,8 @@ def explicit(trace: Trace) -> Trace:
             f"values of this trace are formulas, because of its {trace.nprocs:,} ranks: what is wanted here "
             f"needs them written out, which is done for up to {MOST_RANKS:,}; extrapolate to fewer ranks"
         )
-    return replace(trace, nodes=list(map(_node, trace.nodes)))
+    taking_part = participants(trace)
+    return replace(trace, nodes=[_node(node, taking_part) for node in trace.nodes])
 
 
 def _has_formulas(node: Node) -> bool:
@@ -44,28 +46,29 @@ def _has_formulas(node: Node) -> bool:
     return any(isinstance(p.value if isinstance(p, Peer) else p, Formulas) for p in node.params)
 
 
-def _node(node: Node) -> Node:
-    repeat = _listed(node.repeat, zeros=False) if isinstance(node.repeat, Formulas) else node.repeat
+def _node(node: Node, taking_part: dict[int, RankList]) -> Node:
+    ranks = taking_part[id(node)]
+    repeat = _listed(node.repeat, ranks, False) if isinstance(node.repeat, Formulas) else node.repeat
     if isinstance(node, Sequence):
-        return Sequence(repeat, tuple(map(_node, node.nodes)))
-    return replace(node, repeat=repeat, params=tuple(map(_param, node.params)))
+        return Sequence(repeat, tuple(_node(child, taking_part) for child in node.nodes))
+    return replace(node, repeat=repeat, params=tuple(_param(param, ranks) for param in node.params))
 
 
-def _param(param: Param) -> Param:
+def _param(param: Param, ranks: RankList) -> Param:
     if isinstance(param, Peer):
-        return Peer(param.encoding, _value(param.value))
-    return _value(param)
+        return Peer(param.encoding, _value(param.value, ranks))
+    return _value(param, ranks)
 
 
-def _value(value: Value) -> Value:
-    return _listed(value, zeros=True) if isinstance(value, Formulas) else value
+def _value(value: Value, ranks: RankList) -> Value:
+    return _listed(value, ranks, True) if isinstance(value, Formulas) else value
 
 
-def _listed(value: Formulas, zeros: bool) -> Groups | Columns:
-    """What formulas say; `zeros`: also of ranks that have only 0."""
-    found = groups_of(value, value.ranks, len(value.ranks))
+def _listed(value: Formulas, ranks: RankList, zeros: bool) -> Groups | Columns:
+    """What formulas say of ranks; `zeros`: also of those that have only 0."""
+    found = groups_of(value, ranks, len(ranks))
     pairs = sorted(
-        ((ranks, vec) for ranks, vec in found if zeros or vec.constant != 0), key=lambda pair: pair[0].first
+        ((some, vec) for some, vec in found if zeros or vec.constant != 0), key=lambda pair: pair[0].first
     )
     groups = Groups(pairs)
     if any(vec.constant is None for _, vec in pairs) or not pairs:
