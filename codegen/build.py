@@ -40,6 +40,7 @@ from scalatrace.errors import FormatError
 from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
+from scalatrace.trace.explicit import explicit
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
@@ -69,7 +70,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
-    trace = absolute(trace)
+    trace = absolute(explicit(trace))
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
     load = (
         trace.load[0] if trace.load and trace.load[0] is not None and trace.load[0].constant is None else None
@@ -302,7 +303,7 @@ def _is_constant(repeat: Elastic) -> bool:
     """Whether each rank runs the node equally often whenever it meets it."""
     if isinstance(repeat, Groups):
         return all(vec.constant is not None for _, vec in repeat.groups)
-    return isinstance(repeat, Columns) or repeat.constant is not None
+    return isinstance(repeat, Columns) or (isinstance(repeat, Vec) and repeat.constant is not None)
 
 
 def _participants(repeat: Elastic, ranks: RankList) -> RankList:
@@ -315,7 +316,7 @@ def _participants(repeat: Elastic, ranks: RankList) -> RankList:
             if vec.constant != 0:
                 some = some | (group & ranks)
         return some
-    return RankList() if repeat.constant == 0 else ranks
+    return RankList() if isinstance(repeat, Vec) and repeat.constant == 0 else ranks
 
 
 def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:

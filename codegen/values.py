@@ -26,7 +26,7 @@ from codegen.expr import (
     mul,
 )
 from scalatrace.trace.compress import compress
-from scalatrace.trace.elastic import Columns, Elastic
+from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
 
@@ -50,6 +50,7 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
         values = {rank: value.value(rank) or 0 for rank in named}
         groups = [(RankList(ranks), of(Vec(v))) for v, ranks in _inverse(values).items()]
     else:
+        assert isinstance(value, Groups)  # formulas were written out
         groups = [
             (ranks & universe, of(vec)) for ranks, vec in value.groups if not universe.isdisjoint(ranks)
         ]

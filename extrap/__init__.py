@@ -4,8 +4,8 @@ big = extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")],
 """
 
 from extrap.extrapolate import Extrapolation, extrapolate, model_of
-from extrap.grid import Grid
 from extrap.lossy import LossyExtrapolation, extrapolate_lossy, lossy_model_of
+from scalatrace.trace.grid import Grid
 
 __all__ = [
     "Extrapolation",

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from extrap.classes import classes_of, merged
-from extrap.errors import ExtrapolationError
-from extrap.expression import evaluate
 from extrap.sequences import rows_of
-from extrap.shapes import Parts
 from extrap.sought import PER_PART, PLAIN, Class, Sought
 from extrap.space import Space
+from scalatrace.errors import FormulaError
+from scalatrace.trace.expression import evaluate
+from scalatrace.trace.shapes import Parts
 from scalatrace.trace.symbolic import CYCLE, Shape
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -93,6 +93,6 @@ def _piecewise(groups: Sequence[Class]) -> str:
 def _holds(text: str, space: Space, order: Ints, column: Ints) -> bool:
     try:
         found = evaluate(text, {name: values[order] for name, values in space.columns.items()})
-    except ExtrapolationError:
+    except FormulaError:
         return False
     return bool(np.array_equal(np.broadcast_to(found, column.shape), column))

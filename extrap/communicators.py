@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from extrap.compressing import vec_of_array
 from extrap.errors import ExtrapolationError
-from extrap.expression import Env, as_int
 from extrap.features import Names
-from extrap.grid import Grid
 from extrap.model import FamilyRule
-from extrap.shapes import Parts, vec_from, vec_parts
 from extrap.solve import Basis, Points
 from extrap.space import Run
+from scalatrace.trace.expression import Env, as_int
+from scalatrace.trace.from_arrays import vec_of_array
+from scalatrace.trace.grid import Grid
+from scalatrace.trace.shapes import Parts, vec_from, vec_parts
 from scalatrace.trace.tables import Family
 from scalatrace.trace.values import Vec
 

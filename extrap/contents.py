@@ -12,8 +12,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from extrap.errors import ExtrapolationError
-from extrap.shapes import Parts, cycle, split, vec_from
 from scalatrace.trace.compress import vec_of
+from scalatrace.trace.shapes import Parts, cycle, split, vec_from
 from scalatrace.trace.tables import Datatype, IntArray, Kind
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import FormulaError, UsageError
 
 __all__ = ["ExtrapolationError", "InputError"]
 
 
-class ExtrapolationError(ScalatraceError):
-    """Something in the traces follows no rule that was found; says which event, parameter and values."""
+class ExtrapolationError(FormulaError):
+    """Something in the traces follows no formula that was found; says which event, parameter and values."""
 
 
 class InputError(UsageError):

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from extrap import topology
 from extrap.errors import InputError
-from extrap.expression import LARGEST
 from extrap.features import RESERVED
 from extrap.fit import fit
-from extrap.grid import Grid
 from extrap.instantiate import instantiate
 from extrap.model import Model, histograms
 from extrap.space import Run
 from extrap.timing.registry import timing_model
 from extrap.timing_rules import over_ranks
 from scalatrace.trace.absolute import absolute
+from scalatrace.trace.expression import LARGEST
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.ranklist import MAX_RANK
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 
-from extrap.expression import FUNCTIONS
+from scalatrace.trace.expression import FUNCTIONS
 
 __all__ = ["RESERVED", "Feature", "Names", "features"]
 
@@ -37,7 +37,7 @@ class Names:
         coords: of a rank in it, in the same order; empty where a value belongs to no rank.
         inputs: the user's parameters.
         index: `i` where a value depends on the execution, else "".
-        counters: of the loops around a value, where it depends on them (extrap/counters.py).
+        counters: of the loops around a value, where it depends on them (scalatrace/trace/counters.py).
     """
 
     sizes: tuple[str, ...]

@@ -12,16 +12,16 @@ import numpy as np
 from extrap.classes import classes_of, merged
 from extrap.columns import COARSE, by_columns
 from extrap.errors import ExtrapolationError
-from extrap.expression import names_of
-from extrap.shapes import Parts
 from extrap.sought import EFFORTS, MIXED, PER_PART, Chains, Class, Samples, Sought
 from extrap.space import Space
-from scalatrace.trace.symbolic import EVERYWHERE, Field, Part
+from scalatrace.trace.expression import names_of
+from scalatrace.trace.field import EVERYWHERE, RANKWISE, Field, Part
+from scalatrace.trace.shapes import Parts
 
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_RANK", "RANKWISE", "fit", "runs_once", "told"]
+__all__ = ["PER_RANK", "fit", "runs_once", "told"]
 
 
 def fit(
@@ -99,9 +99,6 @@ def runs_once(repeat: Field) -> bool:
 def depends_on_rank(text: str) -> bool:
     """Whether a formula differs from rank to rank."""
     return bool(names_of(text) & RANKWISE)
-
-
-RANKWISE = frozenset("rxyzw")
 
 
 def told(where: str, samples: Samples, space: Space) -> ExtrapolationError:

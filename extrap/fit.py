@@ -12,18 +12,18 @@ from extrap import fields
 from extrap.align import Aligned, align
 from extrap.communicators import fit_families
 from extrap.contents import SHORT, TABLES, content
-from extrap.counters import Chain
 from extrap.errors import ExtrapolationError
 from extrap.fields import runs_once
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
-from extrap.shapes import Parts, vec_parts
 from extrap.sought import BY_INDEX, BY_LOOPS, PER_PART, PLAIN, Chains, Samples
 from extrap.space import Run, Space
 from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
+from scalatrace.trace.counters import Chain
 from scalatrace.trace.elastic import Value
 from scalatrace.trace.nodes import Encoding, Event, Peer
+from scalatrace.trace.shapes import Parts, vec_parts
 from scalatrace.trace.symbolic import Field
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import Vec

@@ -9,8 +9,8 @@ import numpy as np
 
 from extrap.communicators import slices
 from extrap.errors import ExtrapolationError
-from extrap.grid import Grid
 from extrap.model import FamilyRule
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 
@@ -27,7 +27,7 @@ class Places:
         self.families, self.grid = families, grid
         self._known: dict[tuple[int, ...], tuple[Ints, int]] = {}
 
-    def check(self, what: str, family: int, encoding: Encoding, value: Any, ranks: Mask) -> None:
+    def check(self, what: str, family: int, encoding: Encoding, value: Any, ranks: Mask | Ints) -> None:
         """Raise ExtrapolationError when one of these ranks would have a peer that its communicator has not.
 
         Args:
@@ -35,7 +35,7 @@ class Places:
             family: the communicator.
             encoding: of the peers.
             value: a vec for all of the ranks, or an array over all ranks of the grid.
-            ranks: those that have the peers.
+            ranks: those that have the peers, as a mask or one by one.
         """
         if not 0 <= family < len(self.families):
             return
@@ -43,7 +43,7 @@ class Places:
         if axes is None:
             return  # its members follow formulas of their own
         places, size = self._of(axes)
-        own, members = places[ranks], np.flatnonzero(ranks)
+        own, members = places[ranks], np.flatnonzero(ranks) if ranks.dtype == bool else ranks
         for stored in _extremes(value, ranks, encoding):
             peers = _decoded(encoding, stored, own)
             wrong = np.broadcast_to(((peers < 0) | (peers >= size)) & (stored > SPECIAL_MAX), own.shape)
@@ -64,7 +64,7 @@ class Places:
         return self._known[axes]
 
 
-def _extremes(value: Any, ranks: Mask, encoding: Encoding) -> list[Any]:
+def _extremes(value: Any, ranks: Mask | Ints, encoding: Encoding) -> list[Any]:
     """What decides whether all values are right: those themselves, or the least and the greatest."""
     if not isinstance(value, Vec):
         return [value[ranks]]

@@ -23,9 +23,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from extrap.errors import InputError
-from extrap.expression import FUNCTIONS, check
 from extrap.features import EXTRA, RESERVED
 from extrap.space import EXTRA_PARTITIONS
+from scalatrace.trace.expression import FUNCTIONS, check
 
 if TYPE_CHECKING:
     from scalatrace import Trace

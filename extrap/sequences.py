@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from extrap.counters import Chain, alike
-from extrap.expression import evaluate
-from extrap.shapes import Parts, vec_from
 from extrap.sought import MOST_INDEXED, PER_PART, Class, Ints, Sought
 from extrap.space import Space
+from scalatrace.trace.counters import Chain, alike
+from scalatrace.trace.expression import evaluate
+from scalatrace.trace.shapes import Parts, vec_from
 from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED, Shape
 
 LONGEST_CYCLE = 64

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from extrap.counters import is_counter
-from extrap.errors import ExtrapolationError
-from extrap.expression import column, names_of
 from extrap.features import Feature, Names, features
+from scalatrace.errors import FormulaError
+from scalatrace.trace.counters import is_counter
+from scalatrace.trace.expression import column, names_of
 from scalatrace.trace.values import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -75,7 +75,7 @@ class Basis:
             for feature in features(names):
                 try:
                     row = column(feature.text, columns)
-                except ExtrapolationError:
+                except FormulaError:
                     continue  # it divides by zero somewhere
                 self.features.append(feature)
                 rows.append(np.broadcast_to(np.asarray(row, dtype=np.int64), (count,)))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from extrap.counters import Chain
-from extrap.shapes import Parts
 from extrap.space import Space
+from scalatrace.trace.counters import Chain
+from scalatrace.trace.shapes import Parts
 from scalatrace.trace.symbolic import Shape
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]

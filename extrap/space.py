@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from extrap.errors import InputError
-from extrap.expression import evaluate
 from extrap.features import Names
-from extrap.grid import Grid
 from extrap.solve import Basis, Points, Solution
+from scalatrace.trace.expression import evaluate
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.symbolic import EVERYWHERE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
-from extrap.expression import check
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.trace.expression import check
 from scalatrace.trace.format import pack_container, read_container
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding

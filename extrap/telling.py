@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any
 
 from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.symbolic import (
-    CYCLE,
-    EVERYWHERE,
-    INDEXED,
-    LOOPED,
-    FamilyRule,
-    Field,
-    Model,
-    ParamRule,
-    Part,
-    Rule,
-)
+from scalatrace.trace.symbolic import FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import special_name
+from scalatrace.trace.telling import filled, told
 
 __all__ = ["lines"]
 
@@ -51,12 +38,12 @@ def _family(rule: FamilyRule, model: Model) -> str:
     if rule.slices is not None:
         return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
     named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
-    return f"{rule.kind}, " + ", ".join(f"{n} {_filled(*vec)}" for n, vec in named if vec is not None)
+    return f"{rule.kind}, " + ", ".join(f"{n} {filled(*vec)}" for n, vec in named if vec is not None)
 
 
 def _rule(rule: Rule, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    repeat = _field(rule.repeat)
+    repeat = told(rule.repeat.parts)
     if rule.op is None:
         yield f"{indent}{repeat} times:"
         for child in rule.children:
@@ -69,51 +56,5 @@ def _rule(rule: Rule, depth: int) -> Iterator[str]:
 
 def _param(rule: ParamRule) -> str:
     if rule.kind is not Kind.PEER or rule.encoding is None:
-        return _field(rule.field)
-    return _field(rule.field, PEERS[rule.encoding])
-
-
-def _field(field: Field, around: str = "{}") -> str:
-    told = [_part(part, around) for part in field.parts]
-    return told[0] if len(told) == 1 else "{" + "; ".join(told) + "}"
-
-
-def _part(part: Part, around: str) -> str:
-    value = "nothing" if part.formulas is None else _value(part, around)
-    return value if part.condition == EVERYWHERE else f"{value} if {part.condition}"
-
-
-def _value(part: Part, around: str) -> str:
-    assert part.formulas is not None
-    if part.shape == INDEXED:
-        return f"[{around.format(part.formulas[1])} for i in 0..{part.formulas[0]}-1]"
-    if part.shape == LOOPED:
-        return f"[{around.format(part.formulas[1])} ..]"
-    if part.shape == CYCLE:
-        return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
-    filled = _filled(part.shape, part.formulas)
-    if part.shape is not None or special_name(int(filled) if _is_int(filled) else 0):
-        return filled
-    return _tidy(around.format(filled))
-
-
-def _is_int(text: str) -> bool:
-    return text.lstrip("-").isdigit()
-
-
-def _tidy(text: str) -> str:
-    """`rank + -1` is `rank - 1`."""
-    return re.sub(r"\+ -", "- ", text)
-
-
-def _filled(shape: Any, formulas: tuple[str, ...]) -> str:
-    """A shape with the formulas in their places."""
-    rest = iter(formulas)
-
-    def walk(part: Any) -> str:
-        if part is None:
-            text = next(rest)
-            return special_name(int(text)) or text if _is_int(text) else text
-        return part if isinstance(part, str) else "[" + " ".join(map(walk, part)) + "]"
-
-    return walk(shape)
+        return told(rule.field.parts)
+    return told(rule.field.parts, PEERS[rule.encoding])

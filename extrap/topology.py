@@ -17,11 +17,11 @@ import numpy as np
 
 from extrap.communicators import slices
 from extrap.errors import InputError
-from extrap.grid import NAMES, Grid
 from extrap.plugins import DIMS, dims_by
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.elastic import at
+from scalatrace.trace.grid import NAMES, Grid
 from scalatrace.trace.matrix import matrix
 
 if TYPE_CHECKING:

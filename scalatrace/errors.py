@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-__all__ = ["CoreError", "FormatError", "ScalatraceError", "TextError", "UsageError"]
+__all__ = ["CoreError", "FormatError", "FormulaError", "ScalatraceError", "TextError", "UsageError"]
 
 
 class ScalatraceError(Exception):
@@ -21,6 +21,10 @@ class UsageError(ScalatraceError):
 
 class CoreError(ScalatraceError):
     """The native core is missing, or refused a call."""
+
+
+class FormulaError(ScalatraceError):
+    """A text is no formula, or the formula has no value for these sizes."""
 
 
 class FormatError(ScalatraceError):

@@ -26,6 +26,7 @@ from codegen.matching.leaves import Leaf, Times
 from codegen.matching.order import Entry, Order
 from codegen.matching.skeleton import meetings, repeats, skeleton
 from scalatrace.trace.elastic import Elastic, Groups
+from scalatrace.trace.explicit import explicit
 from scalatrace.trace.nodes import Event, Node, Sequence
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
@@ -41,6 +42,7 @@ def align_collectives(trace: Trace) -> Trace:
         DeadlockError: members of a communicator make its collective calls in different orders, or not all do.
         CoreError: the native core, which compresses, is missing.
     """
+    trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
     return _aligned(trace, list(Order(trace).entries()))
@@ -48,6 +50,7 @@ def align_collectives(trace: Trace) -> Trace:
 
 def needs_alignment(trace: Trace) -> bool:
     """Whether members of a communicator are missing in a collective node; in O(nodes)."""
+    trace = explicit(trace)
     return next(misaligned(trace), None) is not None
 
 

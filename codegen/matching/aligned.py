@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 
 from codegen.matching.scopes import NULL, SELF, WORLD, is_collective, stream_parameter
-from scalatrace.trace.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.elastic import Columns, Formulas, Groups, Summary, Value
 from scalatrace.trace.nodes import Event, Node, Peer, named_ranks
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
@@ -80,6 +80,7 @@ def _classes(value: Value) -> list[Classes]:
 def _distinct(value: Value) -> set[int]:
     if isinstance(value, Summary):
         return {WORLD}
+    assert not isinstance(value, Formulas)  # they were written out
     vecs = (
         [vec for _, vec in value.groups]
         if isinstance(value, Groups)

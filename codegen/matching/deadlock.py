@@ -15,6 +15,7 @@ from codegen.matching.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
 from codegen.matching.diagnosis import unmatched
 from codegen.matching.report import Problem, Report
 from codegen.matching.wildcards import Execution, Plan
+from scalatrace.trace.explicit import explicit
 from scalatrace.trace.trace import Trace
 
 __all__ = ["check_deadlock"]
@@ -37,6 +38,7 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
     Raises:
         UsageError: the trace does not know its peers or tags.
     """
+    trace = explicit(trace)
     plan = Plan(trace)
     first = plan.execute(CAREFUL, synchronous=False)
     if first.report is not None:

@@ -32,6 +32,7 @@ from scalatrace.errors import UsageError
 from scalatrace.ops import operation
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.explicit import explicit
 from scalatrace.trace.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, Vec
@@ -55,6 +56,7 @@ def resolve_wildcards(trace: Trace) -> Trace:
         DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered
         sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
     """
+    trace = explicit(trace)
     if not has_wildcards(trace):
         return trace
     plan = Plan(trace)

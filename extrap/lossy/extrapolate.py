@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from extrap.extrapolate import of_model, prepared
-from extrap.grid import Grid
 from extrap.lossy.calls import MOST_CALLS, Calls
 from extrap.lossy.fitting import Lossy
 from extrap.lossy.links import links_of
@@ -15,6 +14,7 @@ from extrap.lossy.report import Losses
 from extrap.lossy.snippets import Snippets
 from extrap.lossy.state import Key
 from extrap.model import Model
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.partners import first_alone
 
 if TYPE_CHECKING:

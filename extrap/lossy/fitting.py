@@ -20,9 +20,9 @@ from extrap.lossy.snippets import Snippets
 from extrap.lossy.snippets.filter import apply
 from extrap.lossy.state import Key, State
 from extrap.model import Model, ParamRule, Rule
-from extrap.shapes import Parts
 from extrap.sought import Chains
 from extrap.space import Run, Space
+from scalatrace.trace.shapes import Parts
 
 if TYPE_CHECKING:
     from scalatrace import Trace

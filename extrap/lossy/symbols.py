@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from extrap.grid import Grid
 from extrap.lossy.calls import Calls
 from extrap.lossy.links import Links
 from scalatrace.ops import operation
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.values import UNDEFINED
 from scalatrace.trace.walk import Call
 

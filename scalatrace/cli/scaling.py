@@ -18,10 +18,10 @@ def scalable(
     """Return the benchmark of a symbolic trace. Raises ScalatraceError."""
     from codegen.emit import emitter
     from codegen.generate import generate_scalable
-    from extrap.expression import FUNCTIONS
     from extrap.plugins import load_plugins
     from extrap.symbolic import load
     from extrap.timing_law import laws
+    from scalatrace.trace.expression import FUNCTIONS
 
     load_plugins(plugins)
     model = load(path)

@@ -11,6 +11,7 @@ from rich.text import Text
 from scalatrace.report.sizes import shares
 from scalatrace.report.style import DIM, TITLE, clean, nbytes, number, percent, ranks, table
 from scalatrace.report.values import comm_name
+from scalatrace.trace.counting import least_and_most
 from scalatrace.trace.trace import Trace
 
 COMMS_SHOWN = 20
@@ -32,13 +33,13 @@ class InfoReporter:
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         trace = self.trace
-        per_rank = [trace.nevents(rank) for rank in trace.ranks]
+        least, most = least_and_most(trace)
         return {
             "nprocs": trace.nprocs,
             "ranks": list(trace.ranks),
             "meta": dict(trace.meta),
-            "events": sum(per_rank),
-            "events_per_rank": {"min": min(per_rank, default=0), "max": max(per_rank, default=0)},
+            "events": trace.nevents(),
+            "events_per_rank": {"min": least, "max": most},
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
             "file_bytes": self.file_bytes,

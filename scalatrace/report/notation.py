@@ -15,7 +15,7 @@ from rich.text import Text
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, SITE, op_text, ranks, short_site, table
-from scalatrace.trace.elastic import Columns, Elastic, Groups
+from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.nodes import Event, Node, events
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
@@ -59,6 +59,8 @@ def _subscript(members: int, repeat: Elastic) -> list[str]:
         return ["".join(f"({members},{_iterations(v)})[{ranks(group)}]" for group, v in repeat.groups)]
     if isinstance(repeat, Columns):
         return [f"({members},each {_iterations(repeat.vec)})[{ranks(repeat.ranks)}]"]
+    if isinstance(repeat, Formulas):
+        return [f"({members},{values.repeat(repeat)})[{ranks(repeat.ranks)}]"]
     return [f"({members},{_iterations(repeat)})"]
 
 

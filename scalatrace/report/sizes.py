@@ -9,7 +9,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Columns, Groups, Value
+from scalatrace.trace.elastic import Columns, Formulas, Groups, Value
 from scalatrace.trace.nodes import Event, Node, Peer
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.writer import signatures
@@ -53,7 +53,7 @@ def _add_event(found: Counter[str], event: Event) -> None:
 def _add_elastic(found: Counter[str], name: str, value: Value) -> None:
     if isinstance(value, Groups):
         lists = sum(_packed(group.terms) for group, _ in value.groups)
-    elif isinstance(value, Columns):
+    elif isinstance(value, Columns | Formulas):
         lists = _packed(value.ranks.terms)
     else:
         lists = 0

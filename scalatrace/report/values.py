@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalatrace.report.style import clean, ranks
-from scalatrace.trace.elastic import Columns, Elastic, Summary, Value
+from scalatrace.trace.elastic import Columns, Elastic, Formulas, Summary, Value
 from scalatrace.trace.nodes import Encoding, Event, Param, Peer
 from scalatrace.trace.tables import Kind
+from scalatrace.trace.telling import told
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
@@ -22,6 +23,12 @@ PEERS = {
     Encoding.RELATIVE: "self{}",
     Encoding.MODULO: "self{} mod size",
     Encoding.XOR: "self^{}",
+}
+FORMULAS = {
+    Encoding.ABSOLUTE: "{}",
+    Encoding.RELATIVE: "self + {}",
+    Encoding.MODULO: "(self + {}) mod size",
+    Encoding.XOR: "self ^ {}",
 }
 NOT_IN_PLACE = ("in_place", Vec(0))
 
@@ -42,6 +49,8 @@ def elastic(value: Value, one: ONE) -> str:
     if isinstance(value, Summary):
         h = value.histogram
         return f"~{one(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
+    if isinstance(value, Formulas):
+        return told(value.parts)
     return "{" + "; ".join(f"{ranks(group)}: {vec(values, one)}" for group, values in value.groups) + "}"
 
 
@@ -81,6 +90,8 @@ def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
 def param(trace: Trace, kind: Kind, value: Param) -> str:
     """Return one parameter in readable form."""
     if isinstance(value, Peer):
+        if isinstance(value.value, Formulas):
+            return told(value.value.parts, FORMULAS[value.encoding])
         return elastic(value.value, lambda peer: peer_text(value.encoding, peer))
     return elastic(value, lambda stored: resolved(trace, kind, stored))
 

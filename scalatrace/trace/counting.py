@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Columns, Elastic
+from scalatrace.trace.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.nodes import Event, Node, named_ranks
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
@@ -16,10 +16,13 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["executions", "executions_of", "nevents", "participants", "runs"]
+__all__ = ["executions", "executions_of", "least_and_most", "nevents", "participants", "runs"]
 
 Classes = list[tuple[RankList, int]]
 """Disjoint sets of ranks and how often each runs a node."""
+
+MOST_PLACES = 1 << 13
+"""Places at which a repeat by formulas is worked out to count all ranks' calls."""
 
 
 def runs(repeat: Elastic, rank: int, met: int) -> int:
@@ -29,7 +32,18 @@ def runs(repeat: Elastic, rank: int, met: int) -> int:
         FormatError: the repeat has fewer values than that, or is negative.
     """
     vec = elastic.at(repeat, rank)
-    return 0 if vec is None else _total(vec, met)
+    if vec is None:
+        return 0
+    if isinstance(repeat, Formulas):
+        _not_negative(vec)
+    return _total(vec, met)
+
+
+def _not_negative(vec: Vec) -> None:
+    """A file's own repeats are looked at when it is read; those by formulas when they are worked out."""
+    low = vec.smallest()
+    if vec.terms != () and (low is None or low < 0):
+        raise FormatError("a repeat by formulas is negative")
 
 
 def _total(vec: Vec, met: int) -> int:
@@ -82,6 +96,12 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
     elif isinstance(repeat, Columns):
         for rank in ranks & repeat.ranks:
             yield RankList.from_runs([(rank, rank + 1)]), (repeat.value(rank) or 0) * met
+    elif isinstance(repeat, Formulas):
+        from scalatrace.trace.alike import groups_of  # numpy takes longer to import than most traces to read
+
+        for group, vec in groups_of(repeat, ranks, MOST_PLACES):
+            _not_negative(vec)
+            yield group, _total(vec, met)
     else:
         for group, vec in repeat.groups:
             if some := ranks & group:
@@ -91,6 +111,22 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
 def nevents(trace: Trace) -> int:
     """Number of calls of all ranks together."""
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+
+
+def least_and_most(trace: Trace) -> tuple[int, int]:
+    """The fewest and the most calls that a rank makes."""
+    changes: dict[int, int] = {}
+    for _, classes in [(None, [(trace.ranks, 0)]), *executions(trace)]:
+        for ranks, n in classes:
+            for start, stop in ranks.runs:
+                changes[start] = changes.get(start, 0) + n
+                changes[stop] = changes.get(stop, 0) - n
+    found, calls = [], 0
+    for rank, change in sorted(changes.items()):
+        calls += change
+        if rank in trace.ranks:
+            found.append(calls)
+    return min(found, default=0), max(found, default=0)
 
 
 def participants(trace: Trace) -> dict[int, RankList]:

@@ -183,6 +183,8 @@ def repeat(raw: Any, n: int) -> Elastic:
     value = elastic.decode(raw, n)
     if isinstance(value, elastic.Summary):
         raise ValueError("a repeat is a histogram")
+    if isinstance(value, elastic.Formulas):
+        return value  # looked at when it is worked out
     vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
     for vec in vecs:
         low = vec.smallest()
@@ -212,9 +214,12 @@ def event(repeats: Elastic, op_index: Any, site: Any, params: Any, stats: Any, f
 
 def _param(raw: Any, kind: Kind, n: int) -> Param:
     if kind is not Kind.PEER:
-        return elastic.decode(raw, n)
-    encoding, value = _parts(raw, "a peer", 2)
-    return Peer(Encoding(natural(encoding)), elastic.decode(value, n))
+        value = elastic.decode(raw, n)
+        if isinstance(value, elastic.Formulas) and kind is not Kind.INT:
+            raise ValueError(f"an entry of a table ({kind.name}) follows no formulas")
+        return value
+    encoding, encoded = _parts(raw, "a peer", 2)
+    return Peer(Encoding(natural(encoding)), elastic.decode(encoded, n))
 
 
 def _stats(raw: Any, fields: Fields) -> PredStats:

@@ -5,6 +5,7 @@ An elastic value is one of these, all with `at(rank)`:
     Vec       one value vector for all participants
     Groups    a value vector for each of several disjoint groups of ranks
     Columns   one value for each rank, the same in every execution
+    Formulas  value vectors by formulas over a rank's place in a grid, where there are too many to write down
     Summary   a histogram of all values, where the user gave up the values themselves (§5.3.1); never a repeat
 """
 
@@ -17,11 +18,14 @@ from itertools import pairwise
 from typing import Any
 
 from scalatrace.trace.compress import compress, vec_of
+from scalatrace.trace.formulas import Formulas
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
 
-__all__ = ["Columns", "Elastic", "Groups", "Summary", "Value", "at", "decode", "encode", "gather"]
+__all__ = [
+    "Columns", "Elastic", "Formulas", "Groups", "Summary", "Value", "at", "decode", "encode", "gather",
+]  # fmt: skip
 
 
 class Groups:
@@ -127,7 +131,7 @@ class Summary:
         return f"~{Vec(self.typical)}"
 
 
-Elastic = Vec | Groups | Columns
+Elastic = Vec | Groups | Columns | Formulas
 Value = Elastic | Summary
 """What a parameter has."""
 
@@ -137,19 +141,27 @@ def at(value: Value, rank: int) -> Vec | None:
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
 
 
-def decode(raw: Any, nprocs: int) -> Value:
-    """From the file's form.
+MOST_WITHIN = 8
+"""Values by formulas within each other's loops."""
+
+
+def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
+    """From the file's form; `depth`: how many values by formulas this one is around of.
 
     Raises:
         ValueError: not an elastic value.
     """
     if type(raw) is not dict:
         return Vec.decode(raw)
-    if len(raw) != 1 or next(iter(raw)) not in (0, 1, 2):
-        raise ValueError("an elastic value is a vec, {0: groups}, {1: columns} or {2: summary}")
+    if len(raw) != 1 or next(iter(raw)) not in (0, 1, 2, 3):
+        raise ValueError(
+            "an elastic value is a vec, {0: groups}, {1: columns}, {2: summary} or {3: formulas}"
+        )
     kind, parts = next(iter(raw.items()))
     if kind == 2:
         return _summary(parts)
+    if kind == 3:
+        return _formulas(parts, nprocs, depth)
     if type(parts) is not tuple or len(parts) % 2 or not parts or (kind == 1 and len(parts) != 2):
         raise ValueError("the groups of an elastic value do not come in pairs")
     pairs = [
@@ -165,6 +177,17 @@ def _summary(parts: Any) -> Summary:
     return Summary(None if parts[0] is None else Histogram.decode(parts[0]), parts[1])
 
 
+def _formulas(parts: Any, nprocs: int, depth: int) -> Formulas:
+    if type(parts) is not tuple or len(parts) != 6 or type(parts[5]) is not tuple:
+        raise ValueError("formulas have not the right number of parts")
+    if depth == MOST_WITHIN:
+        raise ValueError("formulas follow loops that follow formulas, too deeply")
+    around = [decode(raw, nprocs, depth + 1) for raw in parts[5]]
+    if any(isinstance(value, Summary) for value in around):
+        raise ValueError("a repeat is a histogram")
+    return Formulas.decode(parts[:5], around, nprocs)  # type: ignore[arg-type]
+
+
 def encode(value: Value) -> Any:
     """The file's form."""
     if isinstance(value, Vec):
@@ -173,6 +196,8 @@ def encode(value: Value) -> Any:
         return {2: (value.histogram and value.histogram.encode(), value.typical)}
     if isinstance(value, Columns):
         return {1: (value.ranks.terms, value.vec.terms)}
+    if isinstance(value, Formulas):
+        return {3: (*value.encode(), tuple(map(encode, value.around)))}
     return {0: tuple(part for ranks, vec in value.groups for part in (ranks.terms, vec.terms))}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from scalatrace.trace.elastic import Columns, Elastic, Groups, Value
+from scalatrace.trace.elastic import Elastic, Value
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import SPECIAL_MAX, Vec
@@ -107,7 +107,7 @@ def events(nodes: AnySequence[Node]) -> Iterator[Event]:
 
 def named_ranks(value: Elastic) -> RankList | None:
     """The ranks a value names; None when it holds for every participant."""
-    return value.ranks if isinstance(value, Groups | Columns) else None
+    return None if isinstance(value, Vec) else value.ranks
 
 
 def untimed(node: Node) -> Node:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scalatrace.trace.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.tables import Kind
 
@@ -20,46 +21,6 @@ __all__ = [
     "CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model", "ParamRule", "Part", "Rule",
     "Shape", "StatRule", "events", "histograms",
 ]  # fmt: skip
-
-CYCLE = "cycle"
-"""Shape of a vec that repeats the same few values; a formula for each."""
-
-INDEXED = "indexed"
-"""Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
-
-LOOPED = "looped"
-"""Shape of a vec that follows a formula over the iterations of the loops around it (extrap/counters.py); its
-formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
-
-EVERYWHERE = "1"
-"""The condition that holds on all ranks."""
-
-Shape = Any
-"""None for an integer, a tuple for what has parts; hashable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing."""
-
-    condition: str
-    shape: Shape
-    formulas: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """The first part whose condition holds counts.
-
-    Attributes:
-        parts: in order.
-        cost: what its formulas weigh, to choose between fields.
-        unchecked: formulas, all of them plain, that no spare point confirms.
-    """
-
-    parts: tuple[Part, ...]
-    cost: float = 0.0
-    unchecked: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,14 @@ RESERVED = frozenset(
         "ROOT",
         "UNDEFINED",
         "ANY_TAG",
+        "formulas",
+        "over",
+        "columns",
+        "if",
+        "cycle",
+        "indexed",
+        "looped",
+        "within",
     ]
 )
 """Words of the grammar that are quoted when they are names."""

@@ -17,6 +17,7 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 import grammars
 from scalatrace.errors import FormatError, TextError
 from scalatrace.trace import check, decode
+from scalatrace.trace.field import EVERYWHERE
 from scalatrace.trace.histogram import Bin, Histogram
 from scalatrace.trace.nodes import Node, Sequence
 from scalatrace.trace.ranklist import RankList
@@ -160,6 +161,36 @@ class _Plain(Transformer[Any, Any]):
 
     def summary(self, parts: list[Any]) -> dict[int, Any]:
         return {2: (parts[1], parts[0])}
+
+    def over(self, parts: list[Any]) -> tuple[Any, ...]:
+        names = [i for i, part in enumerate(parts) if isinstance(part, Name)]
+        end = names[0] if names else len(parts)
+        dims = tuple(int(part) for part in parts[: end - 1])
+        inputs = tuple(v for i in names for v in (str(parts[i]), int(parts[i + 1])))
+        return dims, int(parts[end - 1] is not None), inputs
+
+    def nothing(self, parts: list[Any]) -> tuple[Any, Any]:
+        return None, None
+
+    def shaped(self, parts: list[Any]) -> tuple[Any, Any]:
+        return str(parts[0]), tuple(map(str, parts[1:]))
+
+    def filled_one(self, parts: list[Any]) -> tuple[Any, Any]:
+        return None, (str(parts[0]),)
+
+    def filled_many(self, parts: list[Any]) -> tuple[Any, Any]:
+        return tuple(shape for shape, _ in parts), tuple(text for _, texts in parts for text in texts)
+
+    def part(self, parts: list[Any]) -> tuple[Any, ...]:
+        condition, said = parts
+        return EVERYWHERE if condition is None else str(condition), *said
+
+    def around(self, parts: list[Any]) -> tuple[Any, ...]:
+        return tuple(parts)
+
+    def formulas(self, parts: list[Any]) -> dict[int, Any]:
+        ranks, over, *said, around = parts
+        return {3: (ranks.terms, *over, tuple(one for part in said for one in part), around or ())}
 
     # nodes
 

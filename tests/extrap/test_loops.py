@@ -8,38 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import extrap
-from extrap.counters import Chain, chain_of
 from scalatrace.trace.compress import compress
+from scalatrace.trace.counters import Chain, chain_of
 from scalatrace.trace.diff import diff
 from scalatrace.trace.values import Vec
 from support.calls import Made, call
-from support.grids import Body, Rank, trace_of
+from support.grids import Body, Rank, ends, panels, trace_of
 
 SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6)]
-
-
-def panels(rank: Rank) -> list[Made]:
-    """A factorisation by panels: the column whose turn it is reduces, the rest, which shrinks, is sent."""
-    (x, y), (row, column) = rank.dims, rank.place
-    made: list[Made] = []
-    for k in range(2 * x):
-        if k % y == column:
-            made += [call("Allreduce", 80, count=1, comm="column")] * 2
-        made.append(call("Bcast", 81, count=4 * (2 - (k - row + x - 1) // x) + 1, root=k % y, comm="row"))
-        if k < 2 * x - 1:
-            made.append(call("Bcast", 82, count=3, root=k % x, comm="column"))
-    return made
-
-
-def ends(rank: Rank) -> list[Made]:
-    """The first iteration has one call more, the last one fewer; a few ranks make another call."""
-    x, y = rank.place
-    made: list[Made] = []
-    for k in range(2 * rank.dims[0]):
-        made += [call("Barrier", 90, comm="world")] * (rank.dims[1] - y if k == 0 else 1)
-        if (k + 1) % rank.dims[0] == x:
-            made.append(call("Allreduce", 91, count=k + 1, comm="row"))
-    return made
 
 
 @pytest.mark.parametrize(("body", "steps"), [(panels, 1), (ends, 1), (ends, 4)])

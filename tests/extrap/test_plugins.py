@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 import extrap
-from extrap import expression, features, plugins, space
+from extrap import features, plugins, space
 from extrap.errors import ExtrapolationError, InputError
 from scalatrace import Trace
+from scalatrace.errors import FormulaError, UsageError
+from scalatrace.trace import expression
 from scalatrace.trace.diff import diff
 from support.calls import Made, call
 from support.grids import Rank, trace_of
@@ -75,7 +77,7 @@ def test_the_transposition_needs_the_plugin_and_has_it() -> None:
 def test_what_is_no_plugin(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(text)
-    with pytest.raises((InputError, ExtrapolationError), match=told):
+    with pytest.raises((UsageError, FormulaError), match=told):
         plugins.load_plugins([path])
     with pytest.raises(InputError, match="no Python file"):
         plugins.load_plugins([tmp_path / "missing.py"])
@@ -96,12 +98,12 @@ def test_a_plugin_that_fails_is_one_error(tmp_path: Path, text: str, told: str) 
     path = tmp_path / "mine.py"
     path.write_text(text)
     plugins.load_plugins([path])
-    with pytest.raises((InputError, ExtrapolationError), match=told):
+    with pytest.raises((UsageError, FormulaError), match=told):
         extrap.extrapolate([cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64)
 
 
 def test_formulas_without_their_plugin_name_it() -> None:
-    with pytest.raises(ExtrapolationError, match=r"knows the function cg_other: .*--plugin"):
+    with pytest.raises(FormulaError, match=r"knows the function cg_other: .*--plugin"):
         expression.evaluate("cg_other(r, P)", {"r": 1, "P": 4})
 
 

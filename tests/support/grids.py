@@ -106,6 +106,30 @@ def collectors(rank: Rank) -> list[Made]:
     return [call("Recv", 71, count=5, source=r, tag=3, comm="world") for r in range(1, size)]
 
 
+def panels(rank: Rank) -> list[Made]:
+    """A factorisation by panels: the column whose turn it is reduces, the rest, which shrinks, is sent."""
+    (x, y), (row, column) = rank.dims, rank.place
+    made: list[Made] = []
+    for k in range(2 * x):
+        if k % y == column:
+            made += [call("Allreduce", 80, count=1, comm="column")] * 2
+        made.append(call("Bcast", 81, count=4 * (2 - (k - row + x - 1) // x) + 1, root=k % y, comm="row"))
+        if k < 2 * x - 1:
+            made.append(call("Bcast", 82, count=3, root=k % x, comm="column"))
+    return made
+
+
+def ends(rank: Rank) -> list[Made]:
+    """The first iteration has one call more, the last one fewer; a few ranks make another call."""
+    x, y = rank.place
+    made: list[Made] = []
+    for k in range(2 * rank.dims[0]):
+        made += [call("Barrier", 90, comm="world")] * (rank.dims[1] - y if k == 0 else 1)
+        if (k + 1) % rank.dims[0] == x:
+            made.append(call("Allreduce", 91, count=k + 1, comm="row"))
+    return made
+
+
 def groups_of(dims: Sequence[int]) -> Groups:
     """Rows and columns of a plane."""
     x, y = dims

@@ -11,8 +11,8 @@ from codegen.ncptl.events import Alltoall, Alltoallv, Barrier, Bcast, Reduction,
 from codegen.ncptl.lower import lower
 from codegen.program import Call, Program
 from extrap.extrapolate import of_model
-from extrap.grid import Grid
 from scalatrace import Trace
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.symbolic import Model
 from scalatrace.trace.tables import IntArray, Kind
 from scalatrace.trace.values import SPECIAL_MAX

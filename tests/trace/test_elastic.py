@@ -64,5 +64,5 @@ def test_ranks_outside_have_no_value() -> None:
     ],
 )
 def test_refuses(raw: object) -> None:
-    with pytest.raises(ValueError, match=r"elastic|ranklist|values|summary"):
+    with pytest.raises(ValueError, match=r"elastic|ranklist|values|summary|formulas"):
         elastic.decode(raw, 6)

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from extrap.errors import ExtrapolationError
-from extrap.expression import evaluate
 from extrap.lossy.calls import Reason, droppable
 from extrap.lossy.snippets.machine import Machine
 from extrap.lossy.snippets.machine import Run as MachineRun
 from extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
 from extrap.lossy.state import State
 from extrap.space import Run
-from scalatrace.errors import TextError
+from scalatrace.errors import FormulaError, TextError
 from scalatrace.ops import Category, operation
+from scalatrace.trace.expression import evaluate
 from scalatrace.trace.walk import Call as Made
 
 __all__ = ["Fits", "apply"]
@@ -119,7 +118,7 @@ class Fits:
             return value
         try:
             return int(evaluate(value, env))
-        except ExtrapolationError as error:
+        except FormulaError as error:
             raise self._wrong(str(error), place) from None
 
     def _wrong(self, reason: str, place: Place) -> TextError:

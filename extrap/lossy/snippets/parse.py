@@ -11,8 +11,6 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 from lark.exceptions import VisitError
 
 import grammars
-from extrap.errors import ExtrapolationError
-from extrap.expression import check
 from extrap.lossy.snippets.tree import (
     Call,
     Distance,
@@ -25,7 +23,8 @@ from extrap.lossy.snippets.tree import (
     Snippets,
     Times,
 )
-from scalatrace.errors import FormatError, TextError
+from scalatrace.errors import FormatError, FormulaError, TextError
+from scalatrace.trace.expression import check
 from scalatrace.trace.values import SPECIAL
 
 __all__ = ["MOST_STATES", "load", "parse"]
@@ -182,7 +181,7 @@ class _Builder(Transformer[Token, Any]):
             return SPECIAL[str(token)]
         try:
             check(token[1:-1].strip())
-        except ExtrapolationError as error:
+        except FormulaError as error:
             raise self._wrong(str(error), meta) from None
         return str(token[1:-1]).strip()
 

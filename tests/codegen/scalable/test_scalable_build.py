@@ -12,9 +12,9 @@ from codegen.errors import GenerateError
 from codegen.generate import Options, generate, generate_scalable
 from codegen.program import Duration
 from codegen.scalable.build import build_scalable
-from extrap.expression import FUNCTIONS
 from extrap.extrapolate import model_of, of_model
 from scalatrace.errors import UsageError
+from scalatrace.trace.expression import FUNCTIONS
 from scalatrace.trace.symbolic import Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.tables import Kind
 from support.calls import Made, call

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
-
-import numpy as np
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 NAMES = ("X", "Y", "Z", "W")
 """Names of the sizes; coordinates have the same in small letters."""
@@ -45,11 +42,49 @@ class Grid:
     @cached_property
     def columns(self) -> dict[str, Any]:
         """The names' numbers: of coordinates and rank `r` one per rank."""
+        import numpy as np  # takes longer to import than most traces to read
+
         ranks = np.arange(self.nprocs, dtype=np.int64)
         places = np.unravel_index(ranks, self.dims, order="F" if self.column_major else "C")
         found: dict[str, Any] = dict(zip(self.sizes, self.dims, strict=True))
         found |= {"P": self.nprocs, "r": ranks}
         found |= {name: place.astype(np.int64) for name, place in zip(self.coords, places, strict=True)}
+        return found
+
+    @cached_property
+    def axes(self) -> dict[str, Any]:
+        """As `columns`, but each coordinate along a dimension of its own, in an order that ranks follow."""
+        import numpy as np
+
+        count = len(self.dims)
+        found = dict(self.columns)
+        for axis, (name, side) in enumerate(zip(self.coords, self.dims, strict=True)):
+            shape = [1] * count
+            shape[count - 1 - axis if self.column_major else axis] = side
+            found[name] = np.arange(side, dtype=np.int64).reshape(shape)
+        found["r"] = self.columns["r"].reshape(self.shape)
+        return found
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an array over all ranks that has a dimension for each coordinate."""
+        return self.dims[::-1] if self.column_major else self.dims
+
+    def place(self, rank: int) -> dict[str, int]:
+        """The names' numbers for one rank."""
+        found = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
+        names = list(zip(self.coords, self.dims, strict=True))
+        rest = rank
+        for name, side in names if self.column_major else reversed(names):
+            rest, found[name] = divmod(rest, side)
+        return found
+
+    def rank(self, place: Sequence[int]) -> int:
+        """The rank at a place."""
+        found = 0
+        pairs = list(zip(place, self.dims, strict=True))
+        for x, side in reversed(pairs) if self.column_major else pairs:
+            found = found * side + x
         return found
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scalatrace.trace.compress import compress, vec_of
-from scalatrace.trace.symbolic import Shape
+from scalatrace.trace.field import Shape
 from scalatrace.trace.values import Vec
 
 __all__ = ["Parts", "cycle", "join", "split", "vec_from", "vec_parts"]

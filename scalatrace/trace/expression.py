@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from extrap.errors import ExtrapolationError, InputError
+from scalatrace.errors import FormulaError, UsageError
 
 Env = Mapping[str, Any]
 """Name -> int, or -> an array with one number per rank."""
@@ -27,11 +27,11 @@ LARGEST = (1 << 63) - 1
 
 
 def multiplied(a: Any, b: Any) -> Any:
-    """The product. Raises ExtrapolationError where an array's integers are too small for it."""
+    """The product. Raises FormulaError where an array's integers are too small for it."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         most = int(np.max(np.abs(a), initial=0)) * int(np.max(np.abs(b), initial=0))
         if most > LARGEST:
-            raise ExtrapolationError(f"a product of up to {most} does not fit into 64 bits")
+            raise FormulaError(f"a product of up to {most} does not fit into 64 bits")
     return a * b
 
 
@@ -75,26 +75,15 @@ def block(n: Any, parts: Any, k: Any) -> Any:
 
 
 def diagonal(n: Any, parts: Any, shift: Any, sign: int) -> Any:
-    """Sum over c of block(c) * block(shift + sign c): the points of a diagonal of cells (multi-partition)."""
-    things, sides, shifts = (
-        np.asarray(part, dtype=np.int64) for part in np.broadcast_arrays(n, parts, shift)
-    )
-    total = np.zeros(things.shape, dtype=np.int64)
-    for thing, side in {(int(np.max(n)), int(np.max(parts)))} if _single(n, parts) else _pairs(things, sides):
-        cells = np.arange(side)
-        sizes = block(thing, side, cells)
-        sums = (sizes * sizes[(cells[:, None] + sign * cells) % side]).sum(axis=1)
-        here = (things == thing) & (sides == side)
-        total[here] = sums[shifts[here] % side]
-    return total
+    """Sum over c of block(c) * block(shift + sign c): the points of a diagonal of cells (multi-partition).
 
-
-def _single(*values: Any) -> bool:
-    return all(np.ndim(value) == 0 for value in values)
-
-
-def _pairs(a: Any, b: Any) -> set[tuple[int, int]]:
-    return set(zip(a.ravel().tolist(), b.ravel().tolist(), strict=True))
+    A block has n // parts points, the first n % parts blocks one more; what remains to be counted are the c
+    for which both blocks are such: two arcs of as many places on a circle, the second one turned.
+    """
+    least, more = n // parts, n % parts
+    turn = shift % parts if sign > 0 else (shift + 1 - more) % parts
+    both = np.maximum(0, more - turn) + np.maximum(0, more - (parts - turn))
+    return parts * least * least + 2 * least * more + both
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -110,15 +99,15 @@ def evaluate(text: str, env: Env) -> Any:
     """The value of a formula: an int, or an array where a name is one.
 
     Raises:
-        ExtrapolationError: it is no formula, uses an unknown name, or divides by zero.
+        FormulaError: it is no formula, uses an unknown name, or divides by zero.
     """
     try:
         with np.errstate(divide="raise", invalid="raise"):
             return _value(_parse(text), env)
     except KeyError as error:
-        raise ExtrapolationError(f"the formula {text} needs a value for {error.args[0]}") from None
+        raise FormulaError(f"the formula {text} needs a value for {error.args[0]}") from None
     except (ZeroDivisionError, FloatingPointError):
-        raise ExtrapolationError(f"the formula {text} divides by zero for these sizes") from None
+        raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
 
 
 class _Plain(ast.NodeTransformer):
@@ -145,7 +134,7 @@ def column(text: str, columns: Env) -> Any:
     """What `evaluate` says of a formula of one's own over small numbers, several times as fast.
 
     Raises:
-        ExtrapolationError: it divides by zero.
+        FormulaError: it divides by zero.
     """
     known = {
         "__builtins__": {},
@@ -156,7 +145,7 @@ def column(text: str, columns: Env) -> Any:
     try:
         return eval(_compiled(text), known, dict(columns))
     except (ZeroDivisionError, FloatingPointError):
-        raise ExtrapolationError(f"the formula {text} divides by zero for these sizes") from None
+        raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
     except Exception:
         return evaluate(text, columns)  # tells what is wrong
 
@@ -167,12 +156,12 @@ def as_int(text: str, env: Env) -> int:
 
 
 def check(text: str) -> None:
-    """Whether a text is a formula. Raises ExtrapolationError."""
+    """Whether a text is a formula. Raises FormulaError."""
     if type(text) is not str or len(text) > LONGEST:
-        raise ExtrapolationError(f"not a formula: {str(text)[:40]}")
+        raise FormulaError(f"not a formula: {str(text)[:40]}")
     for node in ast.walk(_parse(text)):
-        if not isinstance(node, KNOWN):
-            raise ExtrapolationError(f"not a formula: {text}")
+        if not isinstance(node, KNOWN) or (isinstance(node, ast.Constant) and type(node.value) is not int):
+            raise FormulaError(f"not a formula: {text}")
 
 
 def names_of(text: str) -> frozenset[str]:
@@ -182,12 +171,21 @@ def names_of(text: str) -> frozenset[str]:
     )
 
 
+def called_in(text: str) -> frozenset[str]:
+    """The functions a formula uses."""
+    return frozenset(
+        node.func.id
+        for node in ast.walk(_parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    )
+
+
 @lru_cache(maxsize=65536)
 def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ExtrapolationError(f"not a formula: {text}") from None
+        raise FormulaError(f"not a formula: {text}") from None
 
 
 def _value(node: ast.expr, env: Env) -> Any:
@@ -206,14 +204,14 @@ def _value(node: ast.expr, env: Env) -> Any:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             return _called(name, [_value(arg, env) for arg in args])
         case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
-            raise ExtrapolationError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
-    raise ExtrapolationError(f"not a formula: {ast.unparse(node)}")
+            raise FormulaError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
+    raise FormulaError(f"not a formula: {ast.unparse(node)}")
 
 
 def _called(name: str, args: list[Any]) -> Any:
     try:
         return FUNCTIONS[name](*args)
-    except (ArithmeticError, ExtrapolationError):
+    except (ArithmeticError, FormulaError):
         raise  # told as of the formula
     except Exception as error:  # whatever a plug-in's function does
-        raise InputError(f"the function {name} fails: {type(error).__name__}: {error}") from None
+        raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None

@@ -1,0 +1,54 @@
+"""A quantity by formulas: which ranks have alike values, and a formula for each integer of them.
+
+Conditions and formulas are texts over a rank's place in a grid (`scalatrace.trace.expression`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "RANKWISE", "Field", "Part", "Shape"]
+
+CYCLE = "cycle"
+"""Shape of a vec that repeats the same few values; a formula for each."""
+
+INDEXED = "indexed"
+"""Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
+
+LOOPED = "looped"
+"""Shape of a vec that follows a formula over the iterations of the loops around it (`counters.py`); its
+formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
+
+EVERYWHERE = "1"
+"""The condition that holds on all ranks."""
+
+RANKWISE = frozenset("rxyzw")
+"""Names that differ from rank to rank: the rank, and its coordinates."""
+
+Shape = Any
+"""None for an integer, a tuple for what has parts; hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing."""
+
+    condition: str
+    shape: Shape
+    formulas: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The first part whose condition holds counts.
+
+    Attributes:
+        parts: in order.
+        cost: what its formulas weigh, to choose between fields.
+        unchecked: formulas, all of them plain, that no spare point confirms.
+    """
+
+    parts: tuple[Part, ...]
+    cost: float = 0.0
+    unchecked: int = field(default=0, compare=False)

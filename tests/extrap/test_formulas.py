@@ -1,0 +1,145 @@
+"""Values kept as formulas are the values that would be written out, and are worked out for one rank alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import extrap
+import scalatrace
+from codegen.build import build
+from extrap import values
+from extrap.errors import ExtrapolationError
+from extrap.extrapolate import of_model
+from scalatrace import Trace
+from scalatrace.cli import main
+from scalatrace.errors import UsageError
+from scalatrace.trace.diff import diff
+from scalatrace.trace.elastic import Formulas, Groups
+from scalatrace.trace.explicit import explicit
+from scalatrace.trace.field import CYCLE, Field, Part
+from scalatrace.trace.grid import Grid
+from scalatrace.trace.nodes import Node, Peer, Sequence
+from scalatrace.trace.tables import Kind
+from scalatrace.trace.text import text
+from scalatrace.trace.textparse import parse
+from support.calls import Made, call
+from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
+
+PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
+SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6)]
+
+
+def tagged(rank: Rank) -> list[Made]:
+    """Tags by both coordinates, other ones from message to message; counts by blocks; some ranks do less."""
+    x, y = rank.place
+    peer = rank.neighbour((0, 1), True)
+    made: list[Made] = []
+    for _ in range(10):
+        for tag in (x * rank.dims[1] + y, 3 * x + 1000, y):
+            made.append(call("Send", 70, count=8 * (x + y) + 1, dest=peer, tag=tag, comm="world"))
+        if x > 0:
+            made += [call("Bcast", 71, count=4, root=0, comm="world")] * y
+    return made
+
+
+def fields(nodes: list[Node] | tuple[Node, ...]) -> list[object]:
+    """Repeats and parameters of nodes and those below."""
+    found: list[object] = []
+    for node in nodes:
+        found.append(node.repeat)
+        if isinstance(node, Sequence):
+            found += fields(node.nodes)
+        else:
+            found += [p.value if isinstance(p, Peer) else p for p in node.params]
+    return found
+
+
+def formulas_in(trace: Trace) -> list[Formulas]:
+    return [value for value in fields(trace.nodes) if isinstance(value, Formulas)]
+
+
+def both(
+    monkeypatch: pytest.MonkeyPatch, body: Body, sides: list[tuple[int, int]], target: tuple[int, int], n: int
+) -> tuple[Trace, Trace]:
+    """The extrapolated trace with everything written out, and with as few values written out as can be."""
+    traces = [trace_of(body, dims, n, groups=body in (panels, ends)) for dims in sides]
+    _, model, _ = extrap.model_of(traces)
+    nprocs = target[0] * target[1]
+    written = of_model(model, nprocs, target).trace
+    monkeypatch.setattr(values, "MOST_GROUPS", 1)
+    monkeypatch.setattr(values, "MOST_TERMS", 1)
+    return written, of_model(model, nprocs, target).trace
+
+
+CASES = [
+    (tagged, PLANES, (6, 7), 0),
+    (wavefront, PLANES, (7, 6), 24),
+    (halo(False), PLANES, (7, 6), 0),
+    (panels, SQUARES, (7, 7), 0),
+    (ends, SQUARES, (7, 7), 0),
+]
+
+
+@pytest.mark.parametrize(("body", "sides", "target", "n"), CASES)
+def test_formulas_say_what_is_written_out(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    body: Body,
+    sides: list[tuple[int, int]],
+    target: tuple[int, int],
+    n: int,
+) -> None:
+    written, kept = both(monkeypatch, body, sides, target, n)
+    assert formulas_in(kept)
+    assert not formulas_in(written)
+    assert diff(written, kept) == []
+    assert written.nevents() == kept.nevents()
+    assert diff(written, explicit(kept)) == []
+    assert not formulas_in(explicit(kept))
+    scalatrace.save(kept, tmp_path / "kept.st")
+    read = scalatrace.load(tmp_path / "kept.st")
+    assert diff(read, kept, ["times"]) == []
+    assert formulas_in(read) == formulas_in(kept)
+    assert parse(text(read)).nodes == read.nodes
+
+
+def test_formulas_are_shown_and_make_programs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written, kept = both(monkeypatch, tagged, PLANES, (6, 7), 0)
+    assert build(kept, False) == build(written, False)
+    scalatrace.save(kept, tmp_path / "kept.st")
+    assert main(["show", "--full", str(tmp_path / "kept.st")]) == 0
+    shown = capsys.readouterr().out
+    assert "3*x+1000" in shown.replace(" ", "").replace("\n", "")
+    for command in (["info"], ["stats"], ["show", "--notation"]):
+        assert main([*command, str(tmp_path / "kept.st")]) == 0
+
+
+def test_one_of_a_million_ranks_with_values_of_their_own(tmp_path: Path) -> None:
+    traces = [trace_of(tagged, dims) for dims in PLANES]
+    big = extrap.extrapolate(traces, 1 << 20).trace
+    scalatrace.save(big, tmp_path / "big.st")
+    scalatrace.save(traces[-1], tmp_path / "small.st")
+    read = scalatrace.load(tmp_path / "big.st")
+    x, y = divmod(777_777, 1024)
+    sent = [(c["tag"], c["dest"], c["count"]) for c in read.walk(777_777) if c.op == "Send"]
+    tags = (777_777, 3 * x + 1000, y)
+    assert sent == [(tag, 777_778, 8 * (x + y) + 1) for _ in range(10) for tag in tags]
+    assert read.nevents(777_777) == 10 * (3 + y)
+    assert (tmp_path / "big.st").stat().st_size < 1.2 * (tmp_path / "small.st").stat().st_size
+    with pytest.raises(UsageError, match="1,048,576 ranks"):
+        explicit(read)
+
+
+def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries of tables that differ on too many ranks are an error that says so."""
+    made, everyone = values.Values(Grid((6, 7)), {}), np.ones(42, dtype=bool)
+    differing = Field((Part("1", CYCLE, ("x", "y")),))
+    assert isinstance(made.param(differing, everyone, Kind.COMM, ())[0], Groups)
+    monkeypatch.setattr(values, "MOST_BYTES", 42 * 30)
+    with pytest.raises(ExtrapolationError, match="names other comms on each of very many groups of ranks"):
+        made.param(differing, everyone, Kind.COMM, ())

@@ -1,0 +1,130 @@
+"""Formulas as elastic values: one rank at a time, in the file and in text, damaged or hostile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.trace import elastic
+from scalatrace.trace.alike import groups_of
+from scalatrace.trace.elastic import Columns, Formulas, Groups
+from scalatrace.trace.expression import block, diagonal
+from scalatrace.trace.field import CYCLE, INDEXED, LOOPED, Part
+from scalatrace.trace.grid import Grid
+from scalatrace.trace.nodes import Event
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind, Op
+from scalatrace.trace.text import text
+from scalatrace.trace.textparse import parse
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import Vec
+
+GRIDS = st.builds(Grid, st.sampled_from([(12,), (3, 4), (4, 3), (3, 2, 2)]), st.booleans())
+TEXTS = st.sampled_from(["x", "r", "P-1-r", "X*x+7", "(x==0)*5", "n//X", "log2(r+1)", "min(x,2)"])
+COUNTED = st.sampled_from(["i+x", "r*i", "i%X"])
+ALONG = st.sampled_from(["i1+r", "l1*X"])
+PARTS = st.one_of(
+    st.builds(Part, TEXTS, st.none(), st.tuples(TEXTS)),
+    st.builds(Part, TEXTS, st.just(CYCLE), st.lists(TEXTS, min_size=2, max_size=3).map(tuple)),
+    st.builds(Part, TEXTS, st.just((None, (None, None, None))), st.tuples(TEXTS, st.just("2"), TEXTS, TEXTS)),
+    st.builds(Part, TEXTS, st.just(INDEXED), st.tuples(st.just("x+2"), COUNTED)),
+    st.builds(Part, TEXTS, st.just(LOOPED), st.tuples(st.sampled_from("12"), ALONG)),
+    st.builds(Part, TEXTS, st.none(), st.none()),
+)
+AROUND = st.sampled_from(
+    [
+        (Vec(3), Vec(2)),
+        (Vec(2), Columns(RankList.all(12), Vec(((12, 1, 1),)))),
+        (Vec(2), Groups([(RankList(range(6)), Vec(1)), (RankList(range(6, 12)), Vec((2, 1)))])),
+    ]
+)
+
+
+@st.composite
+def formulas(draw: st.DrawFn) -> Formulas:
+    """Formulas over twelve ranks."""
+    ranks = draw(st.sets(st.integers(0, 11), min_size=1).map(RankList))
+    parts = draw(st.lists(PARTS, min_size=1, max_size=3))
+    return Formulas(ranks, draw(GRIDS), (("n", draw(st.integers(0, 50))),), parts, draw(AROUND))
+
+
+@settings(deadline=None)
+@given(formulas())
+def test_round_trips(value: Formulas) -> None:
+    assert elastic.decode(elastic.encode(value), 12) == value
+    event = Event(Vec(1), 0, 0, (value,))
+    trace = Trace(12, nodes=[event], ops=[Op("Barrier", (("tag", Kind.INT),))])
+    assert parse(text(trace)).nodes == trace.nodes
+
+
+@settings(deadline=None)
+@given(formulas())
+def test_groups_are_what_each_rank_has(value: Formulas) -> None:
+    everyone = RankList.all(12)
+    found = {rank: vec for ranks, vec in groups_of(value, everyone, 12) for rank in ranks}
+    assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
+
+
+def test_too_many_places_are_not_looked_at() -> None:
+    value = Formulas(RankList.all(12), Grid((12,)), (), [Part("1", None, ("x",))])
+    with pytest.raises(UsageError, match="differs at 12 places"):
+        list(groups_of(value, RankList.all(12), 11))
+
+
+@given(GRIDS)
+def test_places_of_ranks(grid: Grid) -> None:
+    for rank in range(12):
+        place = grid.place(rank)
+        assert all(place[name] == grid.columns[name][rank] for name in (*grid.coords, "r"))
+        assert grid.rank([place[name] for name in grid.coords]) == rank
+
+
+@given(st.integers(0, 40), st.integers(1, 12), st.integers(-20, 20), st.sampled_from([1, -1]))
+def test_points_of_a_diagonal(n: int, parts: int, shift: int, sign: int) -> None:
+    cells = range(parts)
+    assert diagonal(n, parts, shift, sign) == sum(
+        block(n, parts, c) * block(n, parts, shift + sign * c) for c in cells
+    )
+
+
+GOOD: tuple[Any, ...] = ((12, 1, 0), (12,), 0, ("n", 3), ("1", None, ("x",)), ())
+
+
+@pytest.mark.parametrize(
+    ("position", "damaged"),
+    [
+        (1, (3, 5)), (1, ()), (1, (0, 12)), (1, 12), (1, (-3, -4)), (1, (1, 1, 1, 2, 6)), (2, 2),
+        (3, ("n",)), (3, (1, "n")), (4, ("1", None)), (4, ("1", None, ("x", "y"))),
+        (4, ("1", ("a",), ("x",))), (4, ("1", None, ("__import__('os')",))), (4, ("1", None, ("'a'",))),
+        (4, ("1", LOOPED, ("1", "x"))), (4, ("1", LOOPED, ("x", "1"))), (4, ("1", INDEXED, ("x",))),
+        (4, (3, None, ("x",))), (5, 3), (5, ({2: (None, 1)},)),
+    ],
+)  # fmt: skip
+def test_what_is_damaged_is_refused(position: int, damaged: Any) -> None:
+    ranks = ((12, 1, 0),)
+    raw = (ranks, *GOOD[1:])
+    assert isinstance(elastic.decode({3: raw}, 12), Formulas)
+    with pytest.raises(ValueError, match=r"formula|grid|repeat|parameter"):
+        elastic.decode({3: (*raw[:position], damaged, *raw[position + 1 :])}, 12)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        Part("1", None, ("1//x",)),
+        Part("1", None, ("y",)),
+        Part("1", None, ("9223372036854775807*9",)),
+        Part("1", ((None, None),), ("3", "x")),
+        Part("1", INDEXED, ("1<<40", "i")),
+        Part("1", None, ("-" * 5000 + "1",)),
+        Part("1", None, ("no_function(x)",)),
+    ],
+)
+def test_formulas_without_a_value_are_one_error(part: Part) -> None:
+    value = Formulas(RankList.all(12), Grid((12,)), (), [part])
+    with pytest.raises(FormatError, match="fail for rank 0"):
+        value.at(0)
