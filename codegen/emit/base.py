@@ -209,20 +209,31 @@ class Writing(ABC):
     def comment(self, text: str) -> None:
         """A line of comment."""
 
-    def arguments(self, call: Call) -> str:
-        """The arguments of a call to a function of the library."""
+    def called(self, call: Call) -> str:
+        """A call of a function of the library, with its arguments."""
         if not self.emitter.supports(call.op):
             raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
-        self.wanted[call.op] = None
-        if len(call.arguments) != self.emitter.library.pieces[call.op].parameters:
-            raise GenerateError(f"MPI_{call.op}{where(call.site)} has other parameters than a recorded one")
         try:
-            return ", ".join(self.argument(argument) for argument in call.arguments)
+            function = self.function(call)
+            parameters = self.emitter.library.pieces[function].parameters
+            if len(call.arguments) != len(parameters):
+                raise GenerateError("it has other parameters than a recorded one")
+            given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except GenerateError as error:
             raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+        self.wanted[function] = None
+        return f"{function}({', '.join(given)})"
 
-    def argument(self, argument: Argument) -> str:
-        """One argument: names for what is always the same, else the number."""
+    def function(self, call: Call) -> str:
+        """The function of the library that makes a call."""
+        return call.op
+
+    def argument(self, argument: Argument, parameter: str) -> str:
+        """One argument: names for what is always the same, else the number.
+
+        Args:
+            parameter: how the library declares it.
+        """
         e = argument.value
         if argument.kind is Kind.STRING:
             return self.text_argument(argument.name, e)

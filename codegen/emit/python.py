@@ -185,7 +185,7 @@ class _Writing(Writing):
         if call.dropped:
             self.lines.add(f"pass  # left out: MPI_{call.op}{f' at {site}' if site else ''}")
             return
-        self.lines.add(f"{call.op}({self.arguments(call)}){f'  # {site}' if site else ''}")
+        self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 
