@@ -14,7 +14,7 @@ from codegen.emit.large_c import INT_MAX, LARGE, REQUIRED, beyond_int, both_form
 from codegen.emit.pieces import Library, Piece
 from codegen.emit.text import c_comment
 from codegen.errors import GenerateError
-from codegen.expr import Choose, Expr, Var, bounds
+from codegen.expr import Choose, Const, Expr, Var, bounds
 from codegen.obfuscate import words
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
@@ -167,7 +167,8 @@ class _Writing(CData):
                 raise GenerateError("an array holds numbers that an int does not")
             return call.op
         both = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
-        needed = (small != wide and beyond_int(argument.value) for argument, small, wide in both)
+        sized = self.program.shape is None
+        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
         return large.name if arrays or any(needed) else call.op
 
     def arrays_of(self, call: Call) -> Iterator[int]:
@@ -180,6 +181,8 @@ class _Writing(CData):
     def argument(self, argument: Argument, parameter: str) -> str:
         """One argument; of numbers that may be large, in 64 bits."""
         limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
+        if self.program.shape and not isinstance(argument.value, Const):
+            limits = None  # those of its sides are none
         is_long = parameter.startswith("long ")
         self.wide = is_long and not (limits and -INT_MAX < limits[0] <= limits[1] < INT_MAX)
         if limits and limits[1] > INT_MAX and not is_long:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from codegen.emit.pieces import Library, Piece, library
-from codegen.expr import Binary, Called, Choose, Expr, bounds
+from codegen.expr import Binary, Called, Choose, Const, Expr, Item, bounds
 
 __all__ = ["INT_MAX", "LARGE", "REQUIRED", "beyond_int", "both_forms"]
 
@@ -71,14 +71,19 @@ def _needs(piece: Piece, double: set[str]) -> Iterator[str]:
         yield f"{match[1]}_of"
 
 
-def beyond_int(e: Expr) -> bool:
-    """Whether a number may be more than an int holds; where its limits are not known, a part of it."""
-    limits = bounds(e)
+def beyond_int(e: Expr, sized: bool = True) -> bool:
+    """Whether a number may be more than an int holds; where its limits are not known, a part of it.
+
+    Args:
+        sized: the number of ranks is known. Of a grid that is given at run time no limits are known, so only
+            numbers count that are written out.
+    """
+    limits = bounds(e) if sized or isinstance(e, Const | Item) else None
     if limits is not None:
         return limits[1] > INT_MAX
     match e:
         case Choose(_, a, b) | Binary(_, a, b):
-            return beyond_int(a) or beyond_int(b)
+            return beyond_int(a, sized) or beyond_int(b, sized)
         case Called(_, arguments):
-            return any(map(beyond_int, arguments))
+            return any(beyond_int(a, sized) for a in arguments)
     return False

@@ -155,23 +155,39 @@ class Said(Sentences):
         nbytes, channel = self.tongue.expr(size), self.tongue.expr(tag)
         if (single := self.single(cond)) is not None:
             other, nbytes, channel = (_of_task(e, single) for e in (other, nbytes, channel))
-        if RANK.name in variables([nbytes, *([channel] if self.tagged else [])]):
-            raise GenerateError("its size or tag is another on each task: no words say that of many tasks")
-        using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-        who = self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+        each = RANK.name in variables([nbytes, *([channel] if self.tagged else [])])
+        task = "s" if each else "t"
+        who = "TASK s" if each else self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+        using = f" USING TAG {words.atom(channel, task)}" if self.tagged else ""
         way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
         how = "ASYNCHRONOUSLY " if later else ""
-        spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
-        self.say(f"{who} {how}{verb} {spec} {way} TASK {words.atom(other)}", self.site(call))
+        spec = f"A {words.atom(nbytes, task)} BYTE MESSAGE{using}"
+        text = f"{who} {how}{verb} {spec} {way} TASK {words.atom(other, task)}"
+        self.say(self.by_turns(cond, text) if each else text, self.site(call))
+
+    def by_turns(self, cond: Cond, text: str) -> str:
+        """What task s does, said of one after the other: many tasks together have one size and tag."""
+        every = "FOR EACH s IN {0, ..., num_tasks - 1}"
+        if cond == TRUE:
+            return f"{every} {text}"
+        return f"{every} IF {words.cond(self.tongue.cond(cond), 's')} THEN {{ {text} }}"
 
     def cases(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
-        """What an expression is for the tasks of each of its choices: sizes cannot depend on the task."""
+        """What an expression is for the tasks of each of its choices: sizes cannot depend on the task.
+
+        It stays as it is where it would depend on the task all the same.
+        """
+        told = self.split(e, cond)
+        return [(cond, e)] if any(self.local(part) for _, part in told) else told
+
+    def split(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
+        """An expression by its choices."""
         found = _choice(e, self)
         if found is None or self.single(cond) is not None:
             return [(cond, e)]
         told = []
         for some, branch in ((found.cond, found.then), (opposite(found.cond), found.otherwise)):
-            told += self.cases(_with(e, found, branch), all_of(cond, some))
+            told += self.split(_with(e, found, branch), all_of(cond, some))
         return told
 
     def own(self, cond: Cond, peer: Expr, family: Expr) -> bool:
