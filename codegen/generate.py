@@ -10,7 +10,7 @@ from typing import Any
 from codegen.absolute import absolute_ranks
 from codegen.build import build, where
 from codegen.emit import emitter
-from codegen.emit.base import EmitOptions, Emitter
+from codegen.emit.contract import EmitOptions, Emitter
 from codegen.errors import GenerateError
 from codegen.matching import align_collectives, must_be_late, resolve_wildcards
 from codegen.obfuscate import check, obfuscated

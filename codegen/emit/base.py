@@ -1,4 +1,4 @@
-"""What an emitter is, and what those of C and Python share: the walk over the tree, a method per kind."""
+"""What the emitters of C and Python share: the walk over the tree, a method per kind."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Protocol
 
 from codegen.build import where
 from codegen.emit.arguments import LISTS, Names, used
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
 from codegen.emit.pieces import Library, Piece
@@ -38,54 +37,10 @@ from scalatrace.trace.tables import IntArray, Kind
 from scalatrace.trace.typetree import TypeTree, parse
 from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
-__all__ = ["EmitOptions", "Emitter", "ImperativeEmitter"]
+__all__ = ["ImperativeEmitter", "Writing"]
 
 LITERAL = 16
 """Arrays up to this length are written out."""
-
-
-@dataclass(frozen=True)
-class EmitOptions:
-    """How the text is to be.
-
-    Attributes:
-        drawn: computations are drawn from the histograms; else they take the mean.
-        io_folder: for files of MPI-IO.
-        late: a language without nonblocking collectives says them where they are completed; else where they
-            start.
-    """
-
-    drawn: bool = False
-    io_folder: str = "bench-io"
-    late: bool = False
-
-
-class Emitter(Protocol):
-    """Makes the text of a program in one language.
-
-    Attributes:
-        name: what `--to` calls it.
-        suffix: of files in the language.
-        exact_times: whether the language can look at the call before (see `codegen.build`).
-        matched: whether collectives must be one statement for all ranks, and receives name senders.
-    """
-
-    name: str
-    suffix: str
-    exact_times: bool
-    matched: bool
-
-    def supports(self, op: str) -> bool:
-        """Whether an operation can be expressed."""
-        ...
-
-    def emit(self, program: Program, options: EmitOptions) -> str:
-        """The text. Raises GenerateError for what cannot be expressed."""
-        ...
-
-    def vocabulary(self) -> set[str]:
-        """All words that are the language's or the emitter's own, and no trace's."""
-        ...
 
 
 class ImperativeEmitter(ABC):

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from codegen.emit import grid_c
 from codegen.emit.arguments import possible
-from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.base import ImperativeEmitter, Writing
 from codegen.emit.c_data import CData
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.large_c import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms

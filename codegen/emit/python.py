@@ -7,7 +7,8 @@ import re
 
 from codegen.emit import grid_python
 from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.base import ImperativeEmitter, Writing
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from codegen.build import build
-from codegen.emit.base import EmitOptions
 from codegen.emit.c import CEmitter
+from codegen.emit.contract import EmitOptions
 from codegen.emit.large_c import LARGE
 from codegen.emit.typing_c import construct
 from codegen.errors import GenerateError

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from codegen.build import where
 from codegen.conditions import RANK
-from codegen.emit.base import EmitOptions
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.groups import Groups
@@ -15,6 +14,7 @@ from codegen.emit.conceptual.messages import COMPLETIONS, EXCHANGES, INITS, PROB
 from codegen.emit.conceptual.pending import Request
 from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
+from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
@@ -213,8 +213,11 @@ class _Writing:
         if not self.late:
             return
         ended: dict[Call, list[int]] = {}
+        names = [name for name in ("request", "requests", "index") if name in call]
         for rank in ranks:
-            for made in self.messages.pending.late(rank, self.messages.ages(call, rank)):
+            fixed = all(isinstance(self.speech.special.expr(call[name], rank), Const) for name in names)
+            ages = self.messages.ages(call, rank) if fixed else None
+            for made in self.messages.pending.late(rank, ages):
                 ended.setdefault(made, []).append(rank)
         for made, some in ended.items():
             if not variables([a.value for a in made.arguments]) <= {RANK, *self.inside}:

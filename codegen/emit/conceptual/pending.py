@@ -89,17 +89,17 @@ class Pending:
         return was_active and not any(request.active for request in left)
 
     def late(self, rank: int, ages: Sequence[int] | None) -> list[Call]:
-        """The nonblocking collectives that end with requests (None: all), in the order of their starts.
+        """The nonblocking collectives that end with requests (None: not known), in the order of their starts.
 
         Raises:
             GenerateError: which these are is not known.
         """
         live = self.live[rank]
-        if live is None:
+        if live is None or (ages is None and any(request.late for request in live)):
             raise GenerateError(
                 "which nonblocking collectives are completed depends on too much to be followed"
             )
-        ended = set(range(len(live))) if ages is None else {len(live) - 1 - age for age in ages if age >= 0}
+        ended = {len(live) - 1 - age for age in ages or () if age >= 0}
         if ended and min(ended) < 0:
             raise GenerateError("a nonblocking collective may have been started in another iteration")
         return [made for i in sorted(ended) if live[i].late and (made := live[i].made) is not None]

@@ -8,8 +8,8 @@ from itertools import product
 
 import pytest
 
-from codegen.emit.base import EmitOptions
 from codegen.emit.conceptual.tongue import Tongue
+from codegen.emit.contract import EmitOptions
 from codegen.errors import GenerateError
 from codegen.expr import Called, Const
 from codegen.generate import Options, generate, generate_scalable
