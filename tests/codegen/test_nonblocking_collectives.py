@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.errors import GenerateError
 from codegen.generate import Options, generate
-from codegen.matching import must_be_late
+from codegen.matching import align_collectives, must_be_late
 from codegen.ncptl.check import check
 from codegen.ncptl.faults import find_faults
 from codegen.ncptl.lower import lower
@@ -19,6 +20,8 @@ from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.calls import call
+from support.calls import record as made
 from support.mpis import Mpi
 from support.running import record, scalatrace
 from support.substituted import differing
@@ -128,6 +131,35 @@ def test_one_that_ends_behind_its_loop_is_refused() -> None:
 def vec_last() -> Vec:
     """The first iterations complete nothing."""
     return Vec((0, 0, 1))
+
+
+def scattered(seed: int) -> Trace:
+    """Three ranks that start two barriers at different times among their messages, and end them later."""
+    draw, rows = random.Random(seed), [[] for _ in range(3)]  # type: ignore[var-annotated]
+    for time in range(8):
+        if draw.random() < 0.7:
+            a, b = draw.sample(range(3), 2)
+            data = {"count": time + 1, "datatype": "MPI_DOUBLE"}
+            rows[a].append((time, 1, call("Send", 10, **data, dest=b, tag=0, comm="world")))
+            rows[b].append((time, 2, call("Recv", 11, **data, source=a, tag=0, comm="world")))
+    for window in (0, 4):
+        for row in rows:
+            row.append((window + draw.randrange(3), 0, call("Ibarrier", 20, comm="world")))
+            row.append((window + 3, 3, call("Wait", 21, request=0)))
+    return made([[c for *_, c in sorted(row, key=lambda entry: entry[:2])] for row in rows])
+
+
+def test_what_is_said_comes_to_an_end() -> None:
+    """Of random programs: none that would block is said without a word; where they start is always said."""
+    for seed in range(24):
+        trace = scattered(seed)
+        late = must_be_late(align_collectives(trace))
+        try:
+            lines = said(trace)
+        except GenerateError:
+            assert late
+        else:
+            assert sum("SYNCHRONIZE" in line for line in lines) in (1, 2)
 
 
 def test_every_collective_with_words_has_its_nonblocking_form() -> None:
