@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from codegen.absolute import absolute_ranks
@@ -12,7 +12,7 @@ from codegen.build import build, where
 from codegen.emit import emitter
 from codegen.emit.contract import EmitOptions, Emitter
 from codegen.errors import GenerateError
-from codegen.matching import align_collectives, must_be_late, resolve_wildcards
+from codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Call, Program, calls
 from codegen.scalable.build import Times, build_scalable
@@ -80,7 +80,7 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     target = emitter(language)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
-        options = replace(options, emit=replace(options.emit, late=must_be_late(trace)))
+        trace = with_late_collectives(trace)
     program = build(trace, target.exact_times, sites=not options.obfuscate)
     return _written(program, target, options, trace)
 

@@ -17,13 +17,10 @@ class EmitOptions:
     Attributes:
         drawn: computations are drawn from the histograms; else they take the mean.
         io_folder: for files of MPI-IO.
-        late: a language without nonblocking collectives says them where they are completed; else where they
-            start.
     """
 
     drawn: bool = False
     io_folder: str = "bench-io"
-    late: bool = False
 
 
 class Emitter(Protocol):

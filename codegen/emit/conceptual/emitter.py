@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from codegen.build import where
-from codegen.conditions import RANK
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.groups import Groups
@@ -70,8 +69,7 @@ class ConceptualEmitter:
 class _Writing:
     def __init__(self, program: Program, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
-        self.speech, self.late = Speech(program, options.drawn), options.late
-        self.inside: list[str] = []
+        self.speech = Speech(program, options.drawn)
         self.messages, self.groups = Messages(self.speech), Groups(self.speech)
 
     def text(self) -> str:
@@ -84,9 +82,7 @@ class _Writing:
         self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN ALL TASKS RESET THEIR COUNTERS.")
         self.body(self.program.body, self.speech.everyone)
         self.speech.flush()
-        if self.late:
-            self.messages.pending.never_late()
-        if len(left := self.messages.pending.unfinished()):
+        if len(left := self.messages.pending.unfinished() | self.messages.unsure):
             self.speech.say(f"{words.tasks(left, self.nprocs, named=False)} AWAIT COMPLETION")
         self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN", 'TASK 0 LOGS elapsed_usecs/1E6 AS "Seconds".')
         return str(self.speech.lines)
@@ -134,7 +130,6 @@ class _Writing:
             if times == Const(0):
                 continue
             before = self.messages.pending.copy()
-            self.inside.append(loop.variable.name)
             head, guard = self.head(loop, times)
             if guard != TRUE:
                 with self.speech.braces(f"IF {words.cond(guard)} THEN"), self.speech.braces(head):
@@ -142,7 +137,6 @@ class _Writing:
             else:
                 with self.speech.braces(head):
                     self.body(loop.body, some)
-            self.inside.pop()
             fixed = times.value if isinstance(times, Const) else None
             for rank in some:
                 self.messages.pending.looped(before, rank, fixed)
@@ -190,7 +184,6 @@ class _Writing:
         elif op in ("Start", "Startall"):
             messages.start(call, ranks)
         elif op in COMPLETIONS:
-            self.end_collectives(call, ranks)
             messages.complete(call, ranks)
         elif op in PROBES:
             messages.probe(call, ranks)
@@ -200,29 +193,9 @@ class _Writing:
             self.begin_collective(call, ranks)
 
     def begin_collective(self, call: Call, ranks: RankList) -> None:
-        """A nonblocking collective: its request has nothing under way when it is said here."""
-        if self.late:
-            self.messages.pending.make(ranks, Request(call, False, True))
-            return
+        """A nonblocking collective as a blocking one: its request has nothing under way."""
         self.groups.collective(replace(call, op=blocking_form(call.op)), ranks)
         self.messages.pending.make(ranks, Request(None, False))
-
-    def end_collectives(self, call: Call, ranks: RankList) -> None:
-        """The nonblocking collectives that a call completes, before its messages are awaited: those may come
-        from tasks that have to go through the collective first."""
-        if not self.late:
-            return
-        ended: dict[Call, list[int]] = {}
-        names = [name for name in ("request", "requests", "index") if name in call]
-        for rank in ranks:
-            fixed = all(isinstance(self.speech.special.expr(call[name], rank), Const) for name in names)
-            ages = self.messages.ages(call, rank) if fixed else None
-            for made in self.messages.pending.late(rank, ages):
-                ended.setdefault(made, []).append(rank)
-        for made, some in ended.items():
-            if not variables([a.value for a in made.arguments]) <= {RANK, *self.inside}:
-                raise GenerateError(f"it completes MPI_{made.op} of a loop that has ended")
-            self.groups.collective(replace(made, op=blocking_form(made.op)), RankList(some))
 
 
 def _asks_for(body: Sequence[Stmt], name: str) -> bool:

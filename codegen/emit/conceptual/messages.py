@@ -44,6 +44,7 @@ class Messages:
         self.speech, self.sizes, self.peers = speech, Sizes(speech), Peers(speech)
         self.pending = Pending(speech.everyone)
         self.probed: dict[int, Call] = {}
+        self.unsure = RankList()  # who sends without waiting what may be to itself, and may not
         self.channels = self._channels()
 
     def _channels(self) -> dict[tuple[int, Expr], None]:
@@ -79,6 +80,8 @@ class Messages:
                 using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
                 own = verb == "SEND" and self.peers.is_own(other, those.first)
                 asynchronously = "ASYNCHRONOUSLY " if later or own else ""
+                if own and not later and not self.peers.is_only_own(other, those.first):
+                    self.unsure |= those
                 spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
                 one = len(those) == 1
                 named = RANK in variables([other])

@@ -108,10 +108,18 @@ class Peers:
     def is_own(self, peer: Expr, rank: int) -> bool:
         """Whether a peer can be the rank itself."""
         e = self.speech.special.expr(peer, rank)
+        return rank in self.possible(e)
+
+    def is_only_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be nobody else."""
+        return self.possible(self.speech.special.expr(peer, rank)) == {rank}
+
+    def possible(self, e: Expr) -> set[int]:
+        """The values that an expression can have, in iterations that there are not too."""
         try:
-            return any(values == (rank,) for values in listed([e])[1])
+            return {value for (value,) in listed([e])[1]}
         except GenerateError:
-            return rank in _leaves(e)
+            return _leaves(e)
 
 
 def _plain(e: Expr) -> bool:

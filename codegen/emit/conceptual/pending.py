@@ -22,15 +22,10 @@ MOST = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A live request: a message under way, or (with the call that made it) a persistent one.
-
-    Attributes:
-        late: it is no message but a nonblocking collective, which is said where it is completed.
-    """
+    """A live request: a message under way, or (with the call that made it) a persistent one."""
 
     made: Call | None = None
     active: bool = True
-    late: bool = False
 
 
 Live = tuple[Request, ...] | None
@@ -83,31 +78,10 @@ class Pending:
         for i, request in enumerate(live):
             if i not in ended:
                 left.append(request)
-            elif request.made is not None and not free and not request.late:
+            elif request.made is not None and not free:
                 left.append(Request(request.made, False))
         self.live[rank] = tuple(left)
         return was_active and not any(request.active for request in left)
-
-    def late(self, rank: int, ages: Sequence[int] | None) -> list[Call]:
-        """The nonblocking collectives that end with requests (None: not known), in the order of their starts.
-
-        Raises:
-            GenerateError: which these are is not known.
-        """
-        live = self.live[rank]
-        if live is None or (ages is None and any(request.late for request in live)):
-            raise GenerateError(
-                "which nonblocking collectives are completed depends on too much to be followed"
-            )
-        ended = {len(live) - 1 - age for age in ages or () if age >= 0}
-        if ended and min(ended) < 0:
-            raise GenerateError("a nonblocking collective may have been started in another iteration")
-        return [made for i in sorted(ended) if live[i].late and (made := live[i].made) is not None]
-
-    def never_late(self) -> None:
-        """Raises GenerateError when nonblocking collectives may be left that nothing completes."""
-        if any(live is None or any(request.late for request in live) for live in self.live.values()):
-            raise GenerateError("where nonblocking collectives are completed cannot be followed")
 
     def looped(self, before: Pending, rank: int, times: int | None) -> None:
         """After a loop whose body turned `before` into this state."""
