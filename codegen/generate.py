@@ -10,9 +10,9 @@ from typing import Any
 from codegen.absolute import absolute_ranks
 from codegen.build import build, where
 from codegen.emit import emitter
-from codegen.emit.base import EmitOptions, Emitter
+from codegen.emit.contract import EmitOptions, Emitter
 from codegen.errors import GenerateError
-from codegen.matching import align_collectives, resolve_wildcards
+from codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Call, Program, calls
 from codegen.scalable.build import Times, build_scalable
@@ -80,6 +80,7 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     target = emitter(language)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
+        trace = with_late_collectives(trace)
     program = build(trace, target.exact_times, sites=not options.obfuscate)
     return _written(program, target, options, trace)
 

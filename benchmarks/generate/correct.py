@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.generate.made import NotMadeError, accepts, benchmark, command, started, traced
 from benchmarks.table import grouped
-from codegen.emit.base import EmitOptions
+from codegen.emit.contract import EmitOptions
 from codegen.generate import Options
 from codegen.matching import align_collectives, resolve_wildcards
 from scalatrace import Trace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from codegen.emit.base import Emitter
 from codegen.emit.c import CEmitter
 from codegen.emit.conceptual.emitter import ConceptualEmitter
+from codegen.emit.contract import Emitter
 from codegen.emit.python import PythonEmitter
 from scalatrace.errors import UsageError
 

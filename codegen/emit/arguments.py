@@ -11,7 +11,7 @@ from codegen.expr import Choose, Const, Expr, Item
 from codegen.program import Argument, Program, calls
 from scalatrace.trace.tables import Kind
 
-__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "leaves", "named_constants", "used"]
+__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "leaves", "named_constants", "possible", "used"]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -35,7 +35,7 @@ def leaves(e: Expr) -> set[int]:
     return set()
 
 
-def _possible(argument: Argument, size: int) -> Iterable[int]:
+def possible(argument: Argument, size: int) -> Iterable[int]:
     """Entries of a table that an argument can mean: those it names, or all where it counts."""
     e = argument.value
     named = leaves(e)
@@ -68,7 +68,7 @@ def used(
         for argument in call.arguments:
             named = argument.name not in but and (names is None or argument.name in names)
             if argument.kind is kind and named:
-                found.update(i for i in _possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
+                found.update(i for i in possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
     return sorted(found)
 
 

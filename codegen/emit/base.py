@@ -1,4 +1,4 @@
-"""What an emitter is, and what those of C and Python share: the walk over the tree, a method per kind."""
+"""What the emitters of C and Python share: the walk over the tree, a method per kind."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Protocol
 
 from codegen.build import where
 from codegen.emit.arguments import LISTS, Names, used
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
 from codegen.emit.pieces import Library, Piece
@@ -38,51 +37,10 @@ from scalatrace.trace.tables import IntArray, Kind
 from scalatrace.trace.typetree import TypeTree, parse
 from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
-__all__ = ["EmitOptions", "Emitter", "ImperativeEmitter"]
+__all__ = ["ImperativeEmitter", "Writing"]
 
 LITERAL = 16
 """Arrays up to this length are written out."""
-
-
-@dataclass(frozen=True)
-class EmitOptions:
-    """How the text is to be.
-
-    Attributes:
-        drawn: computations are drawn from the histograms; else they take the mean.
-        io_folder: for files of MPI-IO.
-    """
-
-    drawn: bool = False
-    io_folder: str = "bench-io"
-
-
-class Emitter(Protocol):
-    """Makes the text of a program in one language.
-
-    Attributes:
-        name: what `--to` calls it.
-        suffix: of files in the language.
-        exact_times: whether the language can look at the call before (see `codegen.build`).
-        matched: whether collectives must be one statement for all ranks, and receives name senders.
-    """
-
-    name: str
-    suffix: str
-    exact_times: bool
-    matched: bool
-
-    def supports(self, op: str) -> bool:
-        """Whether an operation can be expressed."""
-        ...
-
-    def emit(self, program: Program, options: EmitOptions) -> str:
-        """The text. Raises GenerateError for what cannot be expressed."""
-        ...
-
-    def vocabulary(self) -> set[str]:
-        """All words that are the language's or the emitter's own, and no trace's."""
-        ...
 
 
 class ImperativeEmitter(ABC):
@@ -209,20 +167,31 @@ class Writing(ABC):
     def comment(self, text: str) -> None:
         """A line of comment."""
 
-    def arguments(self, call: Call) -> str:
-        """The arguments of a call to a function of the library."""
+    def called(self, call: Call) -> str:
+        """A call of a function of the library, with its arguments."""
         if not self.emitter.supports(call.op):
             raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
-        self.wanted[call.op] = None
-        if len(call.arguments) != self.emitter.library.pieces[call.op].parameters:
-            raise GenerateError(f"MPI_{call.op}{where(call.site)} has other parameters than a recorded one")
         try:
-            return ", ".join(self.argument(argument) for argument in call.arguments)
+            function = self.function(call)
+            parameters = self.emitter.library.pieces[function].parameters
+            if len(call.arguments) != len(parameters):
+                raise GenerateError("it has other parameters than a recorded one")
+            given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except GenerateError as error:
             raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+        self.wanted[function] = None
+        return f"{function}({', '.join(given)})"
 
-    def argument(self, argument: Argument) -> str:
-        """One argument: names for what is always the same, else the number."""
+    def function(self, call: Call) -> str:
+        """The function of the library that makes a call."""
+        return call.op
+
+    def argument(self, argument: Argument, parameter: str) -> str:
+        """One argument: names for what is always the same, else the number.
+
+        Args:
+            parameter: how the library declares it.
+        """
         e = argument.value
         if argument.kind is Kind.STRING:
             return self.text_argument(argument.name, e)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from codegen.emit import grid_c
-from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.arguments import possible
+from codegen.emit.base import ImperativeEmitter, Writing
+from codegen.emit.c_data import CData
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
-from codegen.emit.pieces import Library, Piece, library
-from codegen.emit.text import c_comment, c_string
-from codegen.emit.typing_c import construct
+from codegen.emit.large_c import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
+from codegen.emit.pieces import Library, Piece
+from codegen.emit.text import c_comment
 from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var, bounds
 from codegen.obfuscate import words
@@ -18,8 +22,6 @@ from codegen.values import of_vec
 from scalatrace.ops import operation
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import LOAD_STEPS
-from scalatrace.trace.typetree import TypeTree
-from scalatrace.trace.values import special_name
 
 __all__ = ["CEmitter"]
 
@@ -27,10 +29,6 @@ FILES = (
     "base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided",
     "files", "partitioned", "alltoallw",
 )  # fmt: skip
-INT_MAX = 2**31 - 1
-WIDE = frozenset({"offset", "disp", "target_disp", "size"})
-"""Parameters of 64 bits."""
-
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
 
@@ -51,19 +49,20 @@ HEAD = """\
 
 
 class CEmitter(ImperativeEmitter):
-    """C11 with MPI 3."""
+    """C11 with MPI 3; with MPI 4 where counts need more than an int."""
 
     name, suffix, prefix = "c", ".c", "MPI_"
     syntax = words(
         "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
-        " share power long subset lists each handles memory sizeof bench io"
+        " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
+        " counts that an does not hold it needs of version or later"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 
     @property
     def library(self) -> Library:
         """The functions that programs carry."""
-        return library("c", FILES)
+        return both_forms("c", FILES)
 
     @property
     def notation(self) -> Notation:
@@ -77,18 +76,12 @@ class CEmitter(ImperativeEmitter):
         return _Writing(self, program, options)
 
 
-class _Writing(Writing):
+class _Writing(CData):
     def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
-        self.wide = False
         super().__init__(emitter, program, options)
         self.infix.notation = Notation(
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
         )
-
-    def member(self, e: str, values: tuple[int, ...], outside: bool) -> str:
-        """Membership in a static set."""
-        self.infix.helpers.add("among")
-        return f"{'!' if outside else ''}among({e}, {self.table(values)}, {len(values)})"
 
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
@@ -104,25 +97,10 @@ class _Writing(Writing):
         for name in ("tally", "comms", *(("compute",) if self.computes else ()), check):
             self.wanted[name] = None
         pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays", "lists"))))
-        parts = [self.title(), HEAD, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
+        head = HEAD + (REQUIRED if self.large else "")
+        parts = [self.title(), head, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
         parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
-
-    def constant(self, value: int) -> str:
-        """An integer, of 64 bits where an expression needs them, or a constant of MPI."""
-        text = super().constant(value)
-        return f"{text}L" if self.wide and text.lstrip("-").isdigit() else text
-
-    def argument(self, argument: Argument) -> str:
-        """One argument; of numbers that may be large, in 64 bits."""
-        limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
-        self.wide = argument.name in WIDE and not (limits and -INT_MAX < limits[0] <= limits[1] < INT_MAX)
-        if limits and limits[1] > INT_MAX and argument.name not in WIDE:
-            raise GenerateError(f"{argument.name} goes up to {limits[1]}, more than an int holds")
-        try:
-            return super().argument(argument)
-        finally:
-            self.wide = False
 
     def title(self) -> str:
         """The comment at the top."""
@@ -138,84 +116,6 @@ class _Writing(Writing):
  *
  * Functions are called as MPI's and take what the application gave; requests are named by their age (how
  * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""
-
-    def enumerations(self) -> str:
-        """Communicators, datatypes and arrays by name, and where they are kept."""
-        n = len(self.program.comms)
-        families = ", ".join(self.families[i] for i in range(n))
-        lines = [f"enum {{ RANKS = {self.program.nprocs} }};", f"enum {{ {families}, COMMS }};"]
-        if self.program.shape:
-            lines[0] = grid_c.declarations(self.infix, self.program.shape)
-        lines.append("static MPI_Comm comms[COMMS];")
-        lines.append("static int own[COMMS], size[COMMS]; /* own rank, and how many ranks a peer can be */")
-        ntypes = max(self.used_types, default=-1) + 1
-        if ntypes:
-            lines.append("enum { " + ", ".join(f"{self.types[i]} = {i}" for i in self.used_types) + " };")
-        lines.append("static struct type {\n    MPI_Datatype handle;\n    int size;")
-        lines.append(f"    MPI_Aint extent, true_lb, true_extent;\n}} types[{max(ntypes, 1)}];")
-        if self.type_lists:
-            lines.append("static struct list {\n    MPI_Datatype *handles;\n    struct type *each;")
-            lines.append(f"}} lists[{ntypes}]; /* a datatype for each peer */")
-        lines.append("struct array {\n    int n;\n    const int *at;\n};")
-        if self.used_arrays:
-            lines.append("enum { " + ", ".join(f"A{i} = {i}" for i in self.used_arrays) + " };")
-            lines.append(f"static struct array arrays[{max(self.used_arrays) + 1}];")
-        return "\n".join(lines)
-
-    def static_tables(self) -> str:
-        """What varies without a rule."""
-        lines = [
-            f"static const {_integer(values)} {name}[] = {{{', '.join(map(self.constant, values))}}};"
-            for values, name in self.tables.items()
-        ]
-        for contexts, name in self.contexts.items():
-            rows = ", ".join(f"{{{mark}, {self.us(c.duration)}}}" for c in contexts for mark in c.marks)
-            lines.append(f"static const struct after {name}[] = {{{rows}}};")
-        for duration, name in self.bins.items():
-            rows = ", ".join(f"{{{row}}}" for row in self.rows(duration))
-            lines.append(f"static const struct bin {name}[] = {{{rows}}};")
-        return "\n".join(lines)
-
-    def arrays(self) -> str:
-        """The arrays that calls are given."""
-        if not self.used_arrays:
-            return ""
-        variable, before, lines = Var("i", None), [], []
-        for i in self.used_arrays:
-            array = self.program.arrays[i]
-            if self.program.shape and i in self.program.shape.arrays:
-                lines.append(grid_c.array(self.infix, i, self.program.shape.arrays[i]))
-                continue
-            if _integer(array.values) == "long":
-                raise GenerateError(f"array {i} holds numbers that an int does not hold")
-            formula = self.array_formula(array, Var("i", array.length))
-            if formula is None:
-                values = ", ".join(map(self.constant, array.values)) or "0"
-                before.append(f"static const int a{i}[] = {{{values}}};")
-            else:
-                before.append(f"static int a{i}[{array.length}];")
-                lines.append(
-                    f"    for (int {variable.name} = 0; i < {array.length}; i++) a{i}[i] = {formula};"
-                )
-            lines.append(f"    arrays[A{i}] = (struct array){{{array.length}, a{i}}};")
-        return "\n".join([*before, "\nstatic void make_arrays(void)\n{", *lines, "}"])
-
-    def datatypes(self) -> str:
-        """The function that makes all datatypes."""
-        if not self.used_types:
-            return ""
-        lines = ["static void make_types(void)\n{"]
-        for i in self.single_types:
-            self.wanted["made"] = None
-            lines += _made(self.tree(i), f"made({self.types[i]}, {{}}, {self.sizes(i)}, {{}});")
-        for i in self.type_lists:
-            inner, name = self.tree(i).inner, self.types[i]
-            self.wanted["listed"] = None
-            lines.append(f"    lists[{name}].handles = memory({len(inner) + 1} * sizeof(MPI_Datatype));")
-            lines.append(f"    lists[{name}].each = memory({len(inner) + 1} * sizeof(struct type));")
-            for at, tree in enumerate(inner):
-                lines += _made(tree, f"listed({name}, {at}, {{}}, {{}});")
-        return "\n".join([*lines, "}"])
 
     def subsets(self) -> str:
         """The communicators that are there from the start."""
@@ -255,9 +155,43 @@ class _Writing(Writing):
         if call.dropped:
             self.lines.add(f"/* left out: MPI_{call.op}{' at ' + c_comment(site) if site else ''} */")
             return
-        self.lines.add(f"{call.op}({self.arguments(call)});{note}")
+        self.lines.add(f"{self.called(call)};{note}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark};")
+
+    def function(self, call: Call) -> str:
+        """`Send`, or `Send_c` where a count may be more than an int holds."""
+        pieces = self.emitter.library.pieces
+        large, arrays = pieces.get(call.op + LARGE), self.large_arrays & set(self.arrays_of(call))
+        if large is None:
+            if arrays:
+                raise GenerateError("an array holds numbers that an int does not")
+            return call.op
+        both = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
+        sized = self.program.shape is None
+        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
+        return large.name if arrays or any(needed) else call.op
+
+    def arrays_of(self, call: Call) -> Iterator[int]:
+        """The arrays that a call may be given."""
+        n = len(self.program.arrays)
+        for argument in call.arguments:
+            if argument.kind is Kind.ARRAY:
+                yield from (i for i in possible(argument, n) if 0 <= i < n)
+
+    def argument(self, argument: Argument, parameter: str) -> str:
+        """One argument; of numbers that may be large, in 64 bits."""
+        limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
+        if self.program.shape and not isinstance(argument.value, Const):
+            limits = None  # those of its sides are none
+        is_long = parameter.startswith("long ")
+        self.wide = is_long and not (limits and -INT_MAX < limits[0] <= limits[1] < INT_MAX)
+        if limits and limits[1] > INT_MAX and not is_long:
+            raise GenerateError(f"{argument.name} goes up to {limits[1]}, more than an int holds")
+        try:
+            return super().argument(argument, parameter)
+        finally:
+            self.wide = False
 
     def compute(self, compute: Compute) -> None:
         """`compute(12.5);`"""
@@ -316,51 +250,14 @@ class _Writing(Writing):
         """`/* ... */`"""
         self.lines.add(f"/* {c_comment(text)} */")
 
-    def text_argument(self, name: str, e: Expr) -> str:
-        """An operation, a constant of MPI, or a string."""
-        if isinstance(e, Const):
-            return self.spelled(name, e.value)
-        if isinstance(e, Choose):
-            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
-            return f"({self.infix.cond(e.cond)} ? {then} : {otherwise})"
-        kind = "MPI_Op" if name == "op" else "int" if name in NAMED_CONSTANTS else "const char *"
-        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
-        return f"({kind}[]){{{every}}}[{self.infix.expr(e)}]"
-
-    def spelled(self, name: str, index: int) -> str:
-        """A string of the trace in the sense of a parameter."""
-        text = self.program.strings[index]
-        if name == "op":
-            if text.startswith("MPI_") and text[4:].isidentifier() and text.isascii():
-                return text
-            self.wanted["any_op"] = None
-            return "any_op()"
-        if name in NAMED_CONSTANTS:
-            return named_constants(text, "MPI_")
-        return c_string(self.file(index) if name == "filename" else text)
-
-
-def _integer(values: tuple[int, ...]) -> str:
-    return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in values) else "int"
-
-
-def _made(tree: TypeTree, done: str) -> list[str]:
-    """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
-    made, handle = construct(tree)
-    last = done.format(handle, int(bool(made)))
-    return (
-        ["    {", *(f"        {line}" for line in made), f"        {last}", "    }"]
-        if made
-        else [f"    {last}"]
-    )
-
 
 def _text(piece: Piece) -> str:
     """A piece of the library for one operation."""
     op = piece.name
     after = ""
-    if op.endswith("_init"):
-        after = ", request(1)" if op in PLAIN_INITS else ", MPI_INFO_NULL, request(1)"
-    elif op[:1].isupper() and operation(op).makes_request:
+    kind = op.removesuffix(LARGE)
+    if kind.endswith("_init"):
+        after = ", request(1)" if kind in PLAIN_INITS else ", MPI_INFO_NULL, request(1)"
+    elif op[:1].isupper() and operation(kind).makes_request:
         after = ", request(0)"
     return piece.text.replace("$op", op).replace(" $after", after)

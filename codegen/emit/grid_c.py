@@ -66,5 +66,5 @@ def array(infix: Infix, number: int, made: Array) -> str:
         f"    {{\n        long length = {infix.expr(made.length)};\n"
         "        int *values = memory(length > 0 ? (size_t)length * sizeof *values : 1);\n"
         f"        for (long {name} = 0; {name} < length; {name}++) values[{name}] = (int)({element});\n"
-        f"        arrays[A{number}] = (struct array){{(int)length, values}};\n    }}"
+        f"        arrays[A{number}] = (struct array){{.n = (int)length, .at = values}};\n    }}"
     )

@@ -41,10 +41,10 @@ class Piece:
     text: str
 
     @property
-    def parameters(self) -> int:
-        """How many parameters the function of an operation has."""
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of an operation's function, as they are declared."""
         match = _PARAMETERS.search(self.text)
-        return len([p for p in match["list"].split(",") if p.strip()]) if match else 0
+        return tuple(p.strip() for p in match["list"].split(",") if p.strip()) if match else ()
 
 
 class Library:

@@ -7,7 +7,8 @@ import re
 
 from codegen.emit import grid_python
 from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from codegen.emit.base import EmitOptions, ImperativeEmitter, Writing
+from codegen.emit.base import ImperativeEmitter, Writing
+from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
@@ -185,7 +186,7 @@ class _Writing(Writing):
         if call.dropped:
             self.lines.add(f"pass  # left out: MPI_{call.op}{f' at {site}' if site else ''}")
             return
-        self.lines.add(f"{call.op}({self.arguments(call)}){f'  # {site}' if site else ''}")
+        self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from codegen.emit.large_c import INT_MAX
 from codegen.errors import GenerateError
 from scalatrace.trace.typetree import TypeTree
 
-__all__ = ["construct", "predefined_name"]
+__all__ = ["construct", "needs_large", "predefined_name"]
 
 NO_TYPE = "MPI_DATATYPE_NULL"
 """What stands where a datatype means nothing on a rank."""
@@ -29,6 +31,43 @@ def construct(tree: TypeTree) -> tuple[list[str], str]:
     return lines, handle
 
 
+def needs_large(tree: TypeTree) -> bool:
+    """Whether a constructor takes numbers that an int does not hold."""
+    return any("_c(" in line for line in construct(tree)[0])
+
+
+@dataclass
+class _Form:
+    """How numbers are written for one form of a constructor, `MPI_Type_vector` or `MPI_Type_vector_c`.
+
+    Attributes:
+        count: the type of an array of numbers of elements.
+        place: the type of an array of displacements in bytes.
+        exceeded: whether a number was more than an int holds.
+    """
+
+    count: str = "int"
+    place: str = "MPI_Aint"
+    exceeded: bool = False
+
+    def number(self, n: Any) -> str:
+        """A number of elements."""
+        self.exceeded |= abs(n) > INT_MAX
+        return str(n)
+
+    def numbers(self, values: Any) -> str:
+        """An array of them."""
+        return _array(self.count, map(self.number, values))
+
+    def places(self, values: Any) -> str:
+        """An array of displacements in bytes."""
+        return _array(self.place, map(str, values))
+
+
+def _array(of: str, values: Iterable[str]) -> str:
+    return f"({of}[]){{{', '.join(values) or '0'}}}"
+
+
 def _make(tree: TypeTree, lines: list[str]) -> str:
     if tree.predefined:
         return predefined_name(tree.name)
@@ -37,24 +76,24 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
     if tree.name == "opaque":
         size, extent = tree.arguments
         lines.append(f"MPI_Datatype {made}, {made}b;")
-        lines.append(f"MPI_Type_contiguous({size}, MPI_BYTE, &{made}b);")
+        lines.append(f"{_called('contiguous', (size,), ['MPI_BYTE'])}, &{made}b);")
         lines.append(f"MPI_Type_create_resized({made}b, 0, {extent}, &{made});")
         return made
-    recipe = _RECIPES.get(tree.name)
-    if recipe is None:
+    if tree.name not in _RECIPES:
         raise GenerateError(f"no datatype constructor {tree.name!r}")
-    op, arguments = recipe(tree.arguments, inner)
     lines.append(f"MPI_Datatype {made};")
-    lines.append(f"MPI_Type_{op}({', '.join(arguments)}, &{made});")
+    lines.append(f"{_called(tree.name, tree.arguments, inner)}, &{made});")
     return made
 
 
-def _ints(values: Any) -> str:
-    return f"(int[]){{{', '.join(map(str, values)) or '0'}}}"
-
-
-def _aints(values: Any) -> str:
-    return f"(MPI_Aint[]){{{', '.join(map(str, values)) or '0'}}}"
+def _called(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
+    """The call of a constructor up to its result; of the form for large counts only where one is needed."""
+    recipe, form = _RECIPES[name], _Form()
+    op, given = recipe(arguments, inner, form)
+    if form.exceeded:
+        op, given = recipe(arguments, inner, _Form("MPI_Count", "MPI_Count"))
+        op += "_c"
+    return f"MPI_Type_{op}({', '.join(given)}"
 
 
 def _order(word: Any) -> str:
@@ -62,28 +101,44 @@ def _order(word: Any) -> str:
 
 
 def _types(inner: Sequence[str]) -> str:
-    return f"(MPI_Datatype[]){{{', '.join(inner)}}}"
+    return _array("MPI_Datatype", inner)
 
 
-Recipe = Callable[[Sequence[Any], Sequence[str]], tuple[str, list[str]]]
+def _ints(values: Any) -> str:
+    return _array("int", map(str, values))
+
+
+Recipe = Callable[[Sequence[Any], Sequence[str], _Form], tuple[str, list[str]]]
 
 _RECIPES: dict[str, Recipe] = {
-    "contiguous": lambda a, t: ("contiguous", [str(a[0]), t[0]]),
-    "vector": lambda a, t: ("vector", [*map(str, a), t[0]]),
-    "hvector": lambda a, t: ("create_hvector", [*map(str, a), t[0]]),
-    "indexed": lambda a, t: ("indexed", [str(len(a[0])), _ints(a[0]), _ints(a[1]), t[0]]),
-    "hindexed": lambda a, t: ("create_hindexed", [str(len(a[0])), _ints(a[0]), _aints(a[1]), t[0]]),
-    "indexed_block": lambda a, t: ("create_indexed_block", [str(len(a[1])), str(a[0]), _ints(a[1]), t[0]]),
-    "hindexed_block": lambda a, t: ("create_hindexed_block", [str(len(a[1])), str(a[0]), _aints(a[1]), t[0]]),
-    "struct": lambda a, t: ("create_struct", [str(len(a[0])), _ints(a[0]), _aints(a[1]), _types(t)]),
-    "subarray": lambda a, t: (
+    "contiguous": lambda a, t, f: ("contiguous", [f.number(a[0]), t[0]]),
+    "vector": lambda a, t, f: ("vector", [*map(f.number, a), t[0]]),
+    "hvector": lambda a, t, f: ("create_hvector", [*map(f.number, a[:2]), str(a[2]), t[0]]),
+    "indexed": lambda a, t, f: ("indexed", [str(len(a[0])), *map(f.numbers, a), t[0]]),
+    "hindexed": lambda a, t, f: (
+        "create_hindexed",
+        [str(len(a[0])), f.numbers(a[0]), f.places(a[1]), t[0]],
+    ),
+    "indexed_block": lambda a, t, f: (
+        "create_indexed_block",
+        [str(len(a[1])), f.number(a[0]), f.numbers(a[1]), t[0]],
+    ),
+    "hindexed_block": lambda a, t, f: (
+        "create_hindexed_block",
+        [str(len(a[1])), f.number(a[0]), f.places(a[1]), t[0]],
+    ),
+    "struct": lambda a, t, f: (
+        "create_struct",
+        [str(len(a[0])), f.numbers(a[0]), f.places(a[1]), _types(t)],
+    ),
+    "subarray": lambda a, t, f: (
         "create_subarray",
-        [str(len(a[0])), *map(_ints, a[:3]), _order(a[3]), t[0]],
+        [str(len(a[0])), *map(f.numbers, a[:3]), _order(a[3]), t[0]],
     ),
-    "darray": lambda a, t: (
+    "darray": lambda a, t, f: (
         "create_darray",
-        [str(a[0]), str(a[1]), str(len(a[2])), *map(_ints, a[2:6]), _order(a[6]), t[0]],
+        [str(a[0]), str(a[1]), str(len(a[2])), f.numbers(a[2]), *map(_ints, a[3:6]), _order(a[6]), t[0]],
     ),
-    "resized": lambda a, t: ("create_resized", [t[0], str(a[0]), str(a[1])]),
-    "dup": lambda a, t: ("dup", [t[0]]),
+    "resized": lambda a, t, f: ("create_resized", [t[0], str(a[0]), str(a[1])]),
+    "dup": lambda a, t, f: ("dup", [t[0]]),
 }

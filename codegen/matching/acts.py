@@ -113,8 +113,16 @@ Only = Callable[[Receive, int], tuple[int, int] | None]
 class Acts:
     """Translates calls; a place whose calls are all alike is translated once."""
 
-    def __init__(self, trace: Trace, scopes: Scopes, only: Only | None = None) -> None:
-        """`only`: what a receive that leaves source or tag open is given instead, where that is certain."""
+    def __init__(
+        self, trace: Trace, scopes: Scopes, only: Only | None = None, blocking: bool = False
+    ) -> None:
+        """Begin without any.
+
+        Args:
+            only: what a receive that leaves source or tag open is given instead, where that is certain.
+            blocking: nonblocking collectives are taken to wait where they start.
+        """
+        self.blocking = blocking
         self.trace, self._only = trace, only
         self._scopes = scopes
         self._of_place: dict[Place, Act] = {}

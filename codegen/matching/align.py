@@ -32,7 +32,7 @@ from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
 
-__all__ = ["align_collectives", "needs_alignment"]
+__all__ = ["align_collectives", "compressed", "needs_alignment"]
 
 
 def align_collectives(trace: Trace) -> Trace:
@@ -45,7 +45,7 @@ def align_collectives(trace: Trace) -> Trace:
     trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
-    return _aligned(trace, list(Order(trace).entries()))
+    return compressed(trace, list(Order(trace).entries()))
 
 
 def needs_alignment(trace: Trace) -> bool:
@@ -54,7 +54,8 @@ def needs_alignment(trace: Trace) -> bool:
     return next(misaligned(trace), None) is not None
 
 
-def _aligned(trace: Trace, entries: AnySequence[Entry]) -> Trace:
+def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
+    """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
     symbols, signatures = _symbols(entries)
     loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
     leaves: defaultdict[int, Leaf] = defaultdict(Leaf)

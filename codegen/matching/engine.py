@@ -115,7 +115,10 @@ class Engine:
         if act.do is Do.TALK:
             return self._begin(actor, act, self._slot(actor, act))
         if act.do is Do.REQUEST:
-            actor.requests.add(Request(act, self._begin(actor, act, self._slot(actor, act))))
+            items = self._begin(actor, act, self._slot(actor, act))
+            actor.requests.add(Request(act, items))
+            if self.acts.blocking and act.meeting is not None:
+                return items
         elif act.do is Do.PREPARE:
             actor.requests.add(self._prepared(actor, act))
         elif act.do is Do.START:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from codegen.matching.diagnosis import shortest_cycle
@@ -25,6 +25,7 @@ from scalatrace.trace.walk import Call
 __all__ = ["Entry", "Order"]
 
 Key = tuple[object, ...]
+Walk = Callable[[Trace, int], Iterator[tuple[Stamp, Call]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,12 @@ class Entry:
 
 
 class Order:
-    """See above. `steps` counts calls."""
+    """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, walk: Walk = stamped) -> None:
         self._trace = trace
         self._scopes = Scopes(trace)
-        self._walks = {rank: stamped(trace, rank) for rank in trace.ranks}
+        self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
         self._local: dict[Stamp, list[Call]] = {}  # of ranks that can go on
         self._whole: dict[Stamp, list[list[Call]]] = {}  # collective calls for which all have come
         self._waiting: dict[Key, dict[int, tuple[Stamp, Call]]] = {}

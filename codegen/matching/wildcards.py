@@ -118,14 +118,14 @@ class Execution:
 class Plan:
     """What several executions of one trace share."""
 
-    def __init__(self, trace: Trace) -> None:
-        """Raises UsageError when messages are not known."""
+    def __init__(self, trace: Trace, blocking: bool = False) -> None:
+        """Raises UsageError when messages are not known. `blocking`: as in `Acts`."""
         _check_known(trace)
         self.trace, origin = cut_down(trace)
         self._keep = origin
         scopes = Scopes(self.trace)
         self.traffic = Traffic(self.trace, scopes)
-        self.acts = Acts(self.trace, scopes, self.traffic.only)
+        self.acts = Acts(self.trace, scopes, self.traffic.only, blocking)
         self.demand = self.traffic.demand(self.acts)
         open_events = {id(event) for event in wildcard_events(trace)}
         self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}

@@ -9,10 +9,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
 
-from codegen.ncptl import functions as f
 from codegen.ncptl import tree as t
 from codegen.ncptl.draws import Draws
 from codegen.ncptl.errors import Place, ProgramError
+from codegen.ncptl.functions import integer_function, real_function
+from codegen.ncptl.numbers import UndefinedError, fit, rounded, truncated
+from codegen.ncptl.operators import divide, integer_operator, modulo, real_operator
+from codegen.ncptl.places import mesh_coordinate, mesh_distance, mesh_neighbor
 
 __all__ = ["Env", "holds", "integer", "progression", "real", "values"]
 
@@ -54,7 +57,7 @@ class Env:
         return self.tasks if name == "num_tasks" else self.counter(name)
 
 
-def _failed(node: t.Node, error: f.UndefinedError) -> ProgramError:
+def _failed(node: t.Node, error: UndefinedError) -> ProgramError:
     return ProgramError(f"this has no value: {error}", node.place)
 
 
@@ -62,7 +65,7 @@ def integer(node: t.Expr, env: Env) -> int:
     """Return the value of an expression in integers. Raises ProgramError."""
     try:
         return _integer(node, env)
-    except f.UndefinedError as error:
+    except UndefinedError as error:
         raise _failed(node, error) from None
 
 
@@ -70,7 +73,7 @@ def real(node: t.Expr, env: Env) -> float:
     """Return the value of an expression in floating point, as OUTPUT and LOG want it. Raises ProgramError."""
     try:
         return _real(node, env)
-    except f.UndefinedError as error:
+    except UndefinedError as error:
         raise _failed(node, error) from None
 
 
@@ -81,7 +84,7 @@ def _integer(node: t.Expr, env: Env) -> int:
         case t.Variable(name):
             return env.variable(name)
         case t.Binary(operator, left, right):
-            return f.integer_operator(operator, _integer(left, env), _integer(right, env))
+            return integer_operator(operator, _integer(left, env), _integer(right, env))
         case t.Unary(operator, operand):
             return _integer_sign(operator, _integer(operand, env))
         case t.Conditional(value, condition, otherwise):
@@ -89,13 +92,13 @@ def _integer(node: t.Expr, env: Env) -> int:
         case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
             return _placed(name, _integer(argument, env), env)
         case t.Call(name, arguments):
-            return f.integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
+            return integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
-            return f.rounded(_real(operand, env))
+            return rounded(_real(operand, env))
         case t.MyTask():
             return env.me
         case t.FileData():
-            return f.truncated(_file_data(node, env))
+            return truncated(_file_data(node, env))
         case _:
             return _mesh(node, env)
 
@@ -103,17 +106,17 @@ def _integer(node: t.Expr, env: Env) -> int:
 def _real(node: t.Expr, env: Env) -> float:
     match node:
         case t.Binary(operator, left, right):
-            return f.real_operator(operator, _real(left, env), _real(right, env))
+            return real_operator(operator, _real(left, env), _real(right, env))
         case t.Unary("NOT", operand):
-            return float(~f.truncated(_real(operand, env)))
+            return float(~truncated(_real(operand, env)))
         case t.Unary(operator, operand):
             return -_real(operand, env) if operator == "-" else _real(operand, env)
         case t.Conditional(value, condition, otherwise):
             return _real(value if holds(condition, env, _real) else otherwise, env)
         case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
-            return float(_placed(name, f.truncated(_real(argument, env)), env))
+            return float(_placed(name, truncated(_real(argument, env)), env))
         case t.Call(name, arguments):
-            return f.real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
+            return real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
             return _real(operand, env)
         case t.FileData():
@@ -123,7 +126,7 @@ def _real(node: t.Expr, env: Env) -> float:
 
 
 def _integer_sign(operator: str, value: int) -> int:
-    return {"-": f.fit(-value), "+": value}.get(operator, ~value)
+    return {"-": fit(-value), "+": value}.get(operator, ~value)
 
 
 def _placed(name: str, number: int, env: Env) -> int:
@@ -140,11 +143,11 @@ def _mesh(node: t.Expr, env: Env) -> int:
     wraps = [dimension.wraps for dimension in node.mesh]
     match node:
         case t.MeshNeighbor(_, task, offsets):
-            return f.mesh_neighbor(sizes, wraps, _integer(task, env), [_integer(o, env) for o in offsets])
+            return mesh_neighbor(sizes, wraps, _integer(task, env), [_integer(o, env) for o in offsets])
         case t.MeshCoordinate(_, task, axis):
-            return f.mesh_coordinate(sizes, _integer(task, env), _integer(axis, env))
+            return mesh_coordinate(sizes, _integer(task, env), _integer(axis, env))
         case _:
-            return f.mesh_distance(sizes, wraps, _integer(node.first, env), _integer(node.second, env))
+            return mesh_distance(sizes, wraps, _integer(node.first, env), _integer(node.second, env))
 
 
 # Relations
@@ -165,18 +168,18 @@ def holds(node: t.Rel, env: Env, value: Evaluator = _integer) -> bool:
     """Say whether a relation is true; `value` evaluates what is compared. Raises ProgramError."""
     try:
         return _holds(node, env, value)
-    except f.UndefinedError as error:
+    except UndefinedError as error:
         raise _failed(node, error) from None
 
 
 def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
     match node:
         case t.Compare("DIVIDES", left, right):
-            return f.modulo(f.truncated(value(right, env)), f.truncated(value(left, env))) == 0
+            return modulo(truncated(value(right, env)), truncated(value(left, env))) == 0
         case t.Compare(operator, left, right):
             return _COMPARISONS[operator](value(left, env), value(right, env))
         case t.Parity(operand, odd):
-            return (f.truncated(value(operand, env)) % 2 == 1) == odd
+            return (truncated(value(operand, env)) % 2 == 1) == odd
         case t.Within(operand, ranges, negated):
             wanted = value(operand, env)
             return any(wanted in _terms(each, env) for each in ranges) != negated
@@ -256,7 +259,7 @@ def _geometric(leading: Sequence[int], final: int, place: Place) -> list[int]:
         if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
             break
         found.append(term)
-        term = f.rounded(a * math.pow(ratio, len(found))) if unlike else f.divide(term * b, a)
+        term = rounded(a * math.pow(ratio, len(found))) if unlike else divide(term * b, a)
     return found
 
 

@@ -72,7 +72,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
-    from codegen.emit.base import EmitOptions
+    from codegen.emit.contract import EmitOptions
     from codegen.generate import Options
     from scalatrace.trace.writer import write_aside
 

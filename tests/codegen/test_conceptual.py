@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from codegen.emit.base import EmitOptions
 from codegen.emit.conceptual.durations import draw
 from codegen.emit.conceptual.tables import combined
+from codegen.emit.contract import EmitOptions
 from codegen.errors import GenerateError
 from codegen.expr import Binary, Const, Item, Var
 from codegen.generate import Options, generate

@@ -284,13 +284,6 @@ def test_offsets_have_64_bits_where_they_need_them() -> None:
     assert f"File_write_at(0, WORLD, i1 * {1 << 30}, 4, DOUBLE)" in python
 
 
-def test_counts_beyond_an_int_are_refused() -> None:
-    b = Builder(2)
-    event = b.event("Bcast", at=("app.py:3:main",), count=1 << 31, datatype=DOUBLE, root=0, comm=Comm())
-    with pytest.raises(GenerateError, match=r"MPI_Bcast at app.py:3:main: count goes up to 2147483648"):
-        generate(b.of(event), "c")
-
-
 def test_a_datatype_for_each_peer() -> None:
     b = Builder(2)
     both = Datatype("struct([1,1],[0,0],MPI_INT,MPI_DOUBLE)", 12, 8)

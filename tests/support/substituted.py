@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from codegen.emit.conceptual.collectives import PATTERNS
+from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from scalatrace import Trace
 from scalatrace.ops import Category, operation
 from scalatrace.trace.requests import started
@@ -42,7 +42,7 @@ def _of(call: Any, rank: int) -> Iterator[Key]:
     row = operation(call.op)
     if row.category in (Category.SEND, Category.SENDRECV):
         yield from _sent(call, rank)
-    elif call.op in PATTERNS and len(call.comm.peers) > 1:
+    elif blocking_form(call.op) in PATTERNS and len(call.comm.peers) > 1:
         yield from _collective(call)
 
 
@@ -55,14 +55,14 @@ def _sent(call: Any, rank: int) -> Iterator[Key]:
 
 
 def _collective(call: Any) -> Iterator[Key]:
-    n = len(call.comm.peers)
-    for step in PATTERNS[call.op].steps:
+    n, op = len(call.comm.peers), blocking_form(call.op)
+    for step in PATTERNS[op].steps:
         if step == "reduce to each":
             for _ in range(n):
                 yield "Reduce", n, -1
             continue
         name = STEPS[step]
-        exact = call.op in EXACT and name in EXACT
+        exact = op in EXACT and name in EXACT
         nbytes = call["count"] * call["datatype"].size if exact else -1
         yield name, n, -(-nbytes // 4) if exact and name != "Bcast" else nbytes
 

@@ -4,6 +4,7 @@
     Alltoallv                 MULTICAST, mean size      Scatter, Scatterv  MULTICAST
     Reduce_scatter(_block)    a REDUCE to each rank     Scan, Exscan       REDUCE to all
 
+Nonblocking ones (Ibcast, ...) become what the blocking ones do, where they start or where they are completed.
 v-forms send the mean of their sizes. INTEGERS stand for four bytes each.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 from codegen.expr import Binary, Const, Expr, Item, Var, mul
 
-__all__ = ["PATTERNS", "Pattern", "integers", "mean"]
+__all__ = ["PATTERNS", "Pattern", "blocking_form", "integers", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ PATTERNS = {
     "Reduce_scatter": Pattern(("reduce to each",), "blocks"),
     "Reduce_scatter_block": Pattern(("reduce to each",), "block"),
 }
+
+
+def blocking_form(op: str) -> str:
+    """The blocking collective of the same kind, of a nonblocking one that has words; else the operation."""
+    name = op[1:].capitalize()
+    return name if op.startswith("I") and name in PATTERNS else op
 
 
 def mean(parts: list[Expr]) -> Expr:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from codegen.build import where
-from codegen.emit.base import EmitOptions
 from codegen.emit.conceptual import words
-from codegen.emit.conceptual.collectives import PATTERNS
+from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.groups import Groups
 from codegen.emit.conceptual.messages import COMPLETIONS, EXCHANGES, INITS, PROBES, RECEIVES, SENDS, Messages
+from codegen.emit.conceptual.pending import Request
 from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
+from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
@@ -48,7 +50,7 @@ class ConceptualEmitter:
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""
-        if op in KNOWN or op.removesuffix(SUFFIX) in PATTERNS:
+        if op in KNOWN or blocking_form(op).removesuffix(SUFFIX) in PATTERNS:
             return True
         row = operation(op)
         return row.category in SILENT and not row.nonblocking and op not in STRANGERS
@@ -80,7 +82,7 @@ class _Writing:
         self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN ALL TASKS RESET THEIR COUNTERS.")
         self.body(self.program.body, self.speech.everyone)
         self.speech.flush()
-        if len(left := self.messages.pending.unfinished()):
+        if len(left := self.messages.pending.unfinished() | self.messages.unsure):
             self.speech.say(f"{words.tasks(left, self.nprocs, named=False)} AWAIT COMPLETION")
         self.speech.lines.add("ALL TASKS SYNCHRONIZE THEN", 'TASK 0 LOGS elapsed_usecs/1E6 AS "Seconds".')
         return str(self.speech.lines)
@@ -187,6 +189,13 @@ class _Writing:
             messages.probe(call, ranks)
         elif op.removesuffix(SUFFIX) in PATTERNS:
             self.groups.collective(call, ranks)
+        elif blocking_form(op) in PATTERNS:
+            self.begin_collective(call, ranks)
+
+    def begin_collective(self, call: Call, ranks: RankList) -> None:
+        """A nonblocking collective as a blocking one: its request has nothing under way."""
+        self.groups.collective(replace(call, op=blocking_form(call.op)), ranks)
+        self.messages.pending.make(ranks, Request(None, False))
 
 
 def _asks_for(body: Sequence[Stmt], name: str) -> bool:

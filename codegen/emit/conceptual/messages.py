@@ -6,22 +6,21 @@ does in its own order what it did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from codegen.conditions import RANK
 from codegen.emit.conceptual import words
+from codegen.emit.conceptual.peers import Peers
 from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
-from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, mul, xor
+from codegen.expr import Const, Expr, add, mul
 from codegen.program import Call, calls
 from codegen.specialise import variables
-from scalatrace.errors import FormatError
 from scalatrace.ops import operation
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, SPECIAL_MAX, UNDEFINED
+from scalatrace.trace.values import ANY_TAG, UNDEFINED
 
 __all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
 
@@ -42,9 +41,10 @@ class Messages:
     """Says everything that goes from one task to another."""
 
     def __init__(self, speech: Speech) -> None:
-        self.speech, self.sizes = speech, Sizes(speech)
+        self.speech, self.sizes, self.peers = speech, Sizes(speech), Peers(speech)
         self.pending = Pending(speech.everyone)
         self.probed: dict[int, Call] = {}
+        self.unsure = RankList()  # who sends without waiting what may be to itself, and may not
         self.channels = self._channels()
 
     def _channels(self) -> dict[tuple[int, Expr], None]:
@@ -74,10 +74,14 @@ class Messages:
         known = [call[count], call[datatype], self.tag(call, tag)]
         for some, (n, kind, channel) in self.speech.special.classes(known, ranks):
             nbytes = self.sizes.nbytes(n, kind)
-            for those, other in self.split(self.peers(call, peer, some), verb == "SEND" and not later):
+            for those, other in self.peers.split(
+                self.peers.of(call, peer, some), verb == "SEND" and not later
+            ):
                 using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-                own = verb == "SEND" and self.is_own(other, those.first)
+                own = verb == "SEND" and self.peers.is_own(other, those.first)
                 asynchronously = "ASYNCHRONOUSLY " if later or own else ""
+                if own and not later and not self.peers.is_only_own(other, those.first):
+                    self.unsure |= those
                 spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
                 one = len(those) == 1
                 named = RANK in variables([other])
@@ -87,25 +91,6 @@ class Messages:
                 self.speech.say(
                     f"{who} {asynchronously}{verb} {spec} {way} TASK {words.atom(at)}", self.speech.site(call)
                 )
-
-    def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
-        """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
-
-        Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
-        """
-        found = []
-        for ranks, e in peers:
-            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
-            found += [(some, e) for some in (own, ranks - own) if len(some)]
-        return found
-
-    def is_own(self, peer: Expr, rank: int) -> bool:
-        """Whether a peer can be the rank itself."""
-        e = self.speech.special.expr(peer, rank)
-        try:
-            return any(values == (rank,) for values in listed([e])[1])
-        except GenerateError:
-            return rank in _leaves(e)
 
     def receive(self, call: Call, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""
@@ -202,101 +187,3 @@ class Messages:
         return (
             add(mul(tag, Const(len(families))), Const(families.index(number))) if len(families) > 1 else tag
         )
-
-    def peers(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
-        """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
-        e, family = call[name], call["comm"]
-        seen = {rank: self.speech.special.expr(e, rank) for rank in ranks}
-        if any(ANY_SOURCE in _leaves(p) for p in seen.values()):
-            raise GenerateError("a receive takes from any source: resolve wildcards first")
-        world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
-        world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
-        if all(isinstance(p, Const) for p in world.values()):
-            return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
-        if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
-            return [(ranks, e)]
-        groups: dict[Expr, list[int]] = {}
-        for rank, p in world.items():
-            groups.setdefault(p, []).append(rank)
-        return [(RankList(some), p) for p, some in groups.items()]
-
-    def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
-        """The world rank (in loop variables) of a peer of a rank."""
-        number = self.speech.special.expr(family, rank)
-        if not isinstance(number, Const):
-            return combined([number, peer], lambda n, p: self.placed(n, p, rank))
-        members = self.speech.trace.communicator(number.value, rank).peers
-        if members == tuple(self.speech.everyone):
-            return peer
-
-        def leaf(p: Expr) -> Expr:
-            if isinstance(p, Const):
-                return p if p.value < SPECIAL_MAX else Const(members[p.value])
-            if isinstance(p, Item):
-                return Item(tuple(v if v < SPECIAL_MAX else members[v] for v in p.table), p.index)
-            return Item(tuple(members), p)
-
-        return map_leaves(peer, leaf)
-
-    def placed(self, number: int, peer: int, rank: int) -> int:
-        """The world rank of a peer in a communicator; special values stay."""
-        if peer < SPECIAL_MAX:
-            return peer
-        try:
-            return self.speech.trace.communicator(number, rank).peers[peer]
-        except (FormatError, IndexError):  # an iteration that there is not
-            return PROC_NULL
-
-    def is_world(self, family: Expr, rank: int) -> bool:
-        number = self.speech.special.expr(family, rank)
-        return isinstance(number, Const) and self.speech.trace.communicator(
-            number.value, rank
-        ).peers == tuple(self.speech.everyone)
-
-    def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
-        """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
-        n, rank = self.speech.nprocs, Var("rank", self.speech.nprocs)
-        keys = {
-            "absolute": peers,
-            "relative": {r: p - r for r, p in peers.items()},
-            "modulo": {r: (p - r) % n for r, p in peers.items()},
-            "xor": {r: p ^ r for r, p in peers.items()},
-        }
-        best = min(keys, key=lambda name: len(set(keys[name].values())))
-        groups: dict[int, list[int]] = {}
-        for r, key in keys[best].items():
-            groups.setdefault(key, []).append(r)
-        rules: dict[str, Callable[[int], Expr]] = {
-            "absolute": Const,
-            "relative": lambda k: add(rank, Const(k)),
-            "modulo": lambda k: mod(add(rank, Const(k)), n),
-            "xor": lambda k: xor(rank, Const(k)),
-        }
-        return [(RankList(some), rules[best](key)) for key, some in groups.items()]
-
-
-def _plain(e: Expr) -> bool:
-    """Whether an expression can be said with a task variable: no condition or table asks for the rank."""
-    match e:
-        case Const() | Var():
-            return True
-        case Binary(_, a, b):
-            return _plain(a) and _plain(b)
-        case Choose(cond, a, b):
-            return "rank" not in variables([cond]) and _plain(a) and _plain(b)
-        case Item(_, index):
-            return "rank" not in variables([index]) and _plain(index)
-    return False
-
-
-def _leaves(e: Expr) -> set[int]:
-    match e:
-        case Const(value):
-            return {value}
-        case Item(table, _):
-            return set(table)
-        case Choose(_, a, b):
-            return _leaves(a) | _leaves(b)
-        case Binary(_, a, b):
-            return _leaves(a) | _leaves(b)
-    return set()

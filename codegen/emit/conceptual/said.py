@@ -6,18 +6,17 @@ What is awaited where follows from what every rank of the sample has under way t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from codegen.emit.conceptual import words
+from codegen.emit.conceptual.forms import choice_in, exchanged, is_special, multiplied, of_task, with_peer
 from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.speech import Sentences
 from codegen.emit.conceptual.tongue import RANK, Tongue
 from codegen.errors import GenerateError
 from codegen.expr import (
     TRUE,
-    Binary,
     Choose,
     Compare,
     Cond,
@@ -33,7 +32,6 @@ from codegen.expr import (
 )  # fmt: skip
 from codegen.program import Call, Program, calls
 from codegen.scalable.places import Places, opposite
-from codegen.scalable.rewrite import rewritten
 from codegen.scalable.sample import Mask, Sample
 from codegen.specialise import variables
 from scalatrace.trace.ranklist import RankList
@@ -140,7 +138,7 @@ class Said(Sentences):
                 continue  # nothing is sent to PROC_NULL
             if verb == "SEND" and not later and self.own(there, leaf, family):
                 mine = Compare("==", leaf, self.shape.variables()["r"])
-                self.transfer(_to(call, peer, leaf), all_of(there, mine), verb, True, names)
+                self.transfer(with_peer(call, peer, leaf), all_of(there, mine), verb, True, names)
                 there = all_of(there, opposite(mine))
             nbytes = self.nbytes(call[count], call[datatype])
             for here, size in self.cases(nbytes, there):
@@ -154,24 +152,40 @@ class Said(Sentences):
         other = self.tongue.world(self.tongue.expr(peer), family)
         nbytes, channel = self.tongue.expr(size), self.tongue.expr(tag)
         if (single := self.single(cond)) is not None:
-            other, nbytes, channel = (_of_task(e, single) for e in (other, nbytes, channel))
-        if RANK.name in variables([nbytes, *([channel] if self.tagged else [])]):
-            raise GenerateError("its size or tag is another on each task: no words say that of many tasks")
-        using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-        who = self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+            other, nbytes, channel = (of_task(e, single) for e in (other, nbytes, channel))
+        each = RANK.name in variables([nbytes, *([channel] if self.tagged else [])])
+        task = "s" if each else "t"
+        who = "TASK s" if each else self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+        using = f" USING TAG {words.atom(channel, task)}" if self.tagged else ""
         way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
         how = "ASYNCHRONOUSLY " if later else ""
-        spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
-        self.say(f"{who} {how}{verb} {spec} {way} TASK {words.atom(other)}", self.site(call))
+        spec = f"A {words.atom(nbytes, task)} BYTE MESSAGE{using}"
+        text = f"{who} {how}{verb} {spec} {way} TASK {words.atom(other, task)}"
+        self.say(self.by_turns(cond, text) if each else text, self.site(call))
+
+    def by_turns(self, cond: Cond, text: str) -> str:
+        """What task s does, said of one after the other: many tasks together have one size and tag."""
+        every = "FOR EACH s IN {0, ..., num_tasks - 1}"
+        if cond == TRUE:
+            return f"{every} {text}"
+        return f"{every} IF {words.cond(self.tongue.cond(cond), 's')} THEN {{ {text} }}"
 
     def cases(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
-        """What an expression is for the tasks of each of its choices: sizes cannot depend on the task."""
-        found = _choice(e, self)
+        """What an expression is for the tasks of each of its choices: sizes cannot depend on the task.
+
+        It stays as it is where it would depend on the task all the same.
+        """
+        told = self.split(e, cond)
+        return [(cond, e)] if any(self.local(part) for _, part in told) else told
+
+    def split(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
+        """An expression by its choices."""
+        found = choice_in(e, self.local)
         if found is None or self.single(cond) is not None:
             return [(cond, e)]
         told = []
         for some, branch in ((found.cond, found.then), (opposite(found.cond), found.otherwise)):
-            told += self.cases(_with(e, found, branch), all_of(cond, some))
+            told += self.split(exchanged(e, found, branch), all_of(cond, some))
         return told
 
     def own(self, cond: Cond, peer: Expr, family: Expr) -> bool:
@@ -183,7 +197,7 @@ class Said(Sentences):
 
     def alternatives(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
         """The values that tasks have, each with its condition, where special ones are among them."""
-        if isinstance(e, Choose) and self.local(e.cond) and _special(e):
+        if isinstance(e, Choose) and self.local(e.cond) and is_special(e):
             return [
                 *self.alternatives(e.then, all_of(cond, e.cond)),
                 *self.alternatives(e.otherwise, all_of(cond, opposite(e.cond))),
@@ -197,7 +211,7 @@ class Said(Sentences):
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
         if isinstance(kind, Const):
             size = sizes[kind.value] if kind.value >= 0 else 0
-            return map_leaves(n, lambda leaf: _times(leaf, size))
+            return map_leaves(n, lambda leaf: multiplied(leaf, size))
         if isinstance(kind, Item):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
         raise GenerateError("its datatype varies without a rule")
@@ -257,44 +271,3 @@ class Said(Sentences):
     def listed(self, ranks: Mask) -> RankList:
         """Ranks of the sample by their numbers."""
         return RankList(np.flatnonzero(ranks).tolist())
-
-
-def _choice(e: Expr, said: Said) -> Choose | None:
-    """A choice within an expression that depends on the task."""
-    match e:
-        case Choose(cond, a, b):
-            return e if said.local(cond) else _choice(a, said) or _choice(b, said)
-        case Binary(_, a, b):
-            return _choice(a, said) or _choice(b, said)
-    return None
-
-
-def _with(e: Expr, old: Expr, new: Expr) -> Expr:
-    """An expression with one part replaced."""
-    if e == old:
-        return new
-    return rewritten(e, lambda part: new if part == old else None)
-
-
-def _to(call: Call, name: str, peer: Expr) -> Call:
-    """A call with another peer."""
-    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
-    return replace(call, arguments=tuple(arguments))
-
-
-def _times(leaf: Expr, size: int) -> Expr:
-    if isinstance(leaf, Const):
-        return Const(max(0, leaf.value) * size)
-    if isinstance(leaf, Item):
-        return Item(tuple(max(0, v) * size for v in leaf.table), leaf.index)
-    return mul(leaf, Const(size))
-
-
-def _of_task(e: Expr, task: Expr) -> Expr:
-    return rewritten(e, lambda part: task if isinstance(part, Var) and part.name == RANK.name else None)
-
-
-def _special(e: Expr) -> bool:
-    if isinstance(e, Choose):
-        return _special(e.then) or _special(e.otherwise)
-    return isinstance(e, Const) and e.value < SPECIAL_MAX

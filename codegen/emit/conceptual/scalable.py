@@ -7,14 +7,16 @@ TASKS t SUCH THAT t MOD y > 0 ASYNCHRONOUSLY SEND A 64 BYTE MESSAGE TO UNSUSPECT
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from codegen.build import where
 from codegen.emit.conceptual import words
-from codegen.emit.conceptual.collectives import PATTERNS
+from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.grouped import Grouped
 from codegen.emit.conceptual.messages import COMPLETIONS, RECEIVES, SENDS
+from codegen.emit.conceptual.pending import Request
 from codegen.emit.conceptual.preamble import clock, preamble
 from codegen.emit.conceptual.said import Said
 from codegen.emit.text import hash_comment
@@ -24,7 +26,6 @@ from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
 from codegen.scalable.places import opposite
 from codegen.scalable.sample import Mask
 from codegen.specialise import variables
-from codegen.whatif import SUFFIX
 from scalatrace.ops import Category, operation
 
 __all__ = ["ScalableWriting"]
@@ -156,10 +157,12 @@ class ScalableWriting:
             self.said.exchange(call, cond, ranks)
         elif op in COMPLETIONS:
             self.said.complete(call, ranks)
-        elif op.removesuffix(SUFFIX) in PATTERNS and not op.endswith(SUFFIX):
+        elif (blocking := blocking_form(op)) in PATTERNS:
             if not ranks.all() or cond != TRUE:
                 raise GenerateError("not all tasks call it here: it is no collective of a grid's slices")
-            self.grouped.collective(call)
+            self.grouped.collective(replace(call, op=blocking))
+            if blocking != op:  # its request is a number among others: nothing is under way
+                self.said.pending.make(self.said.listed(ranks), Request(None, False))
         elif operation(op).category not in SILENT:
             raise GenerateError(
                 "this operation has no words for any number of tasks, perhaps for a fixed one"

@@ -31,7 +31,7 @@ __all__ = ["NUM_TASKS", "RANK", "Tongue"]
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
-TAKEN = frozenset({"t", "u", "c", "r"})
+TAKEN = frozenset({"t", "u", "c", "r", "s"})
 
 
 class Tongue:
@@ -100,8 +100,8 @@ class Tongue:
             case Called("block", (n, parts, k)):
                 more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
                 return add(Binary("/", n, parts), Choose(more, Const(1), Const(0)))
-            case Called("diagonal"):
-                raise GenerateError("sums over diagonals of cells have no words")
+            case Called("diagonal", (n, parts, shift, sign)):
+                return _diagonal(n, parts, shift, sign)
         return None
 
     def axes(self, family: Expr) -> tuple[int, ...] | None:
@@ -133,3 +133,22 @@ class Tongue:
             return peer
         stride = self.strides()[axes[0]]
         return add(RANK, mul(sub(peer, self.coordinate(axes[0])), stride))
+
+
+def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
+    """The sum over c of block(c) * block(shift + sign c), without a sum.
+
+    With n = q parts + r, the first r blocks have q + 1 points, the others q. So the sum is q q parts + 2 q r,
+    and one more for each c below r whose partner is below r: these partners are r neighbours on the circle of
+    all blocks.
+    """
+    if sign not in (Const(1), Const(-1)):
+        raise GenerateError("sums over such diagonals of cells have no words")
+    q, r = Binary("/", n, parts), Binary("%", n, parts)
+    start = Binary("%", shift if sign == Const(1) else add(shift, sub(Const(1), r)), parts)
+    within = add(_positive(sub(r, start)), _positive(sub(add(start, r), parts)))
+    return add(add(mul(mul(q, q), parts), mul(mul(q, r), Const(2))), within)
+
+
+def _positive(e: Expr) -> Expr:
+    return Called("max", (Const(0), e))

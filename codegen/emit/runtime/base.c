@@ -150,10 +150,36 @@ static MPI_Group group_of(int comm, int members) {
 static double bytes(double n, int type) { return n > 0 ? n * types[type].size : 0; }
 
 //: sum | arrays
-static double sum(int array) {
+static double sum$_c(int array) {
     double total = 0;
-    for (int i = 0; i < arrays[array].n; i++) total += arrays[array].at[i];
+    for (int i = 0; i < arrays[array].n; i++) total += $at(array, i);
     return total;
+}
+
+//: element | arrays
+/* An element of an array, of those that an int does not hold too. */
+static long element(int array, int i) { return arrays[array].wide ? arrays[array].wide[i] : arrays[array].at[i]; }
+
+//: counts_of | element base
+/* An array as the calls for large counts take numbers of elements ... */
+static const MPI_Count *counts_of(int array) {
+    static MPI_Count *made[sizeof arrays / sizeof *arrays];
+    if (!made[array]) {
+        made[array] = memory((size_t)arrays[array].n * sizeof **made);
+        for (int i = 0; i < arrays[array].n; i++) made[array][i] = element(array, i);
+    }
+    return made[array];
+}
+
+//: places_of | element base
+/* ... and displacements. */
+static const MPI_Aint *places_of(int array) {
+    static MPI_Aint *made[sizeof arrays / sizeof *arrays];
+    if (!made[array]) {
+        made[array] = memory((size_t)arrays[array].n * sizeof **made);
+        for (int i = 0; i < arrays[array].n; i++) made[array][i] = element(array, i);
+    }
+    return made[array];
 }
 
 //: span | types base

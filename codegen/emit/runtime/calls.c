@@ -1,42 +1,42 @@
 //: Send Ssend Rsend | tally comms out bytes
-static void $op(int count, int type, int dest, int tag, int comm) {
+static void $op($count count, int type, int dest, int tag, int comm) {
     CALL($op, bytes(count, type), MPI_$op(out(0, count, type), count, types[type].handle, dest, tag, comms[comm]));
 }
 
 //: Bsend | tally comms out bytes buffered
-static void $op(int count, int type, int dest, int tag, int comm) {
+static void $op($count count, int type, int dest, int tag, int comm) {
     buffered();
     CALL($op, bytes(count, type), MPI_$op(out(0, count, type), count, types[type].handle, dest, tag, comms[comm]));
 }
 
 //: Isend Issend Irsend Send_init Ssend_init Rsend_init | tally comms out bytes requests
-static void $op(int count, int type, int dest, int tag, int comm) {
+static void $op($count count, int type, int dest, int tag, int comm) {
     const void *data = out(0, count, type);
     CALL($op, bytes(count, type), MPI_$op(data, count, types[type].handle, dest, tag, comms[comm] $after));
 }
 
 //: Ibsend Bsend_init | tally comms out bytes buffered requests
-static void $op(int count, int type, int dest, int tag, int comm) {
+static void $op($count count, int type, int dest, int tag, int comm) {
     const void *data = out(0, count, type);
     buffered();
     CALL($op, bytes(count, type), MPI_$op(data, count, types[type].handle, dest, tag, comms[comm] $after));
 }
 
 //: Recv | tally comms types room settle
-static void $op(int count, int type, int source, int tag, int comm) {
+static void $op($count count, int type, int source, int tag, int comm) {
     void *data = room(0, count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm], MPI_STATUS_IGNORE));
     settle();
 }
 
 //: Irecv Recv_init | tally comms types room requests
-static void $op(int count, int type, int source, int tag, int comm) {
+static void $op($count count, int type, int source, int tag, int comm) {
     void *data = room(0, count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm] $after));
 }
 
 //: Sendrecv | tally comms out room settle bytes
-static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int recvtype, int source, int recvtag,
+static void $op($count sends, int sendtype, int dest, int sendtag, $count recvs, int recvtype, int source, int recvtag,
                 int comm) {
     void *data = room(0, recvs, recvtype);
     CALL($op, bytes(sends, sendtype),
@@ -46,7 +46,7 @@ static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int r
 }
 
 //: Isendrecv | tally comms out room requests bytes
-static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int recvtype, int source, int recvtag,
+static void $op($count sends, int sendtype, int dest, int sendtag, $count recvs, int recvtype, int source, int recvtag,
                 int comm) {
     void *data = room(0, recvs, recvtype);
     CALL($op, bytes(sends, sendtype),
@@ -55,14 +55,14 @@ static void $op(int sends, int sendtype, int dest, int sendtag, int recvs, int r
 }
 
 //: Isendrecv_replace | tally comms room requests bytes
-static void $op(int count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
+static void $op($count count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
     void *data = room(0, count, type);
     CALL($op, bytes(count, type),
          MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm] $after));
 }
 
 //: Sendrecv_replace | tally comms room settle bytes
-static void $op(int count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
+static void $op($count count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
     void *data = room(0, count, type);
     CALL($op, bytes(count, type),
          MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm], MPI_STATUS_IGNORE));
@@ -94,7 +94,7 @@ static void $op(int source, int tag, int comm) {
 }
 
 //: Mrecv | tally types room settle matched
-static void $op(int count, int type, int age) {
+static void $op($count count, int type, int age) {
     MPI_Message found = matched(age);
     void *data = room(0, count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, MPI_STATUS_IGNORE));
@@ -102,7 +102,7 @@ static void $op(int count, int type, int age) {
 }
 
 //: Imrecv | tally types room matched requests
-static void $op(int count, int type, int age) {
+static void $op($count count, int type, int age) {
     MPI_Message found = matched(age);
     void *data = room(0, count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, request(0)));

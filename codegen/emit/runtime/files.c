@@ -81,74 +81,74 @@ static void $op(int number, int comm, int flag) { CALL($op, 0, good(MPI_$op(file
 static void $op(int number, int comm) { CALL($op, 0, good(MPI_$op(file(number, comm)->handle))); }
 
 //: File_write File_write_all File_write_shared File_write_ordered | tally files out bytes
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     const void *data = out(0, count, type);
     CALL($op, bytes(count, type),
          good(MPI_$op(file(number, comm)->handle, data, count, types[type].handle, MPI_STATUS_IGNORE)));
 }
 
 //: File_read File_read_all File_read_shared File_read_ordered | tally files types room settle
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     void *data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(file(number, comm)->handle, data, count, types[type].handle, MPI_STATUS_IGNORE)));
     settle();
 }
 
 //: File_write_at File_write_at_all | tally files out bytes
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     const void *data = out(0, count, type);
     CALL($op, bytes(count, type),
          good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle, MPI_STATUS_IGNORE)));
 }
 
 //: File_read_at File_read_at_all | tally files types room settle
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     void *data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle, MPI_STATUS_IGNORE)));
     settle();
 }
 
 //: File_iwrite File_iwrite_all File_iwrite_shared | tally files out bytes requests
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     const void *data = out(0, count, type);
     CALL($op, bytes(count, type), good(MPI_$op(file(number, comm)->handle, data, count, types[type].handle $after)));
 }
 
 //: File_iread File_iread_all File_iread_shared | tally files types room requests
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     void *data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(file(number, comm)->handle, data, count, types[type].handle $after)));
 }
 
 //: File_iwrite_at File_iwrite_at_all | tally files out bytes requests
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     const void *data = out(0, count, type);
     CALL($op, bytes(count, type),
          good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle $after)));
 }
 
 //: File_iread_at File_iread_at_all | tally files types room requests
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     void *data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(file(number, comm)->handle, offset, data, count, types[type].handle $after)));
 }
 
 //: File_write_all_begin File_write_ordered_begin | tally files out bytes
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     struct file *f = file(number, comm);
     f->data = out(0, count, type);
     CALL($op, bytes(count, type), good(MPI_$op(f->handle, f->data, count, types[type].handle)));
 }
 
 //: File_write_at_all_begin | tally files out bytes
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     struct file *f = file(number, comm);
     f->data = out(0, count, type);
     CALL($op, bytes(count, type), good(MPI_$op(f->handle, offset, f->data, count, types[type].handle)));
 }
 
 //: File_read_all_begin File_read_ordered_begin | tally files types room
-static void $op(int number, int comm, int count, int type) {
+static void $op(int number, int comm, $count count, int type) {
     struct file *f = file(number, comm);
     f->data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(f->handle, f->data, count, types[type].handle)));
@@ -157,7 +157,7 @@ static void $op(int number, int comm, int count, int type) {
 }
 
 //: File_read_at_all_begin | tally files types room
-static void $op(int number, int comm, long offset, int count, int type) {
+static void $op(int number, int comm, long offset, $count count, int type) {
     struct file *f = file(number, comm);
     f->data = room(0, count, type);
     CALL($op, 0, good(MPI_$op(f->handle, offset, f->data, count, types[type].handle)));

@@ -1,26 +1,26 @@
 //: sized | types base
-static void sized(struct type *t, MPI_Datatype handle, int derived) {
+static void sized$_c(struct type *t, MPI_Datatype handle, int derived) {
     MPI_Aint lb;
     t->handle = handle;
     if (derived) MPI_Type_commit(&t->handle);
-    MPI_Type_size(handle, &t->size);
+    MPI_Type_size$_c(handle, &t->size);
     MPI_Type_get_extent(handle, &lb, &t->extent);
     MPI_Type_get_true_extent(handle, &t->true_lb, &t->true_extent);
 }
 
 //: made | sized
 /* Keeps a datatype, which must be as large as in the application. */
-static void made(int type, MPI_Datatype handle, int bytes, long extent, int derived) {
+static void made$_c(int type, MPI_Datatype handle, $count bytes, long extent, int derived) {
     struct type *t = &types[type];
-    sized(t, handle, derived);
+    sized$_c(t, handle, derived);
     if (extent == 0 && bytes == 0) t->size = 0, t->extent = 0;
     if (t->size != bytes || t->extent != extent) stop("a datatype has another size here than in the application");
 }
 
 //: listed | sized lists
 /* Keeps one of a list of datatypes. */
-static void listed(int list, int i, MPI_Datatype handle, int derived) {
-    sized(&lists[list].each[i], handle, derived);
+static void listed$_c(int list, int i, MPI_Datatype handle, int derived) {
+    sized$_c(&lists[list].each[i], handle, derived);
     lists[list].handles[i] = lists[list].each[i].handle;
 }
 

@@ -38,7 +38,7 @@ static void $op(int comm, int n, int sources, int degrees, int destinations, int
 }
 
 //: Neighbor_allgather Ineighbor_allgather Neighbor_allgather_init | tally degrees out room settle bytes requests?
-static void $op(int sends, int sendtype, int recvs, int recvtype, int comm) {
+static void $op($count sends, int sendtype, $count recvs, int recvtype, int comm) {
     void *all = room(0, (long)recvs * degree(comm, 0), recvtype);
     const void *data = out(0, sends, sendtype);
     CALL($op, bytes(sends, sendtype),
@@ -47,7 +47,7 @@ static void $op(int sends, int sendtype, int recvs, int recvtype, int comm) {
 }
 
 //: Neighbor_alltoall Ineighbor_alltoall Neighbor_alltoall_init | tally degrees out room settle bytes requests?
-static void $op(int sends, int sendtype, int recvs, int recvtype, int comm) {
+static void $op($count sends, int sendtype, $count recvs, int recvtype, int comm) {
     int n = degree(comm, 1);
     void *all = room(0, (long)recvs * degree(comm, 0), recvtype);
     const void *data = out(0, (long)sends * n, sendtype);
@@ -57,21 +57,21 @@ static void $op(int sends, int sendtype, int recvs, int recvtype, int comm) {
 }
 
 //: Neighbor_allgatherv Ineighbor_allgatherv Neighbor_allgatherv_init | tally comms out settle bytes room_vector requests?
-static void $op(int sends, int sendtype, int counts, int displs, int recvtype, int comm) {
-    void *all = room_vector(counts, displs, recvtype);
+static void $op($count sends, int sendtype, int counts, int displs, int recvtype, int comm) {
+    void *all = room_vector$_c(counts, displs, recvtype);
     const void *data = out(0, sends, sendtype);
     CALL($op, bytes(sends, sendtype),
-         MPI_$op(data, sends, types[sendtype].handle, all, arrays[counts].at, arrays[displs].at, types[recvtype].handle,
+         MPI_$op(data, sends, types[sendtype].handle, all, $counts(counts), $places(displs), types[recvtype].handle,
                  comms[comm] $after));
     settle();
 }
 
 //: Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init | tally comms settle bytes sum out_vector room_vector requests?
 static void $op(int sends, int sdispls, int sendtype, int recvs, int rdispls, int recvtype, int comm) {
-    void *all = room_vector(recvs, rdispls, recvtype);
-    const void *data = out_vector(sends, sdispls, sendtype);
-    CALL($op, bytes(sum(sends), sendtype),
-         MPI_$op(data, arrays[sends].at, arrays[sdispls].at, types[sendtype].handle, all, arrays[recvs].at,
-                 arrays[rdispls].at, types[recvtype].handle, comms[comm] $after));
+    void *all = room_vector$_c(recvs, rdispls, recvtype);
+    const void *data = out_vector$_c(sends, sdispls, sendtype);
+    CALL($op, bytes(sum$_c(sends), sendtype),
+         MPI_$op(data, $counts(sends), $places(sdispls), types[sendtype].handle, all, $counts(recvs), $places(rdispls),
+                 types[recvtype].handle, comms[comm] $after));
     settle();
 }

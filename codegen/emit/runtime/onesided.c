@@ -103,14 +103,14 @@ static void $op(int members, int how, int number, int comm) {
 }
 
 //: Put Rput | tally windows out bytes requests?
-static void $op(int n, int type, int target, long disp, int there, int theirs, int number, int comm) {
+static void $op($count n, int type, int target, long disp, $count there, int theirs, int number, int comm) {
     CALL($op, bytes(n, type),
          MPI_$op(out(0, n, type), n, types[type].handle, target, disp, there, types[theirs].handle,
                  window(number, comm)->handle $after));
 }
 
 //: Get Rget | tally windows keep types room requests?
-static void $op(int n, int type, int target, long disp, int there, int theirs, int number, int comm) {
+static void $op($count n, int type, int target, long disp, $count there, int theirs, int number, int comm) {
     void *data = room(0, n, type);
     CALL($op, 0,
          MPI_$op(data, n, types[type].handle, target, disp, there, types[theirs].handle,
@@ -119,15 +119,15 @@ static void $op(int n, int type, int target, long disp, int there, int theirs, i
 }
 
 //: Accumulate Raccumulate | tally windows out bytes requests?
-static void $op(int n, int type, int target, long disp, int there, int theirs, MPI_Op op, int number, int comm) {
+static void $op($count n, int type, int target, long disp, $count there, int theirs, MPI_Op op, int number, int comm) {
     CALL($op, bytes(n, type),
          MPI_$op(out(0, n, type), n, types[type].handle, target, disp, there, types[theirs].handle, op,
                  window(number, comm)->handle $after));
 }
 
 //: Get_accumulate Rget_accumulate | tally windows keep out room bytes requests?
-static void $op(int n, int type, int results, int resulttype, int target, long disp, int there, int theirs, MPI_Op op,
-                int number, int comm) {
+static void $op($count n, int type, $count results, int resulttype, int target, long disp, $count there, int theirs,
+                MPI_Op op, int number, int comm) {
     void *data = room(0, results, resulttype);
     CALL($op, bytes(n, type),
          MPI_$op(out(0, n, type), n, types[type].handle, data, results, types[resulttype].handle, target, disp, there,

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegen.ncptl import functions as f
+from codegen.ncptl import places
 from codegen.ncptl import tree as t
 from codegen.ncptl.draws import Draws
 from codegen.ncptl.errors import ProgramError
@@ -129,9 +130,9 @@ def test_roots(degree: int, value: int) -> None:
 def test_knomial_parents_and_children_fit(k: int, tasks: int) -> None:
     found = {}
     for task in range(tasks):
-        for child in range(f.knomial_children(task, k, tasks)):
-            found[f.knomial_child(task, child, k, tasks)] = task
-    assert found == {task: f.knomial_parent(task, k, tasks) for task in range(1, tasks)}
+        for child in range(places.knomial_children(task, k, tasks)):
+            found[places.knomial_child(task, child, k, tasks)] = task
+    assert found == {task: places.knomial_parent(task, k, tasks) for task in range(1, tasks)}
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=3), st.data())
@@ -142,11 +143,11 @@ def test_mesh_neighbors_are_as_far_as_they_should_be(
     task = data.draw(st.integers(0, math.prod(sizes) - 1))
     axis = data.draw(st.integers(0, len(mesh) - 1))
     offsets = [int(i == axis) for i in range(len(mesh))]
-    other = f.mesh_neighbor(sizes, wraps, task, offsets)
-    edge = f.mesh_coordinate(sizes, task, axis) == sizes[axis] - 1
+    other = places.mesh_neighbor(sizes, wraps, task, offsets)
+    edge = places.mesh_coordinate(sizes, task, axis) == sizes[axis] - 1
     assert (other == -1) == (edge and not wraps[axis])
     if other != -1:
-        assert f.mesh_distance(sizes, wraps, task, other) == (1 if sizes[axis] > 1 else 0)
+        assert places.mesh_distance(sizes, wraps, task, other) == (1 if sizes[axis] > 1 else 0)
 
 
 def test_draws_are_determined_and_fit_their_distributions() -> None:

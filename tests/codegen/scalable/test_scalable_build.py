@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import pytest
 
-from codegen.emit.base import EmitOptions
+from codegen.emit.conceptual.tongue import Tongue
+from codegen.emit.contract import EmitOptions
 from codegen.errors import GenerateError
+from codegen.expr import Called, Const
 from codegen.generate import Options, generate, generate_scalable
+from codegen.interpret import Setting, diagonal, value
 from codegen.program import Duration
-from codegen.scalable.build import build_scalable
+from codegen.scalable.build import build_scalable, shape_of
 from extrap.extrapolate import model_of, of_model
 from scalatrace.errors import UsageError
 from scalatrace.trace.expression import FUNCTIONS
@@ -146,6 +150,48 @@ def test_sizes_of_blocks_divide_tasks() -> None:
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     fixed = generate(of_model(found, 20, (4, 5), {"n": 31}).trace, "conceptual").text
     assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
+
+
+SQUARES = [(4, 4), (5, 5), (6, 6), (7, 7)]
+
+
+def diagonals(rank: Rank) -> list[Made]:
+    """Each rank has a diagonal of cells, and sends its points down the column."""
+    below, above = rank.neighbour((1, 0), True), rank.neighbour((-1, 0), True)
+    points, column = diagonal(rank.n, rank.dims[0], rank.place[1], 1), rank.place[1]
+    return [
+        call("Irecv", 80, count=points, source=above, tag=column, comm="world"),
+        call("Isend", 81, count=points, dest=below, tag=column, comm="world"),
+        call("Waitall", 82, requests=(1, 0)),
+    ] * 3
+
+
+def test_sizes_that_are_another_on_each_task_are_said_one_task_after_the_other() -> None:
+    found = typed(model(diagonals, SQUARES, 18))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    assert "FOR EACH s IN {0, ..., num_tasks - 1} " in text
+    for n, side in ((18, 3), (29, 4), (5, 8)):
+        fixed = generate(of_model(found, side * side, (side, side), {"n": n}).trace, "conceptual").text
+        assert told(text, side * side, {"x": side, "y": side, "n": n}) == told(fixed, side * side, {})
+
+
+def growing(rank: Rank) -> list[Made]:
+    """Counts and tags that grow with the place: no limit of theirs is known before the grid is given."""
+    own = rank.number
+    return [call("Send", 90, count=800 * own + 1, dest=own, tag=900 * own, comm="world")] * 2
+
+
+def test_numbers_whose_limits_are_those_of_the_grid_are_ordinary() -> None:
+    body = generate_scalable(typed(model(growing, LINES)), "c", still, FUNCTIONS).text
+    assert "Send(rank * 800 + 1, DOUBLE, rank, rank * 900, WORLD);" in body
+    assert "Send_c" not in body
+
+
+def test_sums_over_diagonals_need_no_sum() -> None:
+    tongue = Tongue(shape_of(model(halo(False), LINES)))
+    for n, parts, shift, sign in product((1, 5, 16, 23), (2, 3, 7), range(-8, 9), (1, -1)):
+        e = tongue.expr(Called("diagonal", (Const(n), Const(parts), Const(shift), Const(sign))))
+        assert value(e, Setting({}, lambda family: (0, 1))) == diagonal(n, parts, shift, sign)
 
 
 def test_unknown_functions_are_refused() -> None:

@@ -1,0 +1,149 @@
+"""Peers of messages as ranks of MPI_COMM_WORLD, said for as many tasks at once as one rule holds for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codegen.emit.conceptual.speech import Speech
+from codegen.emit.conceptual.tables import combined, listed
+from codegen.errors import GenerateError
+from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, xor
+from codegen.program import Call
+from codegen.specialise import variables
+from scalatrace.errors import FormatError
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
+
+__all__ = ["Peers"]
+
+
+class Peers:
+    """Says who is at the other end."""
+
+    def __init__(self, speech: Speech) -> None:
+        self.speech = speech
+
+    def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+        """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
+        e, family = call[name], call["comm"]
+        seen = {rank: self.speech.special.expr(e, rank) for rank in ranks}
+        if any(ANY_SOURCE in _leaves(p) for p in seen.values()):
+            raise GenerateError("a receive takes from any source: resolve wildcards first")
+        world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
+        world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
+        if all(isinstance(p, Const) for p in world.values()):
+            return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
+        if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
+            return [(ranks, e)]
+        groups: dict[Expr, list[int]] = {}
+        for rank, p in world.items():
+            groups.setdefault(p, []).append(rank)
+        return [(RankList(some), p) for p, some in groups.items()]
+
+    def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
+        """The world rank (in loop variables) of a peer of a rank."""
+        number = self.speech.special.expr(family, rank)
+        if not isinstance(number, Const):
+            return combined([number, peer], lambda n, p: self.placed(n, p, rank))
+        members = self.speech.trace.communicator(number.value, rank).peers
+        if members == tuple(self.speech.everyone):
+            return peer
+
+        def leaf(p: Expr) -> Expr:
+            if isinstance(p, Const):
+                return p if p.value < SPECIAL_MAX else Const(members[p.value])
+            if isinstance(p, Item):
+                return Item(tuple(v if v < SPECIAL_MAX else members[v] for v in p.table), p.index)
+            return Item(tuple(members), p)
+
+        return map_leaves(peer, leaf)
+
+    def placed(self, number: int, peer: int, rank: int) -> int:
+        """The world rank of a peer in a communicator; special values stay."""
+        if peer < SPECIAL_MAX:
+            return peer
+        try:
+            return self.speech.trace.communicator(number, rank).peers[peer]
+        except (FormatError, IndexError):  # an iteration that there is not
+            return PROC_NULL
+
+    def is_world(self, family: Expr, rank: int) -> bool:
+        number = self.speech.special.expr(family, rank)
+        return isinstance(number, Const) and self.speech.trace.communicator(
+            number.value, rank
+        ).peers == tuple(self.speech.everyone)
+
+    def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
+        """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
+        n, rank = self.speech.nprocs, Var("rank", self.speech.nprocs)
+        keys = {
+            "absolute": peers,
+            "relative": {r: p - r for r, p in peers.items()},
+            "modulo": {r: (p - r) % n for r, p in peers.items()},
+            "xor": {r: p ^ r for r, p in peers.items()},
+        }
+        best = min(keys, key=lambda name: len(set(keys[name].values())))
+        groups: dict[int, list[int]] = {}
+        for r, key in keys[best].items():
+            groups.setdefault(key, []).append(r)
+        rules: dict[str, Callable[[int], Expr]] = {
+            "absolute": Const,
+            "relative": lambda k: add(rank, Const(k)),
+            "modulo": lambda k: mod(add(rank, Const(k)), n),
+            "xor": lambda k: xor(rank, Const(k)),
+        }
+        return [(RankList(some), rules[best](key)) for key, some in groups.items()]
+
+    def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
+        """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
+
+        Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
+        """
+        found = []
+        for ranks, e in peers:
+            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
+            found += [(some, e) for some in (own, ranks - own) if len(some)]
+        return found
+
+    def is_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be the rank itself."""
+        e = self.speech.special.expr(peer, rank)
+        return rank in self.possible(e)
+
+    def is_only_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be nobody else."""
+        return self.possible(self.speech.special.expr(peer, rank)) == {rank}
+
+    def possible(self, e: Expr) -> set[int]:
+        """The values that an expression can have, in iterations that there are not too."""
+        try:
+            return {value for (value,) in listed([e])[1]}
+        except GenerateError:
+            return _leaves(e)
+
+
+def _plain(e: Expr) -> bool:
+    """Whether an expression can be said with a task variable: no condition or table asks for the rank."""
+    match e:
+        case Const() | Var():
+            return True
+        case Binary(_, a, b):
+            return _plain(a) and _plain(b)
+        case Choose(cond, a, b):
+            return "rank" not in variables([cond]) and _plain(a) and _plain(b)
+        case Item(_, index):
+            return "rank" not in variables([index]) and _plain(index)
+    return False
+
+
+def _leaves(e: Expr) -> set[int]:
+    match e:
+        case Const(value):
+            return {value}
+        case Item(table, _):
+            return set(table)
+        case Choose(_, a, b):
+            return _leaves(a) | _leaves(b)
+        case Binary(_, a, b):
+            return _leaves(a) | _leaves(b)
+    return set()

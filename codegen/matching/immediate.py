@@ -1,0 +1,149 @@
+"""Nonblocking collectives for a language that has blocking ones only: where are they to stand?
+
+All members of a communicator start its collectives in the same order, but may complete them in any. So the
+blocking form stands where the application starts the collective, unless ranks would then wait for each other:
+where a rank sends or receives in between what others need before they come (as when a barrier says that all
+messages have arrived), it stands where the application completes the collective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from codegen.errors import GenerateError
+from codegen.matching.align import compressed
+from codegen.matching.choices import CAREFUL
+from codegen.matching.order import Order
+from codegen.matching.scopes import is_collective
+from codegen.matching.stamps import Stamp, stamped
+from codegen.matching.wildcards import Plan
+from scalatrace.errors import UsageError
+from scalatrace.ops import operation
+from scalatrace.trace.compress import vec_of
+from scalatrace.trace.requests import ENDING
+from scalatrace.trace.tables import IntArray
+from scalatrace.trace.trace import Trace
+from scalatrace.trace.values import UNDEFINED
+from scalatrace.trace.walk import Call
+
+__all__ = ["must_be_late", "with_late_collectives"]
+
+MOST_EVENTS = 2_000_000
+"""Longer traces are not executed: their collectives stand where they start."""
+
+Step = tuple[Stamp, Call]
+
+
+def must_be_late(trace: Trace) -> bool:
+    """Whether ranks would wait for each other if nonblocking collectives were blocking where they start.
+
+    Costs O(operations) without such collectives, else one execution (`engine.py`).
+    """
+    if not _immediate(trace) or trace.nevents() > MOST_EVENTS:
+        return False
+    try:
+        return Plan(trace, blocking=True).execute(CAREFUL, synchronous=False).report is not None
+    except UsageError:  # peers or tags were not recorded
+        return False
+
+
+def with_late_collectives(trace: Trace) -> Trace:
+    """The trace with blocking collectives where nonblocking ones end, if that must be; else the same object.
+
+    Requests have other ages then, and a call that completes nothing else completes nothing. Costs one step
+    per call.
+
+    Raises:
+        DeadlockError: ranks complete the collectives in different orders.
+        GenerateError: some are not completed.
+        CoreError: the native core, which compresses, is missing.
+    """
+    if not must_be_late(trace):
+        return trace
+    late = _immediate(trace)
+    ops = [replace(op, name=_blocking(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
+    made = replace(trace, ops=ops, arrays=list(trace.arrays))
+    return compressed(made, list(Order(made, _Later(made, late)).entries()))
+
+
+def _immediate(trace: Trace) -> frozenset[int]:
+    """The nonblocking collectives among the operations that a trace knows."""
+    return frozenset(
+        i
+        for i, op in enumerate(trace.ops)
+        if is_collective(op.name) and op.name.startswith("I") and operation(op.name).makes_request
+    )
+
+
+def _blocking(name: str) -> str:
+    return name[1:].capitalize()
+
+
+class _Later:
+    """Walks in which a collective comes where its request ends."""
+
+    def __init__(self, trace: Trace, late: frozenset[int]) -> None:
+        self.trace, self.late = trace, late
+        self.arrays: dict[tuple[int, ...], int] = {}
+
+    def __call__(self, trace: Trace, rank: int) -> Iterator[Step]:
+        """The calls of a rank."""
+        live: list[Call] = []  # oldest first
+        for stamp, call in stamped(trace, rank):
+            if call.node.op in self.late:
+                live.append(call)
+            elif "request" in call or "requests" in call:
+                yield from ((stamp, step) for step in self._about(call, live))
+            else:
+                yield stamp, call
+                if operation(call.op).makes_request:
+                    live.append(call)
+        for call in filter(self._is_late, live):
+            raise GenerateError(f"MPI_I{call.op.lower()} on rank {rank} is not completed")
+
+    def _about(self, call: Call, live: list[Call]) -> Iterator[Call]:
+        """A call about requests, and the collectives that it ends.
+
+        These come first where messages are awaited too: those may be of ranks that have to go through the
+        collective before.
+        """
+        ages: tuple[int, ...] = call["requests"] if "requests" in call else (call["request"],)
+        there = [len(live) - 1 - age if age >= 0 else -1 for age in ages]
+        chosen = there if "index" not in call else there[call["index"] :][:1] if call["index"] >= 0 else []
+        ending = call.op.removesuffix("_c") in ENDING or call.op == "Request_free"
+        ended = sorted(at for at in chosen if 0 <= at < len(live)) if ending else []
+        late = [live[at] for at in ended if self._is_late(live[at])]
+        left = self._changed(call, live, ages, there) if any(map(self._is_late, live)) else call
+        awaits = any(not self._is_late(live[at]) for at in ended)
+        yield from (*late, left) if awaits else (left, *late)
+        gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
+        live[:] = [made for at, made in enumerate(live) if at not in gone]
+
+    def _is_late(self, made: Call) -> bool:
+        return made.node.op in self.late
+
+    def _changed(self, call: Call, live: list[Call], ages: tuple[int, ...], there: list[int]) -> Call:
+        """The call with the ages that requests have when collectives make none."""
+        newer = [sum(not self._is_late(made) for made in live[at + 1 :]) for at in range(len(live))]
+        kept = [
+            (i, newer[at] if 0 <= at < len(live) else age)
+            for i, (age, at) in enumerate(zip(ages, there, strict=True))
+            if not (0 <= at < len(live) and self._is_late(live[at]))
+        ]
+        values = list(call.values)
+        if "request" in call:
+            values[call.place.names["request"]] = kept[0][1] if kept else UNDEFINED
+        else:
+            values[call.place.names["requests"]] = self._array(tuple(age for _, age in kept))
+        if "index" in call:
+            places = [i for i, _ in kept]
+            index = call["index"]
+            values[call.place.names["index"]] = places.index(index) if index in places else UNDEFINED
+        return Call(call.place, tuple(values), call.pred)
+
+    def _array(self, values: tuple[int, ...]) -> int:
+        if values not in self.arrays:
+            self.arrays[values] = len(self.trace.arrays)
+            self.trace.arrays.append(IntArray(len(values), vec_of(values)))
+        return self.arrays[values]
