@@ -45,7 +45,7 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     """
     width = values[0].width
-    known = {value: vec_from(value.shape, iter(value.slots)).first(value.times) for value in values}
+    known = {value: _values(value.shape, value.slots, value.times) for value in values}
     if width < 2 or any(v.width != width or v.times % width for v in values):
         width = max(map(_shortest, known.values()))
     if width < 2 or width > LONGEST_CYCLE:
@@ -54,6 +54,12 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
         if len(listed) < width or listed[width:] != listed[:-width]:
             return None
     return [known[value][:width] for value in values]
+
+
+@lru_cache(maxsize=1 << 12)
+def _values(shape: Shape, slots: tuple[int, ...], times: int) -> tuple[int, ...]:
+    """The first values of a vec; each partition into classes asks for them."""
+    return vec_from(shape, iter(slots)).first(times)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -75,7 +81,7 @@ def by_index(
     length = space.points(points).solve(lengths)
     if length is None:
         return None
-    listed = [vec_from(v.shape, iter(v.slots)).first(v.times) for v in values]
+    listed = [_values(v.shape, v.slots, v.times) for v in values]
     index = np.concatenate([np.arange(n) for n in lengths])
     flat = np.concatenate([np.array(row, dtype=np.int64) for row in listed])
     value = space.solve_indexed(np.repeat(points, lengths), index, flat)
@@ -115,7 +121,7 @@ def by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class
 def _listed(value: Parts | None, runs: int) -> Ints:
     if value is None:
         return np.zeros(runs, dtype=np.int64)
-    return np.array(vec_from(value.shape, iter(value.slots)).first(runs), dtype=np.int64)
+    return np.array(_values(value.shape, value.slots, runs), dtype=np.int64)
 
 
 def _period(row: Ints, chain: Chain | None, depth: int) -> int:

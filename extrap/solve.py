@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -127,6 +127,19 @@ KEPT = 32
 """Systems whose products are kept: megabytes each."""
 
 
+@lru_cache(maxsize=8)
+def _upper(count: int) -> tuple[Ints, Ints]:
+    """All pairs."""
+    first, second = np.triu_indices(count, 1)
+    return first, second
+
+
+@lru_cache(maxsize=8)
+def _threes(count: int) -> Ints:
+    """All triples."""
+    return np.array(list(combinations(range(count), 3)), dtype=np.int64).reshape(-1, 3)
+
+
 class _System:
     """Least squares over one, two or three features at once, by their products with each other."""
 
@@ -170,7 +183,7 @@ class _System:
         return [(int(i),) for i in np.flatnonzero(1 - along**2 < NEAR)]
 
     def _pairs(self, along: Floats) -> list[tuple[int, ...]]:
-        upper, lower = np.triu_indices(len(along), 1)
+        upper, lower = _upper(len(along))
         g, a, b = self.gram[upper, lower], along[upper], along[lower]
         det = 1 - g * g
         regular = det > NEAR
@@ -181,7 +194,7 @@ class _System:
 
     def _triples(self, along: Floats) -> list[tuple[int, ...]]:
         light = min(len(along), LIGHTEST)
-        subsets = np.array(list(combinations(range(light), 3)), dtype=np.int64).reshape(-1, 3)
+        subsets = _threes(light)
         grams = self.gram[subsets[:, :, None], subsets[:, None, :]]
         regular = np.abs(np.linalg.det(grams)) > NEAR
         subsets, grams = subsets[regular], grams[regular]
