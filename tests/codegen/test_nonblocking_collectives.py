@@ -176,6 +176,7 @@ def test_every_collective_with_words_has_its_nonblocking_form() -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.slow
 def test_the_benchmark_communicates_as_the_application_did(openmpi: Mpi, tmp_path: Path) -> None:
     """Recorded, said, run and recorded again: messages and (after the substitution) collectives are equal."""
     first, source, again = tmp_path / "a.st", tmp_path / "bench.ncptl", tmp_path / "again.st"

@@ -314,13 +314,20 @@ static void ended(void) {
 //: gather | of_age arrays
 static MPI_Request *handles; /* of the requests that a call is given */
 
+/* Two arrays in turns: calls on one array, one after the other, a tracer may take for one loop. */
 static int gather(int ages) {
+    static MPI_Request *others;
     static int most;
     int n = arrays[ages].n;
     if (n > most) {
         free(handles);
+        free(others);
         handles = memory((size_t)(most = n) * sizeof *handles);
+        others = memory((size_t)n * sizeof *others);
     }
+    MPI_Request *before = handles;
+    handles = others;
+    others = before;
     for (int i = 0; i < n; i++) handles[i] = of_age(arrays[ages].at[i])->handle;
     return n;
 }
