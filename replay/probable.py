@@ -67,6 +67,8 @@ class ProbableRank:
         rank.on_communicator = self._made
         for family in (WORLD, SELF):
             self._watch(family, rank.comm(family))
+        rank.aside = transport.handle("comm")
+        transport.quiet("Comm_dup", rank.comm(WORLD), Ref(rank.aside))
 
     def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
         """Make all calls but receives, whose time passes."""

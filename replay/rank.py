@@ -78,6 +78,7 @@ class Rank:
         self.made = MadeCalls(self.buffers)
         self.family = WORLD
         self.counted_as = ""
+        self.aside: Handle | None = None
         self.most_buffered = 0
         self.on_communicator: Callable[[int, Handle | None], None] = lambda family, handle: None
         self.requests, self.messages = LiveList(), LiveList("matched message")

@@ -67,15 +67,17 @@ def create_group(rank: Rank, event: Any) -> None:
 
 @handles("Intercomm_create")
 def intercomm_create(rank: Rank, event: Any) -> None:
-    """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)."""
-    peer = event["peer_comm"]
-    peer_comm = rank.comm(peer.family if hasattr(peer, "family") else NULL)
-    args = [
-        rank.mpi.constant(event["local_leader"]),
-        peer_comm,
-        rank.mpi.constant(event["remote_leader"]),
-        event["tag"],
-    ]
+    """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm).
+
+    Leaders talk over the peer communicator; where messages on that are taken as they come, they go aside.
+    """
+    peer, leader = event["peer_comm"], rank.mpi.constant(event["remote_leader"])
+    family = peer.family if hasattr(peer, "family") else NULL
+    if family != NULL and rank.aside is not None:
+        peer_comm, leader = rank.aside, peer.members[leader]
+    else:
+        peer_comm = rank.comm(family)
+    args = [rank.mpi.constant(event["local_leader"]), peer_comm, leader, event["tag"]]
     make(rank, event, rank.comm(event.comm.family), *args)
 
 

@@ -215,3 +215,14 @@ def test_workloads(openmpi: Mpi, workload: Any, workshop: Any, tmp_path: Path) -
     record(openmpi, 4, argv, trace, options=["--histograms", "1"]).check()
     for seed in (1, 2):
         assert replayed(openmpi, 4, trace, seed, tmp_path)["unequal"] == []
+
+
+@pytest.mark.mpi
+@pytest.mark.slow
+def test_what_leaders_tell_each_other_is_no_message(openmpi: Mpi, workshop: Any, tmp_path: Path) -> None:
+    """Intercommunicators are made over a communicator on which all that comes is received."""
+    trace = tmp_path / "a.st"
+    (coupled,) = (w for w in WORKLOADS if w.title == "coupled")
+    record(openmpi, 9, workshop.command(openmpi, coupled.of_steps(3)), trace, options=["--histograms", "1"])
+    for seed in range(5):
+        assert replayed(openmpi, 9, trace, seed, tmp_path)["unequal"] == []
