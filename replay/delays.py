@@ -1,6 +1,7 @@
 """How long to compute before an event: what the histogram after its predecessor says (§2.3, §3.4.2).
 
-A histogram is over all ranks; a rank's own share of the load is a factor on it.
+A histogram is over all ranks that make its call; how much more or less than these means a rank computes in
+all is a factor on them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from replay.options import Compute, Options, Times
 from replay.whatif import WhatIf
+from scalatrace.trace.counting import executions_of
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -30,7 +32,7 @@ class Delays:
         if options.compute is Compute.NONE:
             scale = 0.0
         self._stat = stat
-        self._factor = scale * trace.load_factor(stat, rank)
+        self._factor = scale * load_over_means(trace, stat, rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
         self._random = random.Random(f"{options.seed} {rank} {stat}").random
@@ -59,3 +61,24 @@ class Delays:
         if key not in self._histograms:
             self._histograms[key] = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
         return self._histograms[key]
+
+
+def load_over_means(trace: Trace, stat: str, rank: int) -> float:
+    """Return the rank's total of a statistic over what the means of its calls add up to; 1.0 if unknown.
+
+    Where ranks make different calls, the means of these tell most of the difference already.
+    """
+    index = trace.stat_index.get(stat)
+    load = trace.load_factor(stat, rank)
+    if index is None or index >= len(trace.load) or trace.load[index] is None:
+        return load
+    totals: dict[int, tuple[float, int]] = {}
+    for leaf in trace.leaves():
+        found = [h for h in (pred.histograms[index] for pred in leaf.stats) if h is not None]
+        totals[id(leaf)] = sum(h.total for h in found), sum(h.count for h in found)
+    mean_total = sum(total for total, _ in totals.values()) / len(trace.ranks)
+    own = 0.0
+    for leaf, times in executions_of(trace, rank):
+        total, count = totals[id(leaf)]
+        own += times * total / count if count else 0.0
+    return load * mean_total / own if own > 0 else load

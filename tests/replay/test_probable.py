@@ -223,6 +223,7 @@ def test_what_leaders_tell_each_other_is_no_message(openmpi: Mpi, workshop: Any,
     """Intercommunicators are made over a communicator on which all that comes is received."""
     trace = tmp_path / "a.st"
     (coupled,) = (w for w in WORKLOADS if w.title == "coupled")
-    record(openmpi, 9, workshop.command(openmpi, coupled.of_steps(3)), trace, options=["--histograms", "1"])
+    argv = workshop.command(openmpi, coupled.of_steps(3))
+    record(openmpi, 9, argv, trace, options=["--histograms", "1"]).check()
     for seed in range(5):
         assert replayed(openmpi, 9, trace, seed, tmp_path)["unequal"] == []
