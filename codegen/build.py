@@ -33,6 +33,7 @@ from codegen.expr import (
     mul,
     xor,
 )  # fmt: skip
+from codegen.load import COMPUTE, shares
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
 from codegen.values import of_elastic, of_vec, prefix_of_vec
@@ -52,7 +53,6 @@ __all__ = ["build", "where"]
 SILENT = frozenset({"Init", "Init_thread", "Finalize"})
 """Every benchmark has these around its body."""
 
-COMPUTE = "compute_ns"
 WORLD = Const(0)
 
 
@@ -70,11 +70,9 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
+    load = shares(trace)
     trace = absolute(explicit(trace))
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
-    load = (
-        trace.load[0] if trace.load and trace.load[0] is not None and trace.load[0].constant is None else None
-    )
     return Program(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
