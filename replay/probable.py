@@ -182,10 +182,7 @@ class ProbableRank:
         rank.counted_as = ""
 
     def _hand(self, drawn: Any) -> None:
-        made = self.rank.made.find((drawn.place, drawn.values), self.rank.requests.items)
-        if made is not None:
-            self.rank.make_again(made)
-        else:
+        if not self.rank.made_again(drawn):
             HANDLERS[drawn.op](self.rank, drawn)
 
     def _send(self, call: Call, drawn: Any, nonblocking: bool) -> None:
