@@ -38,8 +38,8 @@ def _line(
 ) -> list[str]:
     head = [workload.title, str(nprocs)]
     try:
-        pace = paced(mpi, workload, nprocs, sleep_us, folder, most_s)
-        argv = arguments(workload, pace.steps, pace.sleep_us)
+        pace = paced(mpi, workload.of_steps, nprocs, sleep_us, folder, most_s)
+        argv = arguments(workload.of_steps(pace.steps), pace.sleep_us)
         app = app_s(mpi, nprocs, argv, folder, times)
         trace = load(recorded(mpi, nprocs, argv, folder / "app.st"))
     except (AssertionError, TimeoutError) as error:

@@ -30,8 +30,9 @@ def lines(
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:
-    pace = paced(mpi, workload, nprocs, sleep_us, folder)
-    argv = arguments(workload, pace.steps, pace.sleep_us)
+    of_steps = workload.of_steps if sleep_us else workload.of_much_computation
+    pace = paced(mpi, of_steps, nprocs, sleep_us, folder)
+    argv = arguments(of_steps(pace.steps), pace.sleep_us)
     app = app_s(mpi, nprocs, argv, folder, times)
     exact = recorded(mpi, nprocs, argv, folder / "exact.st")
     drawn = recorded(mpi, nprocs, argv, folder / "drawn.st", ["--histograms", "1"])
