@@ -14,6 +14,15 @@ from rich.table import Table
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
+def told(rows: Iterable[list[str]]) -> list[list[str]]:
+    """The rows, each printed as soon as it is made."""
+    made = []
+    for row in rows:
+        print(*row, sep="  ", flush=True)
+        made.append(row)
+    return made
+
+
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; the first column to the left, the others to the right."""
     table = Table(title=title, title_justify="left")

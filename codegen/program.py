@@ -9,10 +9,10 @@ as the application did. Tables are those of the trace, with what the program use
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from codegen.expr import Cond, Expr, Var
+from codegen.expr import Cond, Expr, Var, names_in
 from codegen.scalable.grid import Shape
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.tables import Datatype, Family, IntArray, Kind
@@ -20,7 +20,7 @@ from scalatrace.trace.values import Vec
 
 __all__ = [
     "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Note", "Program", "Stmt",
-    "Subset", "calls", "statements",
+    "Subset", "asks_for", "calls", "statements",
 ]  # fmt: skip
 
 
@@ -185,3 +185,22 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
     """All calls that are made, in the order of the text."""
     return (stmt for stmt in statements(body) if isinstance(stmt, Call) and not stmt.dropped)
+
+
+def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
+    """Whether statements use a variable."""
+    return any(name in names_in(*_parts(stmt)) for stmt in statements(body))
+
+
+def _parts(stmt: Stmt) -> Sequence[Expr | Cond]:
+    """What is worked out for a statement itself."""
+    match stmt:
+        case Call():
+            return [argument.value for argument in stmt.arguments]
+        case Compute(_, Var() as first):
+            return [first]
+        case Loop():
+            return [stmt.count]
+        case Branch():
+            return [stmt.cond]
+    return []

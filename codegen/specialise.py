@@ -6,7 +6,7 @@ rank is taken out of expressions, by looking at them from each rank and putting 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from codegen.conditions import RANK
 from codegen.errors import GenerateError
@@ -41,7 +41,7 @@ from codegen.expr import (
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
 
-__all__ = ["Specialiser", "per_value", "variables"]
+__all__ = ["Specialiser", "per_value"]
 
 Classes = list[tuple[RankList, tuple[Expr, ...]]]
 
@@ -163,23 +163,3 @@ def per_value(e: Expr, of: Callable[[int], int]) -> Expr:
 
 def _row(values: tuple[int, ...], index: Expr) -> Expr:
     return Const(values[0]) if len(set(values)) == 1 else Item(values, index)
-
-
-def variables(parts: Iterable[Expr | Cond]) -> set[str]:
-    """The names of the variables in expressions and conditions."""
-    found: set[str] = set()
-    for part in parts:
-        match part:
-            case Var(name):
-                found.add(name)
-            case Own(e) | Size(e) | Item(_, e) | Member(e, _, _):
-                found |= variables([e])
-            case Called(_, arguments):
-                found |= variables(arguments)
-            case Binary(_, a, b) | Compare(_, a, b):
-                found |= variables([a, b])
-            case Choose(cond, a, b):
-                found |= variables([cond, a, b])
-            case AllOf(conds) | AnyOf(conds):
-                found |= variables(conds)
-    return found

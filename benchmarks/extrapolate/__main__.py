@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.extrapolate.cases import CASES, Case
-from benchmarks.table import grouped, keep, show
+from benchmarks.table import grouped, keep, show, told
 from extrap import extrapolate
 from extrap.errors import ExtrapolationError, InputError
 from extrap.plugins import load_plugins
@@ -49,10 +49,7 @@ def main() -> int:
             if args.million
             else ("Extrapolated traces against recorded ones", COLUMNS, "extrapolate")
         )
-        rows = []
-        for row in make(mpi, chosen, Path(folder)):
-            print("  ".join(row), flush=True)
-            rows.append(row)
+        rows = told(make(mpi, chosen, Path(folder)))
     show(title, columns, rows)
     if args.keep:
         keep(name, title, columns, rows)

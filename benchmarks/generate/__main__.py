@@ -42,10 +42,7 @@ def main() -> int:
             collectives.COLUMNS, "Collectives and messages in their place", _collectives, collectives.verdicts
         ),
     }[args.what]  # fmt: skip
-    rows = []
-    for row in lines(mpi, args):
-        print(*row, sep="  ", flush=True)
-        rows.append(row)
+    rows = table.told(lines(mpi, args))
     found = judge(rows)
     table.show(title, columns, rows)
     print(*found, sep="\n")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.cases import cases
 from benchmarks.generate.made import NotMadeError, command, traced
 from benchmarks.generate.runs import seconds
 from codegen.generate import Options
@@ -22,11 +22,8 @@ def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], language: str, steps: int, times: int
 ) -> Iterator[list[str]]:
     """A row per workload and number of ranks: the recorded computation, both ways to communicate."""
-    for workload in chosen:
-        for nprocs in ranks:
-            if workload.accepts(nprocs):
-                with tempfile.TemporaryDirectory() as folder:
-                    yield _line(mpi, workload, nprocs, language, steps, times, Path(folder))
+    for workload, nprocs, folder in cases(chosen, ranks):
+        yield _line(mpi, workload, nprocs, language, steps, times, folder)
 
 
 def _line(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.generate.made import NotMadeError, accepts, benchmark, command, started, traced
+from benchmarks.cases import cases
+from benchmarks.generate.made import NotMadeError, benchmark, command, started, traced
 from benchmarks.table import grouped
 from codegen.emit.contract import EmitOptions
 from codegen.generate import Options
@@ -24,11 +24,8 @@ def lines(
     mpi: Mpi, chosen: Sequence[Sample], ranks: Sequence[int], languages: Sequence[str]
 ) -> Iterator[list[str]]:
     """A row per program, number of ranks and language."""
-    for sample in chosen:
-        for nprocs in ranks:
-            if accepts(sample, nprocs):
-                with tempfile.TemporaryDirectory() as folder:
-                    yield from _lines(mpi, sample, nprocs, languages, Path(folder))
+    for sample, nprocs, folder in cases(chosen, ranks):
+        yield from _lines(mpi, sample, nprocs, languages, folder)
 
 
 def _lines(

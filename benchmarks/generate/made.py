@@ -28,11 +28,6 @@ def programs(only: list[str] | None, steps: int) -> list[Sample]:
     return [s for s in every if not only or any(_stem(s).startswith(name) for name in only)]
 
 
-def accepts(sample: Sample, nprocs: int) -> bool:
-    """Whether a program runs on so many ranks."""
-    return all(w.accepts(nprocs) for w in WORKLOADS if w.source == sample.source)
-
-
 def _stem(sample: Sample) -> str:
     return Path(sample.source).stem
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.generate.made import LANGUAGES, NotMadeError, accepts, benchmark, command, traced
+from benchmarks.cases import cases
+from benchmarks.generate.made import LANGUAGES, NotMadeError, benchmark, command, traced
 from benchmarks.table import grouped
 from support.mpis import Mpi
 from support.programs import SAMPLES
@@ -20,11 +20,11 @@ def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], steps: Sequence[int] = STEPS
 ) -> Iterator[list[str]]:
     """A row per workload, number of ranks and of time steps; of C and Python: the function, and the file."""
-    for workload in chosen:
-        for nprocs in ranks:
-            for n in steps if workload.accepts(nprocs) and accepts(workload, nprocs) else ():
-                with tempfile.TemporaryDirectory() as folder:
-                    yield _line(mpi, workload, nprocs, n, Path(folder))
+    for workload, nprocs, folder in cases(chosen, ranks):
+        for n in steps:
+            own = folder / str(n)
+            own.mkdir()
+            yield _line(mpi, workload, nprocs, n, own)
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, steps: int, folder: Path) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.cases import cases
 from benchmarks.generate.made import LANGUAGES, NotMadeError
 from benchmarks.generate.runs import seconds
 from benchmarks.replay.runs import app_s, arguments, paced, recorded
@@ -26,11 +26,8 @@ def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int, most_s: float
 ) -> Iterator[list[str]]:
     """A row per workload and number of ranks; computations are asleep for `sleep_us` or more."""
-    for workload in chosen:
-        for nprocs in ranks:
-            if workload.accepts(nprocs):
-                with tempfile.TemporaryDirectory() as folder:
-                    yield _line(mpi, workload, nprocs, sleep_us, times, most_s, Path(folder))
+    for workload, nprocs, folder in cases(chosen, ranks):
+        yield _line(mpi, workload, nprocs, sleep_us, times, most_s, folder)
 
 
 def _line(
@@ -38,8 +35,8 @@ def _line(
 ) -> list[str]:
     head = [workload.title, str(nprocs)]
     try:
-        pace = paced(mpi, workload, nprocs, sleep_us, folder, most_s)
-        argv = arguments(workload, pace.steps, pace.sleep_us)
+        pace = paced(mpi, workload.of_steps, nprocs, sleep_us, folder, most_s)
+        argv = arguments(workload.of_steps(pace.steps), pace.sleep_us)
         app = app_s(mpi, nprocs, argv, folder, times)
         trace = load(recorded(mpi, nprocs, argv, folder / "app.st"))
     except (AssertionError, TimeoutError) as error:

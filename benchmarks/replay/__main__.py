@@ -38,10 +38,7 @@ def main() -> int:
         "speed": (speed.COLUMNS, "Replays without computation, two ranks", _speed, speed.verdicts),
         "seeds": (seeds.COLUMNS, "Replays of traces with histograms", _seeds, seeds.verdicts),
     }[args.what]
-    rows = []
-    for row in lines(mpi, args, chosen):
-        print(*row, sep="  ", flush=True)
-        rows.append(row)
+    rows = table.told(lines(mpi, args, chosen))
     found = judge(rows)
     table.show(title, columns, rows)
     print(*found, sep="\n")

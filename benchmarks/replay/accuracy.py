@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.cases import cases
 from benchmarks.replay.runs import app_s, arguments, paced, recorded, replay_s
 from support.mpis import Mpi
 from support.workloads import Workload
@@ -22,16 +22,14 @@ def lines(
     mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int
 ) -> Iterator[list[str]]:
     """A line per workload and number of ranks; computations asleep for `sleep_us` or more, or real for 0."""
-    for workload in chosen:
-        for nprocs in ranks:
-            if workload.accepts(nprocs):
-                with tempfile.TemporaryDirectory() as folder:
-                    yield _line(mpi, workload, nprocs, sleep_us, times, Path(folder))
+    for workload, nprocs, folder in cases(chosen, ranks):
+        yield _line(mpi, workload, nprocs, sleep_us, times, folder)
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:
-    pace = paced(mpi, workload, nprocs, sleep_us, folder)
-    argv = arguments(workload, pace.steps, pace.sleep_us)
+    of_steps = workload.of_steps if sleep_us else workload.of_much_computation
+    pace = paced(mpi, of_steps, nprocs, sleep_us, folder)
+    argv = arguments(of_steps(pace.steps), pace.sleep_us)
     app = app_s(mpi, nprocs, argv, folder, times)
     exact = recorded(mpi, nprocs, argv, folder / "exact.st")
     drawn = recorded(mpi, nprocs, argv, folder / "drawn.st", ["--histograms", "1"])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from support.mpis import Mpi
-from support.programs import SAMPLES
+from support.programs import SAMPLES, Sample
 from support.running import Argument, mpirun, record
-from support.workloads import Workload
 
 TARGET_S = 2.0
 """How long the programs are to run."""
@@ -29,9 +28,8 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THRE
 """Ranks that share cores have one thread each: with more, a program's time varies by a fifth."""
 
 
-def arguments(workload: Workload, steps: int, sleep_us: int) -> list[str]:
-    """The workload's program and its arguments: with computation asleep, or with much of it for 0."""
-    sample = workload.of_steps(steps) if sleep_us else workload.of_much_computation(steps)
+def arguments(sample: Sample, sleep_us: int) -> list[str]:
+    """A workload's program and its arguments; its computations sleep for so many microseconds each."""
     return [str(SAMPLES / sample.source), *sample.arguments, "--sleep-us", str(sleep_us)]
 
 
@@ -55,17 +53,24 @@ class Pace:
 
 
 def paced(
-    mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, folder: Path, target_s: float = TARGET_S
+    mpi: Mpi,
+    of_steps: Callable[[int], Sample],
+    nprocs: int,
+    sleep_us: int,
+    folder: Path,
+    target_s: float = TARGET_S,
 ) -> Pace:
     """How to run a workload so that it computes nine tenths of its time, tried with a few steps.
 
     Args:
+        of_steps: the workload's sample with so many time steps.
         sleep_us: the least that a computation sleeps; 0: it really computes.
     """
     asleep = sleep_us
-    trial = app_s(mpi, nprocs, arguments(workload, TRIAL_STEPS, asleep), folder, 1)
+    sample = of_steps(TRIAL_STEPS)
+    trial = app_s(mpi, nprocs, arguments(sample, asleep), folder, 1)
     if sleep_us:
-        bare = app_s(mpi, nprocs, [*arguments(workload, TRIAL_STEPS, sleep_us)[:-1], "0"], folder, 1)
+        bare = app_s(mpi, nprocs, arguments(sample, 0), folder, 1)
         slept = max(trial - bare, trial / 10)
         factor = max(1.0, ASLEEP / (1 - ASLEEP) * bare / slept)
         asleep = round(sleep_us * factor, -4)

@@ -21,7 +21,7 @@ def lines(mpi: Mpi, chosen: Sequence[Workload], times: int) -> Iterator[list[str
     """A line per workload."""
     for workload in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            argv = arguments(workload, STEPS, 0)
+            argv = arguments(workload.of_steps(STEPS), 0)
             trace = recorded(mpi, NPROCS, argv, Path(folder, "a.st"), ["--histograms", "1"])
             yield _line(mpi, workload, trace, times)
 

@@ -7,10 +7,9 @@ from collections.abc import Set as AbstractSet
 from keyword import iskeyword
 
 from codegen.emit.pieces import Library
-from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either
+from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 from codegen.obfuscate import words
 from codegen.scalable.grid import Shape
-from codegen.specialise import variables
 
 __all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
 
@@ -107,7 +106,7 @@ def local_demands(shape: Shape) -> list[tuple[Cond, str]]:
 
 
 def _local(cond: Cond, shape: Shape) -> bool:
-    return bool(variables([cond]) & {"rank", *shape.coords})
+    return bool(names_in(cond) & {"rank", *shape.coords})
 
 
 def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None]) -> str:

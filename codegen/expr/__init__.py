@@ -26,11 +26,12 @@ from codegen.expr.nodes import (
     Size,
     Truth,
     Var,
-    mentions,
 )
+from codegen.expr.parts import mentions, names_in, variables
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Expr",
     "Item", "Member", "Own", "Size", "Truth", "Var", "add", "all_of", "bounds", "choose", "compare", "div",
-    "either", "is_nonzero", "map_leaves", "mentions", "mod", "mul", "negate", "sub", "xor",
+    "either", "is_nonzero", "map_leaves", "mentions", "mod", "mul", "names_in", "negate", "sub", "variables",
+    "xor",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Expr",
-    "Item", "Member", "Own", "Size", "Truth", "Var", "mentions",
+    "Item", "Member", "Own", "Size", "Truth", "Var",
 ]  # fmt: skip
 
 
@@ -146,19 +146,3 @@ class Member(_Hashed):
 
 Cond = Truth | Compare | AllOf | AnyOf | Member
 TRUE, FALSE = Truth(True), Truth(False)
-
-
-def mentions(e: Expr, variable: Var) -> bool:
-    """Whether a sum, product, quotient or table index holds a variable; of a choice, the safe answer."""
-    match e:
-        case Var():
-            return e == variable
-        case Binary(_, a, b):
-            return mentions(a, variable) or mentions(b, variable)
-        case Item(_, index):
-            return mentions(index, variable)
-        case Called(_, arguments):
-            return any(mentions(a, variable) for a in arguments)
-        case Const() | Size():
-            return False
-    return True

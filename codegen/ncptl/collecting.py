@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +38,7 @@ def string_tag(text: str) -> int:
 
 
 @dataclass
-class Collecting:
+class Collecting(ABC):
     """Collects events while it goes through the statements."""
 
     tasks: int
@@ -179,6 +180,6 @@ class Collecting:
             verified=wanted and touching.verification,
         )
 
+    @abstractmethod
     def statement(self, node: t.Statement, env: Env) -> None:
         """Add what a statement does, on all ranks."""
-        raise NotImplementedError

@@ -30,6 +30,7 @@ from codegen.expr import (
     Size,
     Truth,
     Var,
+    variables,
 )  # fmt: skip
 from codegen.interpret import FUNCTIONS
 from codegen.scalable.grid import Shape
@@ -107,9 +108,7 @@ class Sample:
             return True
         if not (np.equal(self.value(a), self.value(b)) | ~where).all():
             return False
-        loops = tuple(
-            sorted({v for v in _variables(a) | _variables(b) if v.name not in self.fixed}, key=repr)
-        )
+        loops = tuple(sorted({v for v in variables(a, b) if v.name not in self.fixed}, key=repr))
         if not loops:
             return True
         every = self._turning(where, loops)
@@ -177,21 +176,6 @@ class Sample:
             size = self.columns[self.shape.sizes[axis]]
             place = place * size + (0 if what == "size" else self.columns[names[axis]])
         return place
-
-
-def _variables(e: Expr | Cond) -> set[Var]:
-    match e:
-        case Var():
-            return {e}
-        case Own(inner) | Size(inner) | Item(_, inner) | Member(inner, _, _):
-            return _variables(inner)
-        case Binary(_, a, b) | Compare(_, a, b):
-            return _variables(a) | _variables(b)
-        case Choose(cond, a, b):
-            return _variables(cond) | _variables(a) | _variables(b)
-        case Called(_, parts) | AllOf(parts) | AnyOf(parts):
-            return {v for part in parts for v in _variables(part)}
-    return set()
 
 
 def _tried(name: str, row: Sequence[int]) -> int:

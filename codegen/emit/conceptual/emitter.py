@@ -17,8 +17,7 @@ from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
-from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
-from codegen.specialise import variables
+from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.whatif import SUFFIX
 from scalatrace.ops import Category, operation
 from scalatrace.trace.ranklist import RankList
@@ -144,7 +143,7 @@ class _Writing:
     def head(self, loop: Loop, times: Expr) -> tuple[str, Cond]:
         """`FOR EACH i1 IN {0, ..., 19}` or, when nobody asks for the variable, `FOR 20 REPETITIONS`."""
         name = loop.variable.name
-        if not _asks_for(loop.body, name):
+        if not asks_for(loop.body, name):
             return f"FOR {words.atom(times)} REPETITIONS", TRUE
         if isinstance(times, Const):
             last = times.value - 1
@@ -196,23 +195,3 @@ class _Writing:
         """A nonblocking collective as a blocking one: its request has nothing under way."""
         self.groups.collective(replace(call, op=blocking_form(call.op)), ranks)
         self.messages.pending.make(ranks, Request(None, False))
-
-
-def _asks_for(body: Sequence[Stmt], name: str) -> bool:
-    """Whether statements use a variable."""
-    for stmt in body:
-        match stmt:
-            case Call():
-                parts: list[Expr | Cond] = [argument.value for argument in stmt.arguments]
-                if name in variables(parts):
-                    return True
-            case Compute(_, first):
-                if first is not None and first.name == name:
-                    return True
-            case Loop(_, count, inner):
-                if name in variables([count]) or _asks_for(inner, name):
-                    return True
-            case Branch(cond, then, otherwise):
-                if name in variables([cond]) or _asks_for(then, name) or _asks_for(otherwise, name):
-                    return True
-    return False

@@ -7,10 +7,9 @@ from codegen.emit.conceptual.collectives import PATTERNS
 from codegen.emit.conceptual.said import Said
 from codegen.emit.conceptual.tongue import NUM_TASKS, RANK
 from codegen.errors import GenerateError
-from codegen.expr import Choose, Const, Expr, Var, add, mul
+from codegen.expr import Choose, Const, Expr, Var, add, mul, names_in
 from codegen.program import Call
 from codegen.scalable.algebra import Facts, quotient
-from codegen.specialise import variables
 from scalatrace.trace.tables import Kind
 
 __all__ = ["Grouped"]
@@ -31,7 +30,7 @@ class Grouped:
         members = NUM_TASKS if axes is None else self.side(axes[0])
         size = self.said.tongue.expr(self.volume(call, pattern.volume, members))
         root = self.said.tongue.expr(call["root"]) if "root" in call else Const(0)
-        if RANK.name in variables([size, root]):
+        if RANK.name in names_in(size, root):
             raise GenerateError("its size or root differs from task to task")
         for step in pattern.steps:
             whole = mul(members, size) if step == "multicast all" else size
@@ -113,7 +112,7 @@ class Grouped:
     def mean(self, index: Expr) -> Expr:
         """The mean of an array's elements, if they are all alike or all numbers."""
         if isinstance(index, Const) and (made := self.said.shape.arrays.get(index.value)) is not None:
-            if made.variable.name not in variables([made.element]):
+            if made.variable.name not in names_in(made.element):
                 return made.element
         elif isinstance(index, Const) and (values := self.said.program.arrays[index.value].values):
             return Const(round(sum(values) / len(values)))

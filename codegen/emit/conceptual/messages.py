@@ -15,9 +15,8 @@ from codegen.emit.conceptual.pending import Pending, Request
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
 from codegen.errors import GenerateError
-from codegen.expr import Const, Expr, add, mul
+from codegen.expr import Const, Expr, add, mul, names_in
 from codegen.program import Call, calls
-from codegen.specialise import variables
 from scalatrace.ops import operation
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import ANY_TAG, UNDEFINED
@@ -84,7 +83,7 @@ class Messages:
                     self.unsure |= those
                 spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
                 one = len(those) == 1
-                named = RANK in variables([other])
+                named = RANK in names_in(other)
                 who = words.tasks(those, self.speech.nprocs, named=named, target=verb == "RECEIVE")
                 at = self.speech.special.expr(other, those.first) if one else other
                 way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
-from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, xor
+from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, names_in, xor
 from codegen.program import Call
-from codegen.specialise import variables
 from scalatrace.errors import FormatError
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
@@ -130,9 +129,9 @@ def _plain(e: Expr) -> bool:
         case Binary(_, a, b):
             return _plain(a) and _plain(b)
         case Choose(cond, a, b):
-            return "rank" not in variables([cond]) and _plain(a) and _plain(b)
+            return "rank" not in names_in(cond) and _plain(a) and _plain(b)
         case Item(_, index):
-            return "rank" not in variables([index]) and _plain(index)
+            return "rank" not in names_in(index) and _plain(index)
     return False
 
 

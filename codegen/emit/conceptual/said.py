@@ -29,11 +29,11 @@ from codegen.expr import (
     choose,
     map_leaves,
     mul,
+    names_in,
 )  # fmt: skip
 from codegen.program import Call, Program, calls
 from codegen.scalable.places import Places, opposite
 from codegen.scalable.sample import Mask, Sample
-from codegen.specialise import variables
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
 
@@ -91,12 +91,12 @@ class Said(Sentences):
 
     def local(self, part: Expr | Cond) -> bool:
         """Whether something depends on the task."""
-        found = variables([part])
+        found = names_in(part)
         return bool(found & self.mine) or "Own(" in repr(part)
 
     def fixed(self, part: Expr | Cond) -> bool:
         """Whether something depends on the task only, and on no loop."""
-        return variables([part]) <= self.sample.fixed
+        return names_in(part) <= self.sample.fixed
 
     def who(self, cond: Cond, named: bool = True, target: bool = False) -> str:
         """The tasks for which a condition holds."""
@@ -153,9 +153,9 @@ class Said(Sentences):
         nbytes, channel = self.tongue.expr(size), self.tongue.expr(tag)
         if (single := self.single(cond)) is not None:
             other, nbytes, channel = (of_task(e, single) for e in (other, nbytes, channel))
-        each = RANK.name in variables([nbytes, *([channel] if self.tagged else [])])
+        each = RANK.name in names_in(nbytes, *([channel] if self.tagged else []))
         task = "s" if each else "t"
-        who = "TASK s" if each else self.who(cond, RANK.name in variables([other]), verb == "RECEIVE")
+        who = "TASK s" if each else self.who(cond, RANK.name in names_in(other), verb == "RECEIVE")
         using = f" USING TAG {words.atom(channel, task)}" if self.tagged else ""
         way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
         how = "ASYNCHRONOUSLY " if later else ""

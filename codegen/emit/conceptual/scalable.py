@@ -21,11 +21,10 @@ from codegen.emit.conceptual.preamble import clock, preamble
 from codegen.emit.conceptual.said import Said
 from codegen.emit.text import hash_comment
 from codegen.errors import GenerateError
-from codegen.expr import TRUE, Compare, Cond, Const, Expr, Var, add, all_of, bounds, compare
-from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt
+from codegen.expr import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
+from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.scalable.places import opposite
 from codegen.scalable.sample import Mask
-from codegen.specialise import variables
 from scalatrace.ops import Category, operation
 
 __all__ = ["ScalableWriting"]
@@ -99,7 +98,7 @@ class ScalableWriting:
             cond = all_of(cond, Compare("<", loop.variable, times))
         before = self.said.pending.copy()
         count = self.said.tongue.expr(most)
-        if most == times and not _asks_for(loop.body, name):
+        if most == times and not asks_for(loop.body, name):
             with self.said.braces(f"FOR {words.atom(count)} REPETITIONS"):
                 self.body(loop.body, cond, ranks)
         else:
@@ -167,22 +166,3 @@ class ScalableWriting:
             raise GenerateError(
                 "this operation has no words for any number of tasks, perhaps for a fixed one"
             )
-
-
-def _asks_for(body: Sequence[Stmt], name: str) -> bool:
-    """Whether statements use a variable."""
-    for stmt in body:
-        match stmt:
-            case Call():
-                if name in variables([argument.value for argument in stmt.arguments]):
-                    return True
-            case Compute(_, Var(first)):
-                if first == name:
-                    return True
-            case Loop(_, count, inner):
-                if name in variables([count]) or _asks_for(inner, name):
-                    return True
-            case Branch(cond, then, otherwise):
-                if name in variables([cond]) or _asks_for(then, name) or _asks_for(otherwise, name):
-                    return True
-    return False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 from codegen.errors import GenerateError
-from codegen.expr import AllOf, AnyOf, Binary, Choose, Compare, Cond, Const, Expr, Item, Member, Var, add, mul
+from codegen.expr import Const, Expr, Var, add, mul, variables
 from codegen.interpret import Setting, value
 from codegen.values import of_vec
 from scalatrace.trace.compress import vec_of
@@ -39,7 +39,7 @@ def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
     Raises:
         GenerateError: as in `combined`.
     """
-    every = list(dict.fromkeys(v for part in parts for v in _variables(part)))
+    every = list(dict.fromkeys(variables(*parts)))
     total = 1
     for variable in every:
         total *= variable.limit or MOST + 1
@@ -53,18 +53,3 @@ def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
         except IndexError:  # an iteration that there is not
             rows.append(rows[-1] if rows else (0,) * len(parts))
     return every, rows
-
-
-def _variables(part: Expr | Cond) -> Iterator[Var]:
-    match part:
-        case Var():
-            yield part
-        case Item(_, e) | Member(e, _, _):
-            yield from _variables(e)
-        case Binary(_, a, b) | Compare(_, a, b):
-            yield from (*_variables(a), *_variables(b))
-        case Choose(cond, a, b):
-            yield from (*_variables(cond), *_variables(a), *_variables(b))
-        case AllOf(conds) | AnyOf(conds):
-            for cond in conds:
-                yield from _variables(cond)
