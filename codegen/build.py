@@ -33,7 +33,7 @@ from codegen.expr import (
     mul,
     xor,
 )  # fmt: skip
-from codegen.load import COMPUTE, shares
+from codegen.load import shares
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
 from codegen.values import of_elastic, of_vec, prefix_of_vec
@@ -42,6 +42,7 @@ from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.explicit import explicit
+from scalatrace.trace.load import COMPUTE
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind

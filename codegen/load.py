@@ -6,15 +6,13 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from scalatrace.trace.compress import vec_of
-from scalatrace.trace.load import Loads
+from scalatrace.trace.load import COMPUTE, Loads
 from scalatrace.trace.values import Vec
 
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["COMPUTE", "SHARE_STEPS", "shares"]
-
-COMPUTE = "compute_ns"
+__all__ = ["SHARE_STEPS", "shares"]
 
 SHARE_STEPS = 16
 """Shares are whole powers of 2 to the power of 1/16."""

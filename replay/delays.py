@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 from replay.options import Compute, Options, Times
 from replay.whatif import WhatIf
-from scalatrace.trace.load import Loads
+from scalatrace.trace.load import COMPUTE, Loads
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.histogram import Histogram
     from scalatrace.trace.walk import Call, Place
-
-COMPUTE, COMM = "compute_ns", "comm_ns"
-"""The statistics of the time before a call and in it."""
 
 
 class Delays:
