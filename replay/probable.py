@@ -82,6 +82,7 @@ class ProbableRank:
                 self._play(event, delay_ns)
             except ReplayError as error:
                 raise self.rank.told(error, number, event.op) from None
+        self._outgoing.land()
 
     def _play(self, call: Call, delay_ns: int) -> None:
         self.rank.family = call.family
@@ -116,7 +117,6 @@ class ProbableRank:
 
     def finish(self) -> int:
         """Receive all that is under way; return how many messages came."""
-        self._outgoing.land()
         self.inbox.close_all()
         return self.inbox.messages
 
