@@ -23,6 +23,7 @@ struct Histogram {
     double min = 0, max = 0, mean = 0;
     double m2 = 0; // sum of squared deviations from the mean (Welford)
     int nbins = 0;
+    int unused = 0; // packed with the rest: equal histograms are equal bytes
     Bin bins[kBins + 1];
 
     void add(double sample);

@@ -26,7 +26,11 @@ void NodePool::release_shell(Node *n) {
     n->kids.clear();
     n->stats.clear();
     n->samples.clear();
-    for (Elastic &e : n->slots) e.reset();
+    if (!n->raw)
+        for (Elastic &e : n->slots) e.reset();
+    n->raw = true;
+    n->transient = false;
+    n->rows.clear();
     n->repeat.reset();
     n->ranks = RankSet();
     n->count = n->runs = 0;
@@ -50,7 +54,8 @@ Node *NodePool::clone_shape(const Node *n) {
     c->multiple = n->multiple;
     c->op = n->op;
     c->signature = n->signature;
-    c->slots.resize(n->slots.size());
+    c->nslots = n->nslots;
+    c->transient = true;
     for (const Node *kid : n->kids) c->kids.push_back(clone_shape(kid));
     return c;
 }
@@ -91,6 +96,29 @@ static PredStats &stats_after(Node *n, uint64_t pred) {
     return n->stats.back();
 }
 
+void open_rows(Node *n) {
+    if (!n->raw) return;
+    n->slots.resize(n->nslots);
+    n->raw = false;
+    const std::vector<int64_t> rows = std::exchange(n->rows, {});
+    if (!rows.empty()) append_rows(n, rows.data(), rows.size() / n->nslots);
+}
+
+void append_rows(Node *into, const int64_t *rows, size_t nrows) {
+    const size_t n = into->nslots;
+    if (into->raw) {
+        if (into->rows.size() + nrows * n <= (into->transient ? Node::kMostTransient : Node::kMostRaw)) {
+            into->rows.insert(into->rows.end(), rows, rows + nrows * n);
+            return;
+        }
+        open_rows(into);
+    }
+    if (nrows == 1)
+        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows[i]);
+    else
+        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows + i, nrows, n);
+}
+
 static void put_sample(Node *into, const Sample &sample) {
     PredStats &s = stats_after(into, sample.pred);
     for (size_t i = 0; i < sample.nvalues; ++i) {
@@ -101,13 +129,13 @@ static void put_sample(Node *into, const Sample &sample) {
 }
 
 void sort_samples(Node *n) {
-    for (const Sample &s : n->samples) put_sample(n, s);
+    n->samples.each([n](const Sample &s) { put_sample(n, s); });
     n->samples.clear();
 }
 
 void add_sample(Node *into, const Sample &sample) {
     if (into->stats.empty() && into->samples.size() < Node::kFewSamples) {
-        into->samples.push_back(sample);
+        into->samples.add(sample);
         return;
     }
     sort_samples(into);
@@ -115,7 +143,10 @@ void add_sample(Node *into, const Sample &sample) {
 }
 
 void merge_stats(Node *into, Node *from) {
-    for (const Sample &s : from->samples) add_sample(into, s);
+    if (into->stats.empty() && into->samples.size() + from->samples.size() <= Node::kFewSamples)
+        into->samples.add(from->samples);
+    else
+        from->samples.each([into](const Sample &s) { add_sample(into, s); });
     if (from->stats.empty()) return;
     sort_samples(into);
     for (PredStats &theirs : from->stats) {
@@ -131,14 +162,19 @@ void merge_stats(Node *into, Node *from) {
 }
 
 void append_event(Node *into, Node *from) {
-    for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
+    if (from->raw) {
+        if (!from->rows.empty()) append_rows(into, from->rows.data(), from->rows.size() / from->nslots);
+    } else {
+        open_rows(into);
+        for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
+    }
     into->runs += from->runs;
     merge_stats(into, from);
 }
 
 size_t tree_bytes(const Node *n) {
     size_t bytes = sizeof(Node) + n->repeat.nbytes() + n->kids.capacity() * sizeof(Node *) +
-                   n->slots.capacity() * sizeof(Elastic) + n->samples.capacity() * sizeof(Sample) +
+                   n->slots.capacity() * sizeof(Elastic) + n->rows.capacity() * sizeof(int64_t) + n->samples.nbytes() +
                    n->stats.capacity() * sizeof(PredStats);
     for (const Elastic &e : n->slots) bytes += e.nbytes();
     for (const PredStats &s : n->stats)

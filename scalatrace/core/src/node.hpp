@@ -13,6 +13,7 @@
 #include "elastic.hpp"
 #include "histogram.hpp"
 
+#include <bit>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,8 +54,43 @@ struct PredStats {
 /* One execution's samples; the first few of a node are kept as they are. */
 struct Sample {
     uint64_t pred;
-    size_t nvalues;              // stats there are
-    double values[ST_MAX_STATS]; // NaN: none
+    size_t nvalues;       // stats there are
+    const double *values; // NaN: none
+};
+
+/* The samples of a few executions, one behind the other: predecessor, number of values, values. */
+class Samples {
+  public:
+    size_t size() const { return n_; }
+    bool empty() const { return n_ == 0; }
+    void add(const Sample &s) {
+        words_.push_back(s.pred);
+        words_.push_back(s.nvalues);
+        for (size_t i = 0; i < s.nvalues; ++i) words_.push_back(std::bit_cast<uint64_t>(s.values[i]));
+        ++n_;
+    }
+    void add(const Samples &o) {
+        words_.insert(words_.end(), o.words_.begin(), o.words_.end());
+        n_ += o.n_;
+    }
+    void clear() {
+        words_.clear();
+        n_ = 0;
+    }
+    template <class F> void each(F f) const { // f(sample) in order
+        double values[ST_MAX_STATS];
+        for (size_t at = 0; at < words_.size();) {
+            const Sample s{words_[at], words_[at + 1], values};
+            for (size_t i = 0; i < s.nvalues; ++i) values[i] = std::bit_cast<double>(words_[at + 2 + i]);
+            at += 2 + s.nvalues;
+            f(s);
+        }
+    }
+    size_t nbytes() const { return words_.capacity() * sizeof(uint64_t); }
+
+  private:
+    size_t n_ = 0;
+    std::vector<uint64_t> words_;
 };
 
 struct Node {
@@ -73,12 +109,17 @@ struct Node {
     // of an event
     uint32_t op = 0;
     uint64_t signature = 0;
-    std::vector<Elastic> slots;   // value vectors by parameter
-    std::vector<Sample> samples;  // up to kFewSamples executions, then ...
+    uint32_t nslots = 0;
+    bool raw = true;              // the values are in `rows`, and none are in `slots`
+    bool transient = false;       // of an iteration that is not over: appended to another node soon
+    std::vector<int64_t> rows;    // of a few executions, as they came: `nslots` values for each; then ...
+    std::vector<Elastic> slots;   // ... value vectors by parameter
+    Samples samples;              // up to kFewSamples executions, then ...
     std::vector<PredStats> stats; // ... histograms
 
     static constexpr size_t kFewSamples = 12;
-    Node *next_free = nullptr; // in the pool
+    static constexpr size_t kMostRaw = 128, kMostTransient = 1024; // integers in `rows`
+    Node *next_free = nullptr;                                     // in the pool
 
     bool leaf() const { return kids.empty(); }
 };
@@ -115,6 +156,10 @@ class NodePool {
 /* A sequence of these nodes, which become its children; shape, first, last and nleaves are set. */
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
 void update_shape(Node *sequence);
+
+/* Append the values of executions, a row of `nslots` for each; or put those that are kept as rows into value vectors. */
+void append_rows(Node *into, const int64_t *rows, size_t nrows);
+void open_rows(Node *event);
 
 void add_sample(Node *into, const Sample &sample);
 /* Put the samples kept so far into histograms. */

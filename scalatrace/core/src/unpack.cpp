@@ -226,6 +226,8 @@ class Loader {
         n->shape = n->first = n->last = event_key(op.hash, n->signature);
         size_t rest = in_.array();
         if (rest < op.nslots) in_.fail("an event without its values");
+        n->nslots = static_cast<uint32_t>(op.nslots);
+        n->raw = false;
         n->slots.resize(op.nslots);
         for (Elastic &e : n->slots) elastic(e);
         rest -= op.nslots;

@@ -417,6 +417,12 @@ void Vec::append_slow(int64_t value) {
     ++n_;
 }
 
+void Vec::append(const int64_t *values, size_t n, size_t stride) {
+    size_t i = 0;
+    for (; i < n && form_ != kDetail; ++i) append(values[i * stride]);
+    for (; i < n; ++i, ++n_) detail_->append(values[i * stride]);
+}
+
 void Vec::compress() const {
     std::unique_ptr<Detail> made(new Detail);
     for (uint64_t i = 0; i < n_; ++i) made->append(few_[i]);

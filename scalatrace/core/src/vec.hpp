@@ -66,6 +66,8 @@ class Vec {
         }
         append_slow(value);
     }
+    /* `n` values, each `stride` behind the one before. */
+    void append(const int64_t *values, size_t n, size_t stride);
     void append_run(int64_t value, uint64_t times);
     void concat(const Vec &other);
     void clear() { // keeps the room for a few values: instances of inner loops are cleared over and over
