@@ -14,6 +14,7 @@ namespace st {
 struct Bin {
     uint64_t count;
     double min, max, sum;
+    double mean() const { return sum / static_cast<double>(static_cast<int64_t>(count)); }
 };
 
 struct Histogram {
@@ -34,8 +35,8 @@ struct Histogram {
     static constexpr size_t nbytes(int n) { return offsetof(Histogram, bins) + static_cast<size_t>(n) * sizeof(Bin); }
 
   private:
-    void insert(const Bin &bin);
-    void shrink();
+    void insert(const Bin &bin, double mean, double *means);
+    int join_nearest(const double *means);
 };
 
 } // namespace st

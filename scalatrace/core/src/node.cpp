@@ -16,6 +16,11 @@ void OpSchema::add(std::string param, int kind, int32_t limit) {
     nslots += kind == ST_PEER ? kEncodings : 1;
 }
 
+namespace {
+constexpr size_t kMostRaw = 128;        // integers that an event keeps as rows ...
+constexpr size_t kMostTransient = 4096; // ... and one of an iteration that is not over
+} // namespace
+
 NodePool::~NodePool() {
     while (free_) delete std::exchange(free_, free_->next_free);
 }
@@ -32,7 +37,7 @@ void NodePool::release_shell(Node *n) {
     n->transient = false;
     n->rows.clear();
     n->repeat.reset();
-    n->ranks = RankSet();
+    if (!n->ranks.empty()) n->ranks = RankSet();
     n->count = n->runs = 0;
     n->nleaves = 1;
     n->skipped = n->multiple = false;
@@ -107,7 +112,7 @@ void open_rows(Node *n) {
 void append_rows(Node *into, const int64_t *rows, size_t nrows) {
     const size_t n = into->nslots;
     if (into->raw) {
-        if (into->rows.size() + nrows * n <= (into->transient ? Node::kMostTransient : Node::kMostRaw)) {
+        if (into->rows.size() + nrows * n <= (into->transient ? kMostTransient : kMostRaw)) {
             into->rows.insert(into->rows.end(), rows, rows + nrows * n);
             return;
         }

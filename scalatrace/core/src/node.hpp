@@ -94,32 +94,32 @@ class Samples {
 };
 
 struct Node {
-    uint64_t shape = 0;       // hash of the structure below: equal shapes can be merged child by child
-    uint64_t first = 0;       // key of the first event below
-    uint64_t last = 0;        // key of the last one
-    uint64_t count = 0;       // executions of this stretch, while it stands in the queue or is being matched
-    uint64_t runs = 0;        // executions of the content so far, all stretches together
-    uint32_t nleaves = 1;     // events below
-    bool skipped = false;     // some repeat is 0: the cursor may pass over it
-    bool multiple = false;    // some repeat is over 1
-    Elastic repeat;           // a value each time the parent's content ran
-    RankSet ranks;            // participants (from the inter-node merge on)
-    std::vector<Node *> kids; // of a sequence; owned
+    Node *next_free = nullptr; // in the pool
+    uint64_t shape = 0;        // hash of the structure below: equal shapes can be merged child by child
+    uint64_t first = 0;        // key of the first event below
+    uint64_t last = 0;         // key of the last one
+    uint64_t count = 0;        // executions of this stretch, while it stands in the queue or is being matched
+    uint64_t runs = 0;         // executions of the content so far, all stretches together
+    uint32_t nleaves = 1;      // events below
+    bool skipped = false;      // some repeat is 0: the cursor may pass over it
+    bool multiple = false;     // some repeat is over 1
+    bool transient = false;    // of an iteration that is not over: it is appended to another node soon
+    bool raw = true;           // of an event: its values are in `rows`, none are in `slots`
+    std::vector<Node *> kids;  // of a sequence; owned
 
     // of an event
     uint32_t op = 0;
-    uint64_t signature = 0;
     uint32_t nslots = 0;
-    bool raw = true;              // the values are in `rows`, and none are in `slots`
-    bool transient = false;       // of an iteration that is not over: appended to another node soon
-    std::vector<int64_t> rows;    // of a few executions, as they came: `nslots` values for each; then ...
-    std::vector<Elastic> slots;   // ... value vectors by parameter
+    uint64_t signature = 0;
+    std::vector<int64_t> rows;    // values of a few executions as they came, `nslots` for each; then ...
     Samples samples;              // up to kFewSamples executions, then ...
     std::vector<PredStats> stats; // ... histograms
+    std::vector<Elastic> slots;   // ... value vectors by parameter
+
+    Elastic repeat; // a value each time the parent's content ran
+    RankSet ranks;  // participants (from the inter-node merge on)
 
     static constexpr size_t kFewSamples = 12;
-    static constexpr size_t kMostRaw = 128, kMostTransient = 1024; // integers in `rows`
-    Node *next_free = nullptr;                                     // in the pool
 
     bool leaf() const { return kids.empty(); }
 };

@@ -163,6 +163,27 @@ struct Vec::Detail {
         fold();
     }
 
+    /* Where the cursor is in a run of one value, take as many values as go on with it. */
+    size_t follow_run(const int64_t *values, size_t n, size_t stride) {
+        if (!predicting) return 0;
+        Level &top = cursor.back();
+        Rep &r = *top.rep;
+        if (r.stride || r.block.size() != 1) return 0;
+        const bool endless = cursor.size() == 1;
+        const uint64_t most = endless ? n : std::min<uint64_t>(n, r.count - top.iteration);
+        const int64_t value = r.block[0].value + top.base;
+        size_t run = 0;
+        while (run < most && values[run * stride] == value) ++run;
+        if (!run) return 0;
+        top.iteration += run - 1;
+        if (endless)
+            r.count += run - 1;
+        else
+            matched += run - 1;
+        advance();
+        return run;
+    }
+
     /* The value does not follow the last repetition: what its unfinished iteration matched stands on its own. */
     void leave_repetition(int64_t value) {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
@@ -300,7 +321,7 @@ namespace {
 
 constexpr int kMaxPackedDepth = 400; // deeper input is hostile
 
-void pack_terms(Packer &p, const std::vector<Term> &terms, bool open) {
+void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
     p.array(terms.size());
     for (size_t i = 0; i < terms.size(); ++i) {
         const Term &t = terms[i];
@@ -420,7 +441,13 @@ void Vec::append_slow(int64_t value) {
 void Vec::append(const int64_t *values, size_t n, size_t stride) {
     size_t i = 0;
     for (; i < n && form_ != kDetail; ++i) append(values[i * stride]);
-    for (; i < n; ++i, ++n_) detail_->append(values[i * stride]);
+    if (i == n) return;
+    n_ += n - i;
+    while (i < n) {
+        const size_t run = detail_->follow_run(values + i * stride, n - i, stride);
+        if (!run) detail_->append(values[i * stride]);
+        i += std::max<size_t>(run, 1);
+    }
 }
 
 void Vec::compress() const {
@@ -455,7 +482,7 @@ const Vec::Detail &Vec::detail() const {
 const Vec::Flat &Vec::flat() const {
     if (form_ != kFlat) {
         const Detail &d = detail();
-        Packer p;
+        BytePacker p;
         pack_terms(p, d.terms, d.predicting);
         const uint64_t count = d.predicting ? d.terms.back().rep->count : 0;
         flat_ = Flat::make(Flat{d.matched, count, 0, d.predicting, bounded()}, p.out);
@@ -467,7 +494,7 @@ const Vec::Flat &Vec::flat() const {
 }
 
 /* [values, value] when they are all the same; else [values, goes on, matched, count, terms]. */
-void Vec::pack(Packer &p) const {
+void Vec::pack(BytePacker &p) const {
     p.array(constant() ? 2 : 5);
     p.natural(n_);
     if (constant()) return p.integer(first_);
@@ -477,7 +504,7 @@ void Vec::pack(Packer &p) const {
     p.natural(f ? f->matched : d->matched);
     p.natural(f ? f->count : d->predicting ? d->terms.back().rep->count : 0);
     if (f) return p.str(f->terms());
-    Packer terms;
+    BytePacker terms;
     pack_terms(terms, d->terms, d->predicting);
     p.str(terms.out);
 }

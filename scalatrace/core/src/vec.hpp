@@ -97,7 +97,7 @@ class Vec {
     void settle() const {
         if (!constant()) flat();
     }
-    void pack(Packer &p) const;
+    void pack(BytePacker &p) const;
     static Vec unpack(Unpacker &in); // throws FormatError
     static void skip(Unpacker &in);
 
