@@ -137,7 +137,7 @@ void st_core::append(const st_event &e) {
         append_values(run, op, e, tables);
         ++run->count;
         ++run->runs;
-        add_sample(run, sample);
+        add_sample(pool, run, sample);
     } else {
         Node *n = pool.make();
         n->shape = n->first = n->last = key;
@@ -157,15 +157,15 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-static void own(Node *n, const RankSet &ranks, double &total) {
+static void own(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
     n->repeat.vec.settle();
     if (n->leaf()) open_rows(n);
     for (const Elastic &e : n->slots) e.vec.settle();
-    sort_samples(n);
+    sort_samples(pool, n);
     for (const PredStats &s : n->stats)
         if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
-    for (Node *kid : n->kids) own(kid, ranks, total);
+    for (Node *kid : n->kids) own(pool, kid, ranks, total);
 }
 
 void st_core::finish() {
@@ -177,7 +177,7 @@ void st_core::own_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
     double total = 0;
-    for (Node *n : tail) own(n, self, total);
+    for (Node *n : tail) own(pool, n, self, total);
     if (ranks.contains(rank)) { // it went on after an end
         Load &mine = load[ranks.position(rank)];
         mine = Load(mine.total() + total);
@@ -193,7 +193,9 @@ void st_core::add_load(const RankSet &of, std::string_view loads) {
     if (of.empty()) return;
     const RankSet had = ranks;
     ranks.unite(of);
-    load.resize(load.size() + of.size());
+    const size_t most = load.size() + of.size();
+    if (load.capacity() < most) load.reserve(std::min(4 * most, std::max(most, static_cast<size_t>(nprocs))));
+    load.resize(most);
     const auto theirs = load.end() - static_cast<std::ptrdiff_t>(of.size());
     std::memcpy(static_cast<void *>(&*theirs), loads.data(), loads.size());
     if (had.empty() || had.highest() < of.lowest()) return;

@@ -27,6 +27,11 @@ struct Histogram {
     int unused = 0; // packed with the rest: equal histograms are equal bytes
     Bin bins[kBins + 1];
 
+    void clear() {
+        count = 0;
+        min = max = mean = m2 = 0;
+        nbins = 0;
+    }
     void add(double sample);
     void add(double sample, uint64_t times);
     void merge(const Histogram &other);

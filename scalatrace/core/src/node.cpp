@@ -27,8 +27,18 @@ NodePool::~NodePool() {
 
 Node *NodePool::make() { return free_ ? std::exchange(free_, free_->next_free) : new Node; }
 
+std::unique_ptr<Histogram> NodePool::histogram() {
+    if (!nspare_) return std::unique_ptr<Histogram>(new Histogram);
+    std::unique_ptr<Histogram> h = std::move(spare_[--nspare_]);
+    h->clear();
+    return h;
+}
+
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
+    for (PredStats &s : n->stats)
+        for (auto &h : s.hist)
+            if (h && nspare_ < kMostSpare) spare_[nspare_++] = std::move(h);
     n->stats.clear();
     n->samples.clear();
     if (!n->raw)
@@ -61,6 +71,7 @@ Node *NodePool::clone_shape(const Node *n) {
     c->signature = n->signature;
     c->nslots = n->nslots;
     c->transient = true;
+    c->repeat.vec.keep_more();
     for (const Node *kid : n->kids) c->kids.push_back(clone_shape(kid));
     return c;
 }
@@ -124,36 +135,36 @@ void append_rows(Node *into, const int64_t *rows, size_t nrows) {
         for (size_t i = 0; i < n; ++i) into->slots[i].append(rows + i, nrows, n);
 }
 
-static void put_sample(Node *into, const Sample &sample) {
+static void put_sample(NodePool &pool, Node *into, const Sample &sample) {
     PredStats &s = stats_after(into, sample.pred);
     for (size_t i = 0; i < sample.nvalues; ++i) {
         if (std::isnan(sample.values[i])) continue;
-        if (!s.hist[i]) s.hist[i].reset(new Histogram);
+        if (!s.hist[i]) s.hist[i] = pool.histogram();
         s.hist[i]->add(sample.values[i]);
     }
 }
 
-void sort_samples(Node *n) {
-    n->samples.each([n](const Sample &s) { put_sample(n, s); });
+void sort_samples(NodePool &pool, Node *n) {
+    n->samples.each([&pool, n](const Sample &s) { put_sample(pool, n, s); });
     n->samples.clear();
 }
 
-void add_sample(Node *into, const Sample &sample) {
+void add_sample(NodePool &pool, Node *into, const Sample &sample) {
     if (into->stats.empty() && into->samples.size() < Node::kFewSamples) {
         into->samples.add(sample);
         return;
     }
-    sort_samples(into);
-    put_sample(into, sample);
+    sort_samples(pool, into);
+    put_sample(pool, into, sample);
 }
 
-void merge_stats(Node *into, Node *from) {
+void merge_stats(NodePool &pool, Node *into, Node *from) {
     if (into->stats.empty() && into->samples.size() + from->samples.size() <= Node::kFewSamples)
         into->samples.add(from->samples);
     else
-        from->samples.each([into](const Sample &s) { add_sample(into, s); });
+        from->samples.each([&pool, into](const Sample &s) { add_sample(pool, into, s); });
     if (from->stats.empty()) return;
-    sort_samples(into);
+    sort_samples(pool, into);
     for (PredStats &theirs : from->stats) {
         PredStats &mine = stats_after(into, theirs.pred);
         for (int i = 0; i < ST_MAX_STATS; ++i) {
@@ -166,7 +177,7 @@ void merge_stats(Node *into, Node *from) {
     }
 }
 
-void append_event(Node *into, Node *from) {
+void append_event(NodePool &pool, Node *into, Node *from) {
     if (from->raw) {
         if (!from->rows.empty()) append_rows(into, from->rows.data(), from->rows.size() / from->nslots);
     } else {
@@ -174,7 +185,7 @@ void append_event(Node *into, Node *from) {
         for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
     }
     into->runs += from->runs;
-    merge_stats(into, from);
+    merge_stats(pool, into, from);
 }
 
 size_t tree_bytes(const Node *n) {

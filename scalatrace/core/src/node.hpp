@@ -144,12 +144,17 @@ class NodePool {
     ~NodePool();
 
     Node *make();
-    void release(Node *node);            // with everything below
-    void release_shell(Node *node);      // without its children
-    Node *clone_shape(const Node *node); // same structure, no values
-    Node *clone(const Node *node);       // everything
+    void release(Node *node);               // with everything below
+    void release_shell(Node *node);         // without its children
+    Node *clone_shape(const Node *node);    // same structure, no values
+    Node *clone(const Node *node);          // everything
+    std::unique_ptr<Histogram> histogram(); // an empty one
 
   private:
+    static constexpr size_t kMostSpare = 128;
+
+    std::unique_ptr<Histogram> spare_[kMostSpare];
+    size_t nspare_ = 0;
     Node *free_ = nullptr; // chained by Node::next_free: giving a node back allocates nothing
 };
 
@@ -161,13 +166,13 @@ void update_shape(Node *sequence);
 void append_rows(Node *into, const int64_t *rows, size_t nrows);
 void open_rows(Node *event);
 
-void add_sample(Node *into, const Sample &sample);
+void add_sample(NodePool &pool, Node *into, const Sample &sample);
 /* Put the samples kept so far into histograms. */
-void sort_samples(Node *node);
+void sort_samples(NodePool &pool, Node *node);
 /* Add the samples of `from` to `into`. */
-void merge_stats(Node *into, Node *from);
+void merge_stats(NodePool &pool, Node *into, Node *from);
 /* Both events ran on the same rank, `from` after `into`: values are appended, stats merged. Not the repeat. */
-void append_event(Node *into, Node *from);
+void append_event(NodePool &pool, Node *into, Node *from);
 
 size_t tree_bytes(const Node *node);
 

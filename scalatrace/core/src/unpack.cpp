@@ -177,7 +177,7 @@ class Loader {
     std::unique_ptr<Histogram> histogram() {
         if (in_.skip_nil()) return nullptr;
         const std::string_view bytes = in_.view();
-        std::unique_ptr<Histogram> h(new Histogram);
+        std::unique_ptr<Histogram> h = made_->pool.histogram();
         if (bytes.size() < Histogram::nbytes(0) || bytes.size() > Histogram::nbytes(Histogram::kBins))
             in_.fail("a damaged histogram");
         std::memcpy(static_cast<void *>(h.get()), bytes.data(), bytes.size());

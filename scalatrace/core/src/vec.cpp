@@ -386,9 +386,10 @@ bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
 
 } // namespace
 
-Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), form_(o.form_) {
+Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), most_(o.most_), form_(o.form_) {
     if (o.form_ == kFew) {
-        few_ = new int64_t[kMostFew];
+        few_ = new int64_t[o.room_];
+        room_ = o.room_;
         std::copy(o.few_, o.few_ + n_, few_);
     } else if (o.form_ == kDetail) {
         detail_ = new Detail(*o.detail_);
@@ -413,13 +414,24 @@ void Vec::drop() {
     delete[] few_;
 }
 
+/* For one more of a few values. */
+void Vec::make_room() {
+    const uint16_t room = n_ < kMostFew ? kMostFew : kMostKept;
+    int64_t *bigger = new int64_t[room];
+    if (form_ == kFew) std::copy(few_, few_ + n_, bigger);
+    delete[] few_;
+    few_ = bigger;
+    room_ = room;
+}
+
 void Vec::append_slow(int64_t value) {
-    if (constant() && n_ < kMostFew) { // the first value that differs
-        if (!few_) few_ = new int64_t[kMostFew];
+    if (constant() && n_ < most_) { // the first value that differs
+        if (room_ <= n_) make_room();
         std::fill(few_, few_ + n_, first_);
         form_ = kFew;
     }
-    if (form_ == kFew && n_ < kMostFew) {
+    if (form_ == kFew && n_ < most_) {
+        if (room_ <= n_) make_room();
         few_[n_++] = value;
         return;
     }
@@ -460,7 +472,7 @@ void Vec::compress() const {
 void Vec::open_up() const {
     std::unique_ptr<Detail> made(new Detail);
     Unpacker in(flat_->terms().data(), flat_->nbytes);
-    made->terms = unpack_terms(in);
+    made->terms = st::unpack_terms(in);
     if (flat_->open) made->terms.back().rep->count = flat_->count;
     for (const Term &t : made->terms) made->tags.push_back(static_cast<uint32_t>(term_tag(t)));
     if (flat_->open) {
@@ -516,14 +528,9 @@ void Vec::skip(Unpacker &in) {
     if (n == 5) in.view();
 }
 
-Vec Vec::unpack(Unpacker &in) {
+Vec Vec::unpack_terms(Unpacker &in, size_t n, uint64_t size) {
     Vec v;
-    const size_t n = in.array();
-    v.n_ = in.natural();
-    if (n == 2) {
-        v.first_ = in.integer();
-        return v;
-    }
+    v.n_ = size;
     if (n != 5) in.fail("a damaged value vector");
     Flat head{};
     head.open = in.natural() != 0;
@@ -565,7 +572,7 @@ void Vec::concat(const Vec &other) {
     if (other.constant())
         append_run(other.first_, other.n_);
     else if (other.form_ == kFew)
-        for (uint64_t i = 0; i < other.n_; ++i) append(other.few_[i]);
+        append(other.few_, other.n_, 1);
     else
         other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
 }
@@ -627,7 +634,7 @@ static size_t term_bytes(const std::vector<Term> &terms) {
 }
 
 size_t Vec::nbytes() const {
-    size_t n = few_ ? kMostFew * sizeof *few_ : 0;
+    size_t n = room_ * sizeof *few_;
     if (flat_) n += sizeof(Flat) + flat_->nbytes;
     if (detail_)
         n += sizeof(Detail) + term_bytes(detail_->terms) +
