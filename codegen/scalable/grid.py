@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isqrt, prod
+from math import prod
 
 from codegen.expr import Cond, Expr, Var
+from scalatrace.trace.grid import balanced
 from scalatrace.trace.ranklist import MAX_RANK
 
-__all__ = ["LIMIT", "Array", "Requirement", "Shape", "balanced"]
+__all__ = ["LIMIT", "Array", "Requirement", "Shape"]
 
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
@@ -113,18 +114,3 @@ class Shape:
         if len(self.sizes) == 1:
             return found | {"P": found["X"], "x": found["r"]}
         return found | {"P": Var("P", LIMIT, prod(self.least))}
-
-
-def balanced(nprocs: int, ndims: int) -> tuple[int, ...]:
-    """The sides as close to each other as can be, the largest first."""
-    if ndims == 1:
-        return (nprocs,)
-    if ndims == 2:
-        small = next(d for d in range(isqrt(nprocs), 0, -1) if nprocs % d == 0)
-        return nprocs // small, small
-    divisors: Sequence[int] = [d for d in range(1, nprocs + 1) if nprocs % d == 0]
-    best = min(
-        ((d, *balanced(nprocs // d, ndims - 1)) for d in divisors),
-        key=lambda dims: (max(dims) - min(dims), dims),
-    )
-    return tuple(sorted(best, reverse=True))
