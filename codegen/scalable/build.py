@@ -17,13 +17,14 @@ from codegen.before import Before, choose_context
 from codegen.build import SILENT, where
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Compare, Cond, Const, Var, add, all_of, bounds, either, is_nonzero, sub
+from codegen.peers import WORLD
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.scalable.algebra import Facts
 from codegen.scalable.grid import LIMIT, Array, Shape
 from codegen.scalable.pieces import joined
 from codegen.scalable.rows import MOST, Line, Row, aligned
 from codegen.scalable.sample import Mask
-from codegen.scalable.values import WORLD, Here, Values
+from codegen.scalable.values import Here, Values
 from codegen.tidy import tidy
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.symbolic import Field, Model, Rule, StatRule, events
