@@ -9,8 +9,9 @@ from math import prod
 from codegen.expr import Cond, Expr, Var
 from scalatrace.trace.grid import balanced
 from scalatrace.trace.ranklist import MAX_RANK
+from scalatrace.trace.symbolic import Model, Rule, events
 
-__all__ = ["LIMIT", "Array", "Requirement", "Shape"]
+__all__ = ["LIMIT", "Array", "Requirement", "Shape", "shape_of"]
 
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
@@ -114,3 +115,18 @@ class Shape:
         if len(self.sizes) == 1:
             return found | {"P": found["X"], "x": found["r"]}
         return found | {"P": Var("P", LIMIT, prod(self.least))}
+
+
+def shape_of(model: Model) -> Shape:
+    """The grid of a symbolic trace's programs."""
+    texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
+    powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
+    seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
+    even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
+    slices = tuple(family.slices for family in model.families)
+    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
+
+
+def _formulas(rule: Rule) -> list[str]:
+    fields = [rule.repeat, *(param.field for param in rule.params)]
+    return [text for f in fields for part in f.parts for text in part.formulas or ()]
