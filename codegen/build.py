@@ -7,54 +7,34 @@ same variables, by the number of times that the node ran before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from codegen.before import Before, choose_context
-from codegen.conditions import among, rank_variable
+from codegen.conditions import among
 from codegen.errors import GenerateError
-from codegen.expr import (
-    TRUE,
-    Binary,
-    Cond,
-    Const,
-    Expr,
-    Item,
-    Own,
-    Size,
-    Var,
-    add,
-    bounds,
-    is_nonzero,
-    map_leaves,
-    mentions,
-    mod,
-    mul,
-    xor,
-)  # fmt: skip
+from codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
 from codegen.load import shares
+from codegen.peers import WORLD, Peers
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
 from codegen.values import of_elastic, of_vec, prefix_of_vec
-from scalatrace.errors import FormatError
 from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.explicit import explicit
 from scalatrace.trace.load import COMPUTE
-from scalatrace.trace.nodes import Encoding, Event, Node, Peer
+from scalatrace.trace.nodes import Event, Node, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import SPECIAL_MAX, Vec
+from scalatrace.trace.values import Vec
 
 __all__ = ["build", "where"]
 
 SILENT = frozenset({"Init", "Init_thread", "Finalize"})
 """Every benchmark has these around its body."""
-
-WORLD = Const(0)
 
 
 def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
@@ -110,6 +90,7 @@ def _root(trace: Trace) -> _Scope:
 class _Builder:
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
+        self.peers = Peers(trace)
         self.names = (f"i{n}" for n in count(1))
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
@@ -205,76 +186,11 @@ class _Builder:
             given.append((name, kind, param, e))
         family = next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD)
         arguments = tuple(
-            Argument(name, kind, self.peer(param, e, family) if isinstance(param, Peer) else e)
+            Argument(name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e)
             for name, kind, param, e in given
         )
         mark = self.trace.pred_index.get((node.op, node.signature))
         return Call(op.name, arguments, site if self.sites else (), mark)
-
-    def peer(self, param: Peer, stored: Expr, family: Expr) -> Expr:
-        """The rank in the communicator that a stored value stands for."""
-        if param.encoding is Encoding.ABSOLUTE:
-            return stored
-        own = self.own(family)
-        if (table := self.absolute(stored, param.encoding, family)) is not None:
-            return table
-
-        def decoded(leaf: Expr) -> Expr:
-            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
-                return leaf
-            low = bounds(leaf)
-            if low and low[0] < SPECIAL_MAX:
-                return self.unpacked(leaf, decoded)
-            if param.encoding is Encoding.RELATIVE:
-                return add(own, leaf)
-            return self.modulo(own, leaf, family) if param.encoding is Encoding.MODULO else xor(own, leaf)
-
-        return map_leaves(stored, decoded)
-
-    def absolute(self, stored: Expr, encoding: Encoding, family: Expr) -> Expr | None:
-        """A table with special values and a row for each rank, decoded here; None for anything else."""
-        if not (isinstance(stored, Item) and isinstance(family, Const) and min(stored.table) < SPECIAL_MAX):
-            return None
-        rank = rank_variable(self.trace.nprocs)
-        rest = add(stored.index, mul(rank, Const(-1)))
-        for width in (n for n in range(1, len(stored.table) + 1) if len(stored.table) % n == 0):
-            rest = add(stored.index, mul(rank, Const(-width)))
-            limits = bounds(rest)
-            if limits is None or limits[0] < 0 or limits[1] >= width or mentions(rest, rank):
-                continue
-            return Item(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
-        return None
-
-    def decode(self, table: tuple[int, ...], width: int, encoding: Encoding, family: int) -> Iterator[int]:
-        """The peers of a table with a row for each rank."""
-        for rank in range(len(table) // width):
-            try:
-                comm = self.trace.communicator(family, rank)
-            except FormatError:  # a rank that does not come here
-                yield from table[rank * width : (rank + 1) * width]
-                continue
-            size = max(len(comm.peers), 1)
-            yield from (encoding.decode(v, comm.rank, size) for v in table[rank * width : (rank + 1) * width])
-
-    def unpacked(self, leaf: Expr, decoded: Callable[[Expr], Expr]) -> Expr:
-        """A table of ordinary and special values: the special ones are told by their places."""
-        from codegen.special import apart
-
-        return apart(leaf, decoded)
-
-    def own(self, family: Expr) -> Expr:
-        if family == WORLD:
-            return rank_variable(self.trace.nprocs)
-        return Const(0) if family == Const(1) else Own(family)
-
-    def modulo(self, own: Expr, distance: Expr, family: Expr) -> Expr:
-        if family == WORLD:
-            return mod(add(own, distance), self.trace.nprocs)
-        size = Size(family)
-        low = bounds(distance)
-        if low and low[0] < 0:
-            distance = add(distance, size)
-        return Binary("%", add(own, distance), size)
 
     def compute(self, node: Event, scope: _Scope) -> Compute | None:
         if self.stat is None:

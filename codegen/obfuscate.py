@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from codegen.errors import LeakError
-from codegen.expr import Const, Expr, Item, Var, bounds, map_leaves
+from codegen.expr import Const, Expr, Item, Var, bounds, leaves, map_leaves, numbers_in
 from codegen.program import Branch, Call, Loop, Note, Program, Stmt, calls
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
@@ -80,21 +80,14 @@ def _tags(body: tuple[Stmt, ...]) -> set[int] | None:
 
 def _collect(e: Expr, into: set[int]) -> bool:
     plain = True
-
-    def leaf(part: Expr) -> Expr:
-        nonlocal plain
-        if isinstance(part, Const):
-            into.add(part.value)
-        elif isinstance(part, Item):
-            into.update(part.table)
+    for part in leaves(e):
+        if isinstance(part, Const | Item):
+            into |= numbers_in(part)
         elif isinstance(part, Var) and (limits := bounds(part)):
             plain = plain and limits[0] == 0  # counts from 0: as plain as can be
             into.update(range(limits[1] + 1) if limits[1] < 1 << 12 else ())
         else:
             plain = False
-        return part
-
-    map_leaves(e, leaf)
     return plain
 
 

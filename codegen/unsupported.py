@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from codegen.emit.arguments import leaves
-from codegen.expr import Expr
+from codegen.expr import Expr, numbers_in
 from codegen.program import Branch, Call, Loop, Program, Stmt, calls
 
 __all__ = ["find_unsupported", "left_out"]
@@ -50,7 +49,7 @@ class _Gone:
         if "win" in call and (call["win"], call["comm"]) in self.windows:
             return True
         used = [a.value for a in call.arguments if a.name in ("comm", "peer_comm")]
-        return any(bool(named := leaves(e)) and named <= self.comms for e in used)
+        return any(bool(named := numbers_in(e)) and named <= self.comms for e in used)
 
     def note(self, call: Call) -> bool:
         """Take along what a call makes, if it goes; whether that is news."""
@@ -58,7 +57,7 @@ class _Gone:
             return False
         before = len(self.comms), len(self.windows)
         if "newcomm" in call:
-            self.comms |= leaves(call["newcomm"]) - PREDEFINED
+            self.comms |= numbers_in(call["newcomm"]) - PREDEFINED
         if call.op in MAKES_WINDOW:
             self.windows.add((call["win"], call["comm"]))
         return before != (len(self.comms), len(self.windows))

@@ -28,7 +28,7 @@ from codegen.expr import (
 from scalatrace.trace.compress import compress
 from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import Vec
+from scalatrace.trace.values import SPECIAL_MAX, Vec
 
 __all__ = ["of_elastic", "of_vec", "prefix_of_vec"]
 
@@ -123,6 +123,8 @@ def _formula(values: dict[int, int], nprocs: int) -> Expr | None:
     terms = compress(values[rank] for rank in ranks)
     if len(terms) > 1 or len(terms[0]) > 3 + FEW or not _short(terms[0]):
         return None
+    if _grows(terms[0]) and min(values.values()) < SPECIAL_MAX:  # from a rank to MPI_PROC_NULL
+        return None
     rank = rank_variable(nprocs)
     index = div(add(rank, Const(-ranks[0])), step) if step > 1 else add(rank, Const(-ranks[0]))
     found = bounds(index)
@@ -133,6 +135,10 @@ def _formula(values: dict[int, int], nprocs: int) -> Expr | None:
 
 def _short(term: Any) -> bool:
     return all(isinstance(t, int) or (len(t) == 3 and isinstance(t[2], int)) for t in term[2:])
+
+
+def _grows(term: Any) -> bool:
+    return any(t[1] != 0 for t in (term, *term[2:]) if not isinstance(t, int))
 
 
 def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Expr:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isqrt, prod
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from extrap.plugins import DIMS, dims_by
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.elastic import at
-from scalatrace.trace.grid import NAMES, Grid
+from scalatrace.trace.grid import NAMES, Grid, balanced
 from scalatrace.trace.matrix import matrix
 
 if TYPE_CHECKING:
@@ -274,21 +274,3 @@ def target_grid(grids: Sequence[Grid], nprocs: int) -> Grid:
     raise InputError(
         f"the traces' grids ({_listed(grids)}) follow no rule for {nprocs} ranks: say it with --dims"
     )
-
-
-def balanced(nprocs: int, ndims: int) -> tuple[int, ...]:
-    """The dimensions that MPI_Dims_create makes: as close to each other as can be, falling."""
-    if ndims == 1:
-        return (nprocs,)
-    if ndims == 2:
-        small = next(d for d in range(isqrt(nprocs), 0, -1) if nprocs % d == 0)
-        return nprocs // small, small
-    best = min(
-        (
-            (d, *balanced(nprocs // d, ndims - 1))
-            for d in range(1, nprocs + 1)
-            if nprocs % d == 0 and d <= nprocs
-        ),
-        key=lambda dims: (max(dims) - min(dims), dims),
-    )
-    return tuple(sorted(best, reverse=True))

@@ -19,9 +19,9 @@ from benchmarks.table import grouped, keep, show, told
 from extrap import extrapolate
 from extrap.errors import ExtrapolationError, InputError
 from extrap.plugins import load_plugins
-from extrap.topology import balanced
 from scalatrace import Trace, load, save
 from scalatrace.trace.diff import diff
+from scalatrace.trace.grid import balanced
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.running import record

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from codegen.emit.text import identifier
 from codegen.errors import GenerateError
-from codegen.expr import Choose, Const, Expr, Item
+from codegen.expr import Const, Item, leaves, numbers_in
 from codegen.program import Argument, Program, calls
 from scalatrace.trace.tables import Kind
 
-__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "leaves", "named_constants", "possible", "used"]
+__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "used"]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -23,29 +23,11 @@ _CONSTANT = re.compile(r"MPI_[A-Z_0-9]+|\d+")
 PREDEFINED = ("WORLD", "SELF", "NONE")
 
 
-def leaves(e: Expr) -> set[int]:
-    """The values an expression can have, as far as they are written out in it."""
-    match e:
-        case Const(value):
-            return {value}
-        case Item(table, _):
-            return set(table)
-        case Choose(_, a, b):
-            return leaves(a) | leaves(b)
-    return set()
-
-
 def possible(argument: Argument, size: int) -> Iterable[int]:
     """Entries of a table that an argument can mean: those it names, or all where it counts."""
     e = argument.value
-    named = leaves(e)
-    return named if _written_out(e) else range(size)
-
-
-def _written_out(e: Expr) -> bool:
-    if isinstance(e, Choose):
-        return _written_out(e.then) and _written_out(e.otherwise)
-    return isinstance(e, Const | Item)
+    plain = all(isinstance(leaf, Const | Item) for leaf in leaves(e))
+    return numbers_in(e) if plain else range(size)
 
 
 def used(

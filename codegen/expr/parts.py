@@ -1,4 +1,4 @@
-"""Which variables stand in an expression or a condition."""
+"""What stands in an expression or a condition: its variables, and the numbers that are written out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from codegen.expr.nodes import (
     Var,
 )  # fmt: skip
 
-__all__ = ["mentions", "names_in", "variables"]
+__all__ = ["leaves", "mentions", "names_in", "numbers_in", "variables"]
 
 
 def variables(*parts: Expr | Cond) -> Iterator[Var]:
@@ -61,3 +61,30 @@ def mentions(e: Expr, variable: Var) -> bool:
         case Const() | Size():
             return False
     return True
+
+
+def leaves(e: Expr) -> Iterator[Expr]:
+    """The alternatives of an expression's choices."""
+    if isinstance(e, Choose):
+        yield from leaves(e.then)
+        yield from leaves(e.otherwise)
+    else:
+        yield e
+
+
+def numbers_in(e: Expr, operands: bool = False) -> set[int]:
+    """The values that an expression can have, as far as they are written out in it.
+
+    Args:
+        operands: the numbers in its sums, products and quotients too.
+    """
+    found: set[int] = set()
+    for leaf in leaves(e):
+        match leaf:
+            case Const(value):
+                found.add(value)
+            case Item(table, _):
+                found.update(table)
+            case Binary(_, a, b) if operands:
+                found |= numbers_in(a, True) | numbers_in(b, True)
+    return found

@@ -6,6 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codegen.ncptl import tree as t
+from codegen.ncptl.c_operators import (
+    array,
+    integer_function,
+    integer_operator,
+    real_function,
+    real_operator,
+)
 from codegen.ncptl.errors import Place
 from codegen.ncptl.names import free
 from codegen.ncptl.words import PREDECLARED
@@ -17,34 +24,7 @@ COUNTERS = {name: f"run.now.{name}" for name in PREDECLARED} | {
     "total_bytes": "(run.now.bytes_sent + run.now.bytes_received)",
     "total_msgs": "(run.now.msgs_sent + run.now.msgs_received)",
 }
-INTEGER_OPERATORS = {
-    "+": "nc_add", "-": "nc_sub", "*": "nc_mul", "/": "nc_div", "MOD": "nc_mod", "**": "nc_power",
-    "<<": "nc_shift",
-}  # fmt: skip
-REAL_OPERATORS = {"+": "nc_dadd", "-": "nc_dsub", "*": "nc_dmul", "/": "nc_ddiv", "**": "nc_dpower"}
-BITWISE = {"&": "&", "|": "|", "XOR": "^"}
 COMPARISONS = {"=": "==", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
-REAL_FUNCTIONS = {
-    "ABS": "fabs({0})", "CEILING": "ceil({0})", "FLOOR": "floor({0})", "ROUND": "nc_dround({0})",
-    "SQRT": "nc_droot(2.0, {0})", "CBRT": "nc_droot(3.0, {0})", "ROOT": "nc_droot({0}, {1})",
-    "LOG10": "nc_dlog10({0})", "FACTOR10": "nc_dfactor10({0})",
-    "RANDOM_UNIFORM": "nc_drandom_uniform({0}, {1})", "RANDOM_GAUSSIAN": "nc_random_gaussian({0}, {1})",
-    "RANDOM_POISSON": "nc_random_poisson({0})",
-}  # fmt: skip
-INTEGER_FUNCTIONS = {
-    "ABS": "nc_abs({0})", "BITS": "nc_bits({0})", "CBRT": "nc_root(3, {0})", "SQRT": "nc_root(2, {0})",
-    "ROOT": "nc_root({0}, {1})", "LOG10": "nc_log10({0})", "FACTOR10": "nc_factor10({0})",
-    "CEILING": "{0}", "FLOOR": "{0}", "ROUND": "{0}", "PROCESSOR_OF": "nc_processor_of({0})",
-    "TASK_OF": "nc_task_of({0})", "RANDOM_UNIFORM": "nc_random_uniform({0}, {1})",
-}  # fmt: skip
-DEFAULTS = {
-    "TREE_PARENT": (2, ("2",)),
-    "TREE_CHILD": (3, ("2",)),
-    "KNOMIAL_PARENT": (3, ("2", "(num)nc.tasks")),
-    "KNOMIAL_CHILDREN": (3, ("2", "(num)nc.tasks")),
-    "KNOMIAL_CHILD": (4, ("2", "(num)nc.tasks")),
-}
-"""Function -> its arguments in C, and what stands for those left out."""
 
 Names = Mapping[str, str]
 
@@ -121,10 +101,6 @@ def condition(node: t.Rel, scope: Scope) -> str:
     return _at(node, _rel(node, scope, _int))
 
 
-def _array(kind: str, texts: Sequence[str]) -> str:
-    return f"(const {kind}[]){{{', '.join(texts)}}}"
-
-
 def _variable(name: str, scope: Scope) -> str:
     if name in scope.names:
         return scope.names[name]
@@ -143,7 +119,7 @@ def _int(node: t.Expr, scope: Scope) -> str:
             text = _int(operand, scope)
             return {"-": f"nc_neg({text})", "+": text}.get(operator, f"(~(num){text})")
         case t.Binary(operator, left, right):
-            return _int_binary(operator, _int(left, scope), _int(right, scope))
+            return integer_operator(operator, _int(left, scope), _int(right, scope))
         case t.Conditional(value, test, otherwise):
             chosen, other = _int(value, scope), _int(otherwise, scope)
             return f"({_rel(test, scope, _int)} ? {chosen} : {other})"
@@ -159,29 +135,10 @@ def _int(node: t.Expr, scope: Scope) -> str:
             return _mesh(node, scope)
 
 
-def _int_binary(operator: str, left: str, right: str) -> str:
-    if operator in BITWISE:
-        return f"((num){left} {BITWISE[operator]} (num){right})"
-    if operator == ">>":
-        return f"nc_shift({left}, nc_neg({right}))"
-    return f"{INTEGER_OPERATORS[operator]}({left}, {right})"
-
-
 def _int_call(name: str, arguments: Sequence[t.Expr], scope: Scope) -> str:
     if name.startswith("RANDOM_") and name != "RANDOM_UNIFORM":
-        return f"nc_rounded({_real_call(name, [f'(double){_int(a, scope)}' for a in arguments])})"
-    return _int_call_of(name, [_int(argument, scope) for argument in arguments])
-
-
-def _int_call_of(name: str, texts: list[str]) -> str:
-    if name in INTEGER_FUNCTIONS:
-        return INTEGER_FUNCTIONS[name].format(*texts)
-    if name in DEFAULTS:
-        wanted, defaults = DEFAULTS[name]
-        missing = wanted - len(texts)
-        texts += defaults[len(defaults) - missing :] if missing else ()
-        return f"nc_{name.lower()}({', '.join(texts)})"
-    return f"nc_{name.lower()}({len(texts)}, {_array('num', texts)})"
+        return f"nc_rounded({real_function(name, [f'(double){_int(a, scope)}' for a in arguments])})"
+    return integer_function(name, [_int(argument, scope) for argument in arguments])
 
 
 def _real(node: t.Expr, scope: Scope) -> str:
@@ -195,12 +152,12 @@ def _real(node: t.Expr, scope: Scope) -> str:
         case t.Unary(operator, operand):
             return f"(-{_real(operand, scope)})" if operator == "-" else _real(operand, scope)
         case t.Binary(operator, left, right):
-            return _real_binary(operator, _real(left, scope), _real(right, scope))
+            return real_operator(operator, _real(left, scope), _real(right, scope))
         case t.Conditional(value, test, otherwise):
             chosen, other = _real(value, scope), _real(otherwise, scope)
             return f"({_rel(test, scope, _real)} ? {chosen} : {other})"
         case t.Call(name, arguments):
-            return _real_call(name, [_real(argument, scope) for argument in arguments])
+            return real_function(name, [_real(argument, scope) for argument in arguments])
         case t.Real(operand):
             return _real(operand, scope)
         case t.FileData():
@@ -209,29 +166,13 @@ def _real(node: t.Expr, scope: Scope) -> str:
             return f"(double){_int(node, scope)}"
 
 
-def _real_binary(operator: str, left: str, right: str) -> str:
-    if operator in REAL_OPERATORS:
-        return f"{REAL_OPERATORS[operator]}({left}, {right})"
-    return f"(double){_int_binary(operator, f'nc_trunc({left})', f'nc_trunc({right})')}"
-
-
-def _real_call(name: str, texts: list[str]) -> str:
-    if name in REAL_FUNCTIONS:
-        return REAL_FUNCTIONS[name].format(*texts)
-    if name == "RANDOM_PARETO":
-        return f"nc_random_pareto({', '.join(texts if len(texts) == 3 else [*texts, texts[1]])})"
-    if name in ("MIN", "MAX"):
-        return f"nc_d{name.lower()}({len(texts)}, {_array('double', texts)})"
-    return f"(double){_int_call_of(name, [f'nc_trunc({text})' for text in texts])}"
-
-
 def _mesh(node: t.Expr, scope: Scope) -> str:
     assert isinstance(node, (t.MeshNeighbor, t.MeshCoordinate, t.MeshDistance))
-    sizes = f"{len(node.mesh)}, {_array('num', [_int(d.size, scope) for d in node.mesh])}"
-    wraps = _array("int", [str(int(d.wraps)) for d in node.mesh])
+    sizes = f"{len(node.mesh)}, {array('num', [_int(d.size, scope) for d in node.mesh])}"
+    wraps = array("int", [str(int(d.wraps)) for d in node.mesh])
     match node:
         case t.MeshNeighbor(_, task, offsets):
-            moved = _array("num", [_int(offset, scope) for offset in offsets])
+            moved = array("num", [_int(offset, scope) for offset in offsets])
             return f"nc_mesh_neighbor({sizes}, {wraps}, {_int(task, scope)}, {moved})"
         case t.MeshCoordinate(_, task, axis):
             return f"nc_mesh_coordinate({sizes}, {_int(task, scope)}, {_int(axis, scope)})"
@@ -279,9 +220,7 @@ def _within(node: t.Within, scope: Scope, value: Value) -> str:
     if value is _int and len(node.ranges) == 1:
         match node.ranges[0]:
             case t.Listing(values):
-                return (
-                    f"nc_among({operand}, {len(values)}, {_array('num', [_int(v, scope) for v in values])})"
-                )
+                return f"nc_among({operand}, {len(values)}, {array('num', [_int(v, scope) for v in values])})"
             case t.Progression((first,), final):
                 return f"nc_between({operand}, {_int(first, scope)}, {_int(final, scope)})"
     function, variables = ranges(node.ranges, scope)
@@ -303,7 +242,7 @@ def _range(node: t.Range, scope: Scope) -> list[str]:
         case t.Listing(values):
             return [f"nc_append(numbers, {integer(value, scope)});" for value in values]
         case t.Progression(leading, final):
-            terms = _array("num", [integer(value, scope) for value in leading])
+            terms = array("num", [integer(value, scope) for value in leading])
             place = f"nc_at({node.place.line}, {node.place.column});"
             end = f"nc_progression(numbers, {len(leading)}, {terms}, {integer(final, scope)});"
             return [place, end]

@@ -8,7 +8,7 @@ from typing import Any
 
 from codegen.ncptl import tree as t
 from codegen.ncptl.c_text import Functions, Scope, c_place, condition, integer, ranges
-from codegen.ncptl.lower import UNIT_BYTES, string_tag
+from codegen.ncptl.collecting import UNIT_BYTES, string_tag
 from codegen.ncptl.names import bound
 
 __all__ = ["Writing"]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import pairwise
-from typing import TypeVar
 
 from codegen.ncptl import tree as t
+from codegen.ncptl.datafile import cell
 from codegen.ncptl.draws import Draws
-from codegen.ncptl.errors import Place, ProgramError
+from codegen.ncptl.errors import ProgramError
 from codegen.ncptl.functions import integer_function, real_function
 from codegen.ncptl.numbers import UndefinedError, fit, rounded, truncated
-from codegen.ncptl.operators import divide, integer_operator, modulo, real_operator
+from codegen.ncptl.operators import integer_operator, modulo, real_operator
 from codegen.ncptl.places import mesh_coordinate, mesh_distance, mesh_neighbor
+from codegen.ncptl.progressions import progression
 
-__all__ = ["Env", "holds", "integer", "progression", "real", "values"]
+__all__ = ["Env", "holds", "integer", "real", "values"]
 
 
 @dataclass(frozen=True)
@@ -150,6 +148,12 @@ def _mesh(node: t.Expr, env: Env) -> int:
             return mesh_distance(sizes, wraps, _integer(node.first, env), _integer(node.second, env))
 
 
+def _file_data(node: t.FileData, env: Env) -> float:
+    column = 1 if node.column is None else _integer(node.column, env)
+    row = 1 if node.row is None else _integer(node.row, env)
+    return cell(node, row, column)
+
+
 # Relations
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
@@ -193,6 +197,9 @@ def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
 
 # Ranges
 
+MOST_NUMBERS = 10_000_000
+"""In one range that is gone through."""
+
 
 def values(ranges: Sequence[t.Range], env: Env) -> list[int]:
     """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
@@ -217,93 +224,3 @@ def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: En
             yield from _comprehension(node, left[1:], env.bind(left[0].variable, value))
     elif node.condition is None or holds(node.condition, env):
         yield integer(node.head, env)
-
-
-MOST_NUMBERS = 10_000_000
-"""In one range that is gone through."""
-
-
-def progression(leading: Sequence[int], final: int, place: Place = Place()) -> Sequence[int]:  # noqa: B008
-    """Return the terms from the first leading one up to (or down to) the final value.
-
-    One term goes on by 1 towards the end; two by their difference; more by what they have in common, a
-    difference or a ratio. Terms that are all equal give that one term. Raises ProgramError when the terms
-    have neither in common.
-    """
-    first = leading[0]
-    if len(leading) == 1:
-        return range(first, final + 1) if first <= final else range(first, final - 1, -1)
-    step = leading[1] - first
-    if all(b - a == step for a, b in pairwise(leading)):
-        if step == 0:
-            return [first]
-        return range(first, final + (1 if step > 0 else -1), step)
-    return _geometric(leading, final, place)
-
-
-LIKENESS = 1e-3
-"""By how much ratios may differ: terms that were computed are rounded."""
-
-
-def _geometric(leading: Sequence[int], final: int, place: Place) -> list[int]:
-    pairs = list(pairwise(leading))
-    a, b = pairs[0]
-    unlike = max((abs(x * b - y * a) / max(abs(x * b), 1) for x, y in pairs), default=0.0)
-    if 0 in leading or unlike > LIKENESS or abs(a) == abs(b):
-        shown = ", ".join(map(str, leading))
-        raise ProgramError(f"{shown}, ... is neither an arithmetic nor a geometric progression", place)
-    growing = abs(b) > abs(a)
-    found, term = [], a
-    ratio = math.pow(leading[-1] / a, 1.0 / (len(leading) - 1)) if unlike else 0.0
-    while term != 0 and (abs(term) <= abs(final) if growing else abs(term) >= abs(final)):
-        if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
-            break
-        found.append(term)
-        term = rounded(a * math.pow(ratio, len(found))) if unlike else divide(term * b, a)
-    return found
-
-
-# Data from files
-
-
-def _file_data(node: t.FileData, env: Env) -> float:
-    column = 1 if node.column is None else _integer(node.column, env)
-    row = 1 if node.row is None else _integer(node.row, env)
-    rows = _table(node.path, node.column_separators, node.row_separators, node.place)
-    cells = _pick(rows, row, "row", node)
-    text = _pick(cells, column, "column", node)
-    try:
-        return float(text)
-    except ValueError:
-        raise ProgramError(
-            f"{node.path}: row {row}, column {column} is {text!r}, no number", node.place
-        ) from None
-
-
-Part = TypeVar("Part")
-
-
-def _pick(parts: Sequence[Part], number: int, what: str, node: t.FileData) -> Part:
-    index = number - 1 if number > 0 else number + len(parts)
-    if number == 0 or not 0 <= index < len(parts):
-        said = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
-        raise ProgramError(said, node.place)
-    return parts[index]
-
-
-@lru_cache
-def _table(path: str, columns: str | None, rows: str | None, place: Place) -> list[list[str]]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError as error:
-        raise ProgramError(f"{path}: cannot read: {error.strerror}", place) from None
-    lines = _split(text, "\n" if rows is None else rows)
-    return [_split(line, " \t" if columns is None else columns) for line in lines]
-
-
-def _split(text: str, separators: str) -> list[str]:
-    """Parts between separators, any number of which may stand together."""
-    for each in separators[1:]:
-        text = text.replace(each, separators[0])
-    return [part for part in (text.split(separators[0]) if separators else [text]) if part.strip()]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,23 +11,20 @@ import numpy as np
 from mpi4py import MPI
 
 from codegen.ncptl import events as e
-from codegen.ncptl import tree as t
+from codegen.ncptl.collecting import UNIT_BYTES
 from codegen.ncptl.counters import Counters
 from codegen.ncptl.draws import Draws
-from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.evaluate import Env, integer, real
 from codegen.ncptl.logfile import LogFile
-from codegen.ncptl.lower import UNIT_BYTES, Lowered
+from codegen.ncptl.lower import Lowered
 from codegen.ncptl.memory import Buffers, fill, wrong_bits
-from codegen.ncptl.table import Table, Varies, number
-from codegen.ncptl.words import TIME_UNITS
+from codegen.ncptl.own import OwnWork
+from codegen.ncptl.table import Table
 
 __all__ = ["Executor"]
 
 SLOTS = 256
 """Pending messages at most that have a place of their own; further ones share."""
 TYPES = {"BYTES": MPI.BYTE, "INTEGERS": MPI.INT, "DOUBLEWORDS": MPI.DOUBLE}
-NUMBERS = {"INTEGERS": np.int32, "DOUBLEWORDS": np.float64}
 
 
 class Executor:
@@ -38,17 +33,16 @@ class Executor:
     def __init__(self, lowered: Lowered, rank: int, prologue: Mapping[str, str], log: LogFile | None) -> None:
         """Make the communicators that the program needs; all ranks do so together."""
         self.world = MPI.COMM_WORLD
-        self.rank, self.prologue, self.log = rank, prologue, log
+        self.rank, self.log = rank, log
         self.events = lowered.events[rank]
         everyone = tuple(range(lowered.tasks))
         self.comms: dict[e.Comm, Any] = {everyone: self.world}
         for comm in lowered.comms:
             self.comms[comm] = self.world.Split(int(rank in comm), rank)
-        self.counters, self.buffers, self.table = Counters(), Buffers(), Table()
-        self.draws = Draws(lowered.seed, rank)
+        self.counters, self.buffers = Counters(), Buffers()
+        self.own = OwnWork(self.counters, self.buffers, Draws(lowered.seed, rank), prologue, log is not None)
         self.sends: list[Any] = []
         self.receives: list[tuple[Any, e.Transfer, Any]] = []
-        self.aside = 0
         self.messages = 0
         self._do: dict[type, Callable[[Any], None]] = {
             e.Transfer: self._transfer,
@@ -58,20 +52,11 @@ class Executor:
             e.Alltoall: self._alltoall,
             e.Alltoallv: self._alltoallv,
             e.Reduction: self._reduction,
-            e.Local: self._local,
+            e.Local: self.own.do,
             e.Repeat: self._repeat,
             e.Timed: self._timed,
             e.Aside: self._aside,
             e.EndOfTable: self._end_of_table,
-        }
-        self._statements: dict[type, Callable[[Any, Env], None]] = {
-            t.Delay: self._delay,
-            t.TouchMemory: self._touch_memory,
-            t.TouchBuffers: self._touch_buffers,
-            t.Log: self._log,
-            t.ComputeAggregates: self._aggregates,
-            t.Counters: self._counters,
-            t.Output: self._output,
         }
 
     def run(self) -> None:
@@ -212,96 +197,13 @@ class Executor:
 
     def _aside(self, event: e.Aside) -> None:
         self.counters.store()
-        self.aside += 1
+        self.own.aside += 1
         self._all(event.body)
-        self.aside -= 1
+        self.own.aside -= 1
         self.counters.restore()
 
     def _end_of_table(self, event: e.EndOfTable) -> None:
         if self.log is not None:
             with self.counters.paused():
-                self.log.table(self.table.lines())
-                self.table = Table()
-
-    # what a task does for itself
-
-    def _local(self, event: e.Local) -> None:
-        env = replace(event.env, counter=self.counters.value, draws=self.draws)
-        self._statements[type(event.statement)](event.statement, env)
-
-    def _delay(self, node: t.Delay, env: Env) -> None:
-        usecs = max(0, integer(node.duration, env)) * TIME_UNITS[node.unit]
-        if node.sleeps:
-            time.sleep(usecs / 1e6)
-            return
-        deadline = time.perf_counter_ns() + usecs * 1000
-        while time.perf_counter_ns() < deadline:
-            os.sched_yield()  # others may use the core
-
-    def _bytes(self, measure: t.Measure | None, env: Env) -> int:
-        if measure is None:
-            return 0
-        amount = 1 if measure.amount is None else integer(measure.amount, env)
-        if amount < 0:
-            raise ProgramError(f"a size of {amount}; expected 0 or more", measure.place)
-        return (amount + 7) // 8 if measure.unit == "BITS" else amount * UNIT_BYTES[measure.unit]
-
-    def _touch_memory(self, node: t.TouchMemory, env: Env) -> None:
-        region = self.buffers.region(self._bytes(node.region, env))
-        step = UNIT_BYTES[node.amount.unit] if node.amount else 1
-        touches = self._bytes(node.amount, env) // step if node.amount else len(region) // step
-        times = 1 if node.times is None else max(0, integer(node.times, env))
-        if not len(region) or not touches:
-            return
-        stride = self._bytes(node.stride, env) if node.stride else step
-        where = (np.arange(touches, dtype=np.int64) * stride) % len(region)
-        for _ in range(times):
-            if node.random_stride:
-                start = self.draws.below(len(region))
-                where = (
-                    np.arange(touches, dtype=np.int64) * (2 * self.draws.below(2**20) + 1) + start
-                ) % len(region)
-            region[where] += 1
-
-    def _touch_buffers(self, node: t.TouchBuffers, env: Env) -> None:
-        self.buffers.touch(None if node.number is None else integer(node.number, env), node.current)
-
-    def _counters(self, node: t.Counters, env: Env) -> None:
-        action = {"RESETS": "reset", "STORES": "store", "RESTORES": "restore"}[node.action]
-        getattr(self.counters, action)()
-
-    def _log(self, node: t.Log, env: Env) -> None:
-        if self.aside or self.log is None:
-            return
-        # All columns of a row show the same moment.
-        values = [real(column.value, env) for column in node.columns]
-        with self.counters.paused():
-            for n, (column, value) in enumerate(zip(node.columns, values, strict=True)):
-                functions = [
-                    (f.function, 0.0 if f.percentile is None else real(f.percentile, env))
-                    for f in column.functions
-                ]
-                try:
-                    self.table.add((id(node), n), self._text(column.label), column.form, functions, value)
-                except Varies as error:
-                    said = f"THE value in {self._text(column.label)!r} is not always the same: {error}"
-                    raise ProgramError(said, column.place) from None
-
-    def _text(self, label: str | t.ValueOf) -> str:
-        if isinstance(label, str):
-            return label
-        return self.prologue.get(label.key, os.environ.get(label.key, ""))
-
-    def _aggregates(self, node: t.ComputeAggregates, env: Env) -> None:
-        if not self.aside:
-            with self.counters.paused():
-                self.table.collapse()
-
-    def _output(self, node: t.Output, env: Env) -> None:
-        if not self.aside:
-            shown = [
-                self._text(item) if isinstance(item, (str, t.ValueOf)) else number(real(item, env))
-                for item in node.items
-            ]
-            sys.stdout.write("".join(shown) + "\n")
-            sys.stdout.flush()
+                self.log.table(self.own.table.lines())
+                self.own.table = Table()

@@ -12,14 +12,14 @@ from typing import Any
 
 from codegen.ncptl import events as e
 from codegen.ncptl import tree as t
-from codegen.ncptl.collecting import LARGEST, UNIT_BYTES, Collecting, TooManyError, string_tag
+from codegen.ncptl.collecting import LARGEST, UNIT_BYTES, Collecting
 from codegen.ncptl.collectives import multicasts, reductions
 from codegen.ncptl.errors import ProgramError
 from codegen.ncptl.evaluate import Env, holds, integer, values
 from codegen.ncptl.names import children, source_first
 from codegen.ncptl.words import TIME_UNITS
 
-__all__ = ["UNIT_BYTES", "Lowered", "TooManyError", "lower", "string_tag"]
+__all__ = ["DEFAULT_SEED", "Lowered", "lower"]
 
 DEFAULT_SEED = 1
 

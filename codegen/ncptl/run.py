@@ -9,11 +9,12 @@ from pathlib import Path
 
 from codegen.ncptl import events as e
 from codegen.ncptl import tree as t
+from codegen.ncptl.collecting import TooManyError
 from codegen.ncptl.errors import ProgramError
 from codegen.ncptl.evaluate import Env, integer
 from codegen.ncptl.faults import find_faults
 from codegen.ncptl.logfile import LogFile, facts
-from codegen.ncptl.lower import DEFAULT_SEED, Lowered, TooManyError, lower
+from codegen.ncptl.lower import DEFAULT_SEED, Lowered, lower
 from codegen.ncptl.options import Options, parse_options
 from scalatrace.errors import ScalatraceError
 

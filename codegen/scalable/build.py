@@ -17,20 +17,21 @@ from codegen.before import Before, choose_context
 from codegen.build import SILENT, where
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Compare, Cond, Const, Var, add, all_of, bounds, either, is_nonzero, sub
+from codegen.peers import WORLD
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.scalable.algebra import Facts
-from codegen.scalable.grid import LIMIT, Array, Shape
+from codegen.scalable.grid import LIMIT, Array, Shape, shape_of
 from codegen.scalable.pieces import joined
 from codegen.scalable.rows import MOST, Line, Row, aligned
 from codegen.scalable.sample import Mask
-from codegen.scalable.values import WORLD, Here, Values
+from codegen.scalable.values import Here, Values
 from codegen.tidy import tidy
 from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.symbolic import Field, Model, Rule, StatRule, events
+from scalatrace.trace.symbolic import Field, Model, Rule, StatRule
 from scalatrace.trace.tables import Family, IntArray, Kind
 from scalatrace.trace.values import Vec
 
-__all__ = ["Times", "build_scalable", "shape_of"]
+__all__ = ["Times", "build_scalable"]
 
 Times = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
@@ -76,21 +77,6 @@ def build_scalable(
         arrays=tuple(a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(made.items())),
         shape=shape,
     )
-
-
-def shape_of(model: Model) -> Shape:
-    """The grid of a symbolic trace's programs."""
-    texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
-    powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
-    seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
-    even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
-    slices = tuple(family.slices for family in model.families)
-    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
-
-
-def _formulas(rule: Rule) -> list[str]:
-    fields = [rule.repeat, *(param.field for param in rule.params)]
-    return [text for f in fields for part in f.parts for text in part.formulas or ()]
 
 
 @dataclass(frozen=True, eq=False)

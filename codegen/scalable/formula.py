@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from codegen.errors import GenerateError
@@ -29,6 +28,8 @@ from codegen.expr import (
 )  # fmt: skip
 from codegen.interpret import FUNCTIONS
 from codegen.scalable.algebra import Facts, nonnegative, quotient, remainder
+from scalatrace.errors import FormulaError
+from scalatrace.trace.expression import parse
 
 __all__ = ["Reader", "divided_evenly"]
 
@@ -66,11 +67,11 @@ class Reader:
 
     def number(self, text: str, facts: Facts, index: Expr | None = None) -> Expr:
         """The value of a formula; `i` is the index. Raises GenerateError."""
-        return self._number(_parse(text), facts, index)
+        return self._number(_parsed(text), facts, index)
 
     def condition(self, text: str, facts: Facts) -> Cond:
         """A formula that is 0 where a condition does not hold. Raises GenerateError."""
-        return self._condition(_parse(text), facts)
+        return self._condition(_parsed(text), facts)
 
     def _condition(self, node: ast.expr, facts: Facts) -> Cond:
         match node:
@@ -215,9 +216,8 @@ def _plain(value: Any) -> Expr:
     raise TypeError(f"it gives {type(value).__name__}")
 
 
-@lru_cache(maxsize=4096)
-def _parse(text: str) -> ast.expr:
+def _parsed(text: str) -> ast.expr:
     try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return parse(text)
+    except FormulaError:
         raise GenerateError(f"not a formula: {text[:80]}") from None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import isqrt, prod
+from math import prod
 
 from codegen.expr import Cond, Expr, Var
+from scalatrace.trace.grid import balanced
 from scalatrace.trace.ranklist import MAX_RANK
+from scalatrace.trace.symbolic import Model, Rule, events
 
-__all__ = ["LIMIT", "Array", "Requirement", "Shape", "balanced"]
+__all__ = ["LIMIT", "Array", "Requirement", "Shape", "shape_of"]
 
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
@@ -115,16 +117,16 @@ class Shape:
         return found | {"P": Var("P", LIMIT, prod(self.least))}
 
 
-def balanced(nprocs: int, ndims: int) -> tuple[int, ...]:
-    """The sides as close to each other as can be, the largest first."""
-    if ndims == 1:
-        return (nprocs,)
-    if ndims == 2:
-        small = next(d for d in range(isqrt(nprocs), 0, -1) if nprocs % d == 0)
-        return nprocs // small, small
-    divisors: Sequence[int] = [d for d in range(1, nprocs + 1) if nprocs % d == 0]
-    best = min(
-        ((d, *balanced(nprocs // d, ndims - 1)) for d in divisors),
-        key=lambda dims: (max(dims) - min(dims), dims),
-    )
-    return tuple(sorted(best, reverse=True))
+def shape_of(model: Model) -> Shape:
+    """The grid of a symbolic trace's programs."""
+    texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
+    powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
+    seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
+    even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
+    slices = tuple(family.slices for family in model.families)
+    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
+
+
+def _formulas(rule: Rule) -> list[str]:
+    fields = [rule.repeat, *(param.field for param in rule.params)]
+    return [text for f in fields for part in f.parts for text in part.formulas or ()]

@@ -27,6 +27,7 @@ from codegen.expr import (
     sub,
     xor,
 )  # fmt: skip
+from codegen.peers import SELF, WORLD
 from codegen.scalable.algebra import Facts, nonnegative, remainder
 from codegen.scalable.formula import Reader, divided_evenly
 from codegen.scalable.grid import Requirement, Shape
@@ -52,8 +53,6 @@ from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import SPECIAL_MAX
 
 __all__ = ["Here", "Values"]
-
-WORLD, SELF = Const(0), Const(1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from scalatrace.errors import UsageError
 if TYPE_CHECKING:
     from extrap.model import Model
     from scalatrace import Trace
+    from scalatrace.trace.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -135,20 +136,28 @@ def instantiated(
     times: Times,
 ) -> dict[str, Any]:
     """Evaluate formulas, write the trace, and return what there is to tell."""
-    import scalatrace
     from extrap.extrapolate import of_model
 
     found = of_model(model, nprocs, dims, params, times.model, times.run_noise)
-    scalatrace.save(found.trace, output)
     return {
-        "grid": str(found.grid),
-        "ranks": found.trace.nprocs,
-        "events": found.trace.nevents(),
-        "nodes": found.trace.nnodes,
-        "bytes": Path(output).stat().st_size,
-        "output": output,
+        **saved(found.trace, found.grid, output),
         "untried": untried(model, params),
         **({"timing": timing_facts(model, nprocs, times)} if times.told else {}),
+    }
+
+
+def saved(trace: Trace, grid: Grid, output: str) -> dict[str, Any]:
+    """Write a result and return how large it is, as plain data."""
+    import scalatrace
+
+    scalatrace.save(trace, output)
+    return {
+        "grid": str(grid),
+        "ranks": trace.nprocs,
+        "events": trace.nevents(),
+        "nodes": trace.nnodes,
+        "bytes": Path(output).stat().st_size,
+        "output": output,
     }
 
 

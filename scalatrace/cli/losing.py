@@ -8,7 +8,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.extrapolating import Times, timing_facts
+from scalatrace.cli.extrapolating import Times, saved, timing_facts
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,22 +41,15 @@ def extrapolated_lossily(
     snippets: str | None,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
-    import scalatrace
     from extrap import extrapolate_lossy
     from extrap.lossy.snippets.parse import load
 
     size = nprocs or prod(dims or ())
     rules = None if snippets is None else load(snippets)
     found = extrapolate_lossy(traces, size, dims, params, dims_of, times.model, times.run_noise, rules)
-    scalatrace.save(found.trace, output)
     return {
         "evidence": found.evidence,
-        "grid": str(found.grid),
-        "ranks": found.trace.nprocs,
-        "events": found.trace.nevents(),
-        "nodes": found.trace.nnodes,
-        "bytes": Path(output).stat().st_size,
-        "output": output,
+        **saved(found.trace, found.grid, output),
         "losses": [one.plain() for one in found.losses],
         "alone": found.alone,
         "checked": found.checked,

@@ -103,7 +103,7 @@ def evaluate(text: str, env: Env) -> Any:
     """
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            return _value(_parse(text), env)
+            return _value(parse(text), env)
     except KeyError as error:
         raise FormulaError(f"the formula {text} needs a value for {error.args[0]}") from None
     except (ZeroDivisionError, FloatingPointError):
@@ -159,7 +159,7 @@ def check(text: str) -> None:
     """Whether a text is a formula. Raises FormulaError."""
     if type(text) is not str or len(text) > LONGEST:
         raise FormulaError(f"not a formula: {str(text)[:40]}")
-    for node in ast.walk(_parse(text)):
+    for node in ast.walk(parse(text)):
         if not isinstance(node, KNOWN) or (isinstance(node, ast.Constant) and type(node.value) is not int):
             raise FormulaError(f"not a formula: {text}")
 
@@ -167,7 +167,7 @@ def check(text: str) -> None:
 def names_of(text: str) -> frozenset[str]:
     """The names a formula uses, functions aside."""
     return frozenset(
-        node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name) and node.id not in FUNCTIONS
+        node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name) and node.id not in FUNCTIONS
     )
 
 
@@ -175,13 +175,18 @@ def called_in(text: str) -> frozenset[str]:
     """The functions a formula uses."""
     return frozenset(
         node.func.id
-        for node in ast.walk(_parse(text))
+        for node in ast.walk(parse(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     )
 
 
 @lru_cache(maxsize=65536)
-def _parse(text: str) -> ast.expr:
+def parse(text: str) -> ast.expr:
+    """The tree of a formula, which is not to be changed; unlike `check`, whatever Python may say in one.
+
+    Raises:
+        FormulaError: it is no expression.
+    """
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 NAMES = ("X", "Y", "Z", "W")
@@ -90,3 +90,18 @@ class Grid:
     def __str__(self) -> str:
         text = "x".join(map(str, self.dims))
         return f"{text}, column-major" if self.column_major and len(self.dims) > 1 else text
+
+
+def balanced(nprocs: int, ndims: int) -> tuple[int, ...]:
+    """The dimensions that MPI_Dims_create makes: as close to each other as can be, falling."""
+    if ndims == 1:
+        return (nprocs,)
+    if ndims == 2:
+        small = next(d for d in range(isqrt(nprocs), 0, -1) if nprocs % d == 0)
+        return nprocs // small, small
+    divisors = [d for d in range(1, nprocs + 1) if nprocs % d == 0]
+    best = min(
+        ((d, *balanced(nprocs // d, ndims - 1)) for d in divisors),
+        key=lambda dims: (max(dims) - min(dims), dims),
+    )
+    return tuple(sorted(best, reverse=True))

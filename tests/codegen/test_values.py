@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.expr import Binary, Const, Item, Var, add, mul
+from codegen.expr import Binary, Const, Item, Var, add, leaves, mul
 from codegen.interpret import Setting, value
-from codegen.values import of_vec, prefix_of_vec
-from scalatrace.trace.values import Vec
+from codegen.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.trace.elastic import Groups
+from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values import PROC_NULL, Vec
 from support.traces import endless, expand
 
 values = st.integers(-5, 9)
@@ -34,6 +37,17 @@ def test_in_nested_loops(vec: Vec, outer: int, inner: int) -> None:
     e = of_vec(vec, add(mul(i, Const(inner)), j))
     found = [value(e, at(i=a, j=b)) for a in range(outer) for b in range(inner)]
     assert found == expand(vec.terms, outer * inner)
+
+
+@pytest.mark.parametrize(
+    "numbers", [(2, 2, PROC_NULL, PROC_NULL), (0, 0, PROC_NULL, PROC_NULL), (1, PROC_NULL) * 3]
+)
+def test_no_progression_leads_to_a_constant_of_mpi(numbers: tuple[int, ...]) -> None:
+    everyone = RankList.all(len(numbers))
+    groups = tuple((RankList(r for r in everyone if numbers[r] == n), Vec(n)) for n in set(numbers))
+    e = of_elastic(Groups(groups), everyone, len(numbers), lambda vec: of_vec(vec, Const(0)))
+    assert all(isinstance(leaf, Const | Item) for leaf in leaves(e))
+    assert tuple(value(e, at(rank=rank)) for rank in everyone) == numbers
 
 
 def test_a_cycle_as_long_as_the_inner_loop_needs_its_variable_only() -> None:

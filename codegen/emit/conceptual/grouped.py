@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from codegen.emit.conceptual import words
-from codegen.emit.conceptual.collectives import PATTERNS
+from codegen.emit.conceptual.collectives import PATTERNS, integers
 from codegen.emit.conceptual.said import Said
 from codegen.emit.conceptual.tongue import NUM_TASKS, RANK
+from codegen.emit.conceptual.wording import Wording
 from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var, add, mul, names_in
 from codegen.program import Call
@@ -64,22 +65,16 @@ class Grouped:
 
     def step(self, step: str, who: str, others: str, root: Expr, size: Expr) -> str:
         """One statement of a collective."""
-        data = f"A {words.atom(size)} BYTE MESSAGE"
-        numbers = f"{words.atom(_integers(size))} INTEGERS"
-        at = f"TASK {words.atom(root)}"
-        match step:
-            case "barrier":
-                return f"{who} SYNCHRONIZE"
-            case "multicast" | "multicast all":
-                return f"{at} MULTICASTS {data} TO {others}"
-            case "all to all":
-                return f"{who} MULTICAST {data} TO {others}"
-            case "reduce":
-                return f"{who} REDUCE {numbers} TO {at}"
-            case "reduce to all":
-                return f"{who} REDUCE {numbers}"
-        last = words.expr(add(NUM_TASKS, Const(-1)))
-        return f"FOR EACH r IN {{0, ..., {last}}} {who} REDUCE {numbers} TO TASK r"
+        wording = Wording(
+            who,
+            root,
+            others,
+            everyone=others,
+            members=f"0, ..., {words.expr(add(NUM_TASKS, Const(-1)))}",
+            nbytes=size,
+            integers=_integers(size),
+        )
+        return wording.statement(step)
 
     def volume(self, call: Call, kind: str, members: Expr) -> Expr:
         """Bytes of one message."""
@@ -120,7 +115,7 @@ class Grouped:
 
 
 def _integers(nbytes: Expr) -> Expr:
-    """How many integers of four bytes there are in so many bytes, at least one."""
+    """As `integers`, of sizes that follow from the grid's sides."""
     if isinstance(nbytes, Const):
-        return Const(max(1, -(-nbytes.value // 4)))
+        return integers(nbytes)
     return quotient(add(nbytes, Const(3)), Const(4), Facts())

@@ -10,6 +10,7 @@ from codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mea
 from codegen.emit.conceptual.sizes import Sizes
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.conceptual.tables import combined, listed
+from codegen.emit.conceptual.wording import Wording
 from codegen.errors import GenerateError
 from codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from codegen.program import Call
@@ -86,48 +87,21 @@ class Groups:
     ) -> str:
         """One statement of a collective; with a rule, that of the c-th of many groups."""
         group = RankList(members)
-        who = self.speech.actors(group) if rule is None else f"TASKS t SUCH THAT {words.expr(rule)} = c"
-        at, others = f"TASK {words.atom(root)}", self.others(group, root, rule)
         whole = mul(size, Const(len(members))) if step == "multicast all" else size
-        data = f"A {words.atom(whole)} BYTE MESSAGE"
-        numbers = f"{words.atom(integers(size))} INTEGERS"
-        everyone = self.everyone(group, rule)
+        wording = Wording(
+            self.speech.actors(group) if rule is None else f"TASKS t SUCH THAT {words.expr(rule)} = c",
+            root,
+            self.others(group, root, rule),
+            self.everyone(group, rule),
+            self.listed(members),
+            whole,
+            integers(size),
+        )
         if by_messages:
-            return self.messages(step, who, at, others, everyone, data)
-        match step:
-            case "barrier":
-                return f"{who} SYNCHRONIZE"
-            case "multicast" | "multicast all":
-                return f"{at} MULTICASTS {data} TO {others}"
-            case "all to all":
-                return f"{who} MULTICAST {data} TO {everyone}"
-            case "reduce":
-                return f"{who} REDUCE {numbers} TO {at}"
-            case "reduce to all":
-                return f"{who} REDUCE {numbers}"
-        if rule is not None:
+            return wording.messages(step)
+        if step == "reduce to each" and rule is not None:
             raise GenerateError("reductions to each task of several communicators have no words")
-        return f"FOR EACH r IN {{{self.listed(members)}}} {who} REDUCE {numbers} TO TASK r"
-
-    def messages(self, step: str, who: str, at: str, others: str, everyone: str, data: str) -> str:
-        """A step as messages between each pair of tasks, all at once."""
-        wait = f"THEN {who} AWAIT COMPLETION"
-        match step:
-            case "multicast" | "multicast all":
-                return f"{{ {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
-            case "reduce":
-                senders = others.replace(
-                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
-                )
-                return f"{{ {senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait} }}"
-            case "reduce to all":
-                senders = others.replace(
-                    "ALL OTHER TASKS", f"TASKS u SUCH THAT u <> {at.removeprefix('TASK ')}"
-                )
-                there = f"{senders} ASYNCHRONOUSLY SEND {data} TO {at} {wait}"
-                return f"{{ {there} THEN {at} ASYNCHRONOUSLY SENDS {data} TO {others} {wait} }}"
-        to = everyone if everyone.startswith("ALL") else f"{everyone} /\\ u <> t"
-        return f"{{ {who} ASYNCHRONOUSLY SEND {data} TO {to} {wait} }}"
+        return wording.statement(step)
 
     def everyone(self, group: RankList, rule: Expr | None) -> str:
         """All of a group as targets of all of it."""

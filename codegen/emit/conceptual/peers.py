@@ -7,7 +7,20 @@ from collections.abc import Callable
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.conceptual.tables import combined, listed
 from codegen.errors import GenerateError
-from codegen.expr import Binary, Choose, Const, Expr, Item, Var, add, map_leaves, mod, names_in, xor
+from codegen.expr import (
+    Binary,
+    Choose,
+    Const,
+    Expr,
+    Item,
+    Var,
+    add,
+    map_leaves,
+    mod,
+    names_in,
+    numbers_in,
+    xor,
+)
 from codegen.program import Call
 from scalatrace.errors import FormatError
 from scalatrace.trace.ranklist import RankList
@@ -26,7 +39,7 @@ class Peers:
         """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
         e, family = call[name], call["comm"]
         seen = {rank: self.speech.special.expr(e, rank) for rank in ranks}
-        if any(ANY_SOURCE in _leaves(p) for p in seen.values()):
+        if any(ANY_SOURCE in numbers_in(p, operands=True) for p in seen.values()):
             raise GenerateError("a receive takes from any source: resolve wildcards first")
         world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
         world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
@@ -118,7 +131,7 @@ class Peers:
         try:
             return {value for (value,) in listed([e])[1]}
         except GenerateError:
-            return _leaves(e)
+            return numbers_in(e, operands=True)
 
 
 def _plain(e: Expr) -> bool:
@@ -133,16 +146,3 @@ def _plain(e: Expr) -> bool:
         case Item(_, index):
             return "rank" not in names_in(index) and _plain(index)
     return False
-
-
-def _leaves(e: Expr) -> set[int]:
-    match e:
-        case Const(value):
-            return {value}
-        case Item(table, _):
-            return set(table)
-        case Choose(_, a, b):
-            return _leaves(a) | _leaves(b)
-        case Binary(_, a, b):
-            return _leaves(a) | _leaves(b)
-    return set()

@@ -34,6 +34,20 @@ from codegen.ncptl.tree.messages import (
     Values,
 )
 from codegen.ncptl.tree.node import Node
+from codegen.ncptl.tree.own import (
+    Aggregate,
+    BackendExecute,
+    Column,
+    ComputeAggregates,
+    Counters,
+    Delay,
+    Item,
+    Log,
+    Output,
+    TouchBuffers,
+    TouchMemory,
+    ValueOf,
+)
 from codegen.ncptl.tree.program import BackendDeclares, Header, Parameter, Program, Sentence, Version
 from codegen.ncptl.tree.relations import (
     Between,
@@ -49,39 +63,22 @@ from codegen.ncptl.tree.relations import (
     Within,
 )
 from codegen.ncptl.tree.statements import (
-    Aggregate,
     Assert,
     Assign,
-    Await,
-    BackendExecute,
     Binding,
     Block,
-    Column,
-    ComputeAggregates,
-    Counters,
-    Delay,
     ForCount,
     ForEach,
     ForTime,
     If,
-    Item,
     Let,
     LetRandom,
     LetTasks,
     LetValue,
-    Log,
-    Multicast,
-    Output,
-    Receive,
-    Reduce,
-    Send,
     Statement,
-    Synchronize,
-    TouchBuffers,
-    TouchMemory,
-    ValueOf,
 )
 from codegen.ncptl.tree.tasks import AllOthers, AllTasks, OneTask, SuchThat, TaskGroup, TaskRanges, Tasks
+from codegen.ncptl.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 __all__ = [
     "Aggregate",

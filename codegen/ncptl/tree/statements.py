@@ -1,4 +1,4 @@
-"""Statements, and the parts that only one kind of statement has."""
+"""Statements: loops, choices, bindings, assertions and where tasks run; and all that there are."""
 
 from __future__ import annotations
 
@@ -7,203 +7,37 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from codegen.ncptl.tree.expressions import Expr
 from codegen.ncptl.tree.node import Node
+from codegen.ncptl.tree.own import (
+    BackendExecute,
+    ComputeAggregates,
+    Counters,
+    Delay,
+    Log,
+    Output,
+    TouchBuffers,
+    TouchMemory,
+)
+from codegen.ncptl.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 if TYPE_CHECKING:
-    from codegen.ncptl.tree.messages import Measure, Message, Reception, Result, Values
     from codegen.ncptl.tree.relations import Range, Rel
     from codegen.ncptl.tree.tasks import Tasks
 
 __all__ = [
-    "Aggregate",
     "Assert",
     "Assign",
-    "Await",
-    "BackendExecute",
     "Binding",
     "Block",
-    "Column",
-    "ComputeAggregates",
-    "Counters",
-    "Delay",
     "ForCount",
     "ForEach",
     "ForTime",
     "If",
-    "Item",
     "Let",
     "LetRandom",
     "LetTasks",
     "LetValue",
-    "Log",
-    "Multicast",
-    "Output",
-    "Receive",
-    "Reduce",
-    "Send",
     "Statement",
-    "Synchronize",
-    "TouchBuffers",
-    "TouchMemory",
-    "ValueOf",
 ]
-
-
-@dataclass(frozen=True)
-class Send(Node):
-    """SENDS; without `unsuspecting` the receives come with it."""
-
-    source: Tasks
-    message: Message
-    target: Tasks
-    asynchronous: bool | None = None
-    unsuspecting: bool = False
-    reception: Reception | None = None
-
-
-@dataclass(frozen=True)
-class Receive(Node):
-    """RECEIVES, for messages to unsuspecting tasks."""
-
-    target: Tasks
-    message: Message
-    source: Tasks
-    asynchronous: bool | None = None
-
-
-@dataclass(frozen=True)
-class Multicast(Node):
-    """MULTICASTS."""
-
-    source: Tasks
-    message: Message
-    target: Tasks
-    asynchronous: bool | None = None
-
-
-@dataclass(frozen=True)
-class Reduce(Node):
-    """REDUCES: to all sources (target None, with `to` the result's form if it was given), or to tasks."""
-
-    source: Tasks
-    values: Values
-    to: Values | None = None
-    target: Tasks | None = None
-    result: Result | None = None
-
-
-@dataclass(frozen=True)
-class Await(Node):
-    """AWAITS COMPLETION."""
-
-    tasks: Tasks
-
-
-@dataclass(frozen=True)
-class Synchronize(Node):
-    """SYNCHRONIZES."""
-
-    tasks: Tasks
-
-
-@dataclass(frozen=True)
-class Delay(Node):
-    """COMPUTES FOR or SLEEPS FOR (`sleeps`) a time."""
-
-    tasks: Tasks
-    sleeps: bool
-    duration: Expr
-    unit: str
-
-
-@dataclass(frozen=True)
-class TouchMemory(Node):
-    """TOUCHES a memory region: `amount` data (None: as many as there are) of it, `times` over.
-
-    `stride` None: one after the other.
-    """
-
-    tasks: Tasks
-    region: Measure | None = None
-    amount: Measure | None = None
-    times: Expr | None = None
-    stride: Measure | None = None
-    random_stride: bool = False
-
-
-@dataclass(frozen=True)
-class TouchBuffers(Node):
-    """TOUCHES message buffers: `number`, or the current one, or all."""
-
-    tasks: Tasks
-    number: Expr | None = None
-    current: bool = False
-
-
-@dataclass(frozen=True)
-class ValueOf(Node):
-    """THE VALUE OF a line of the log's prologue, or of the environment."""
-
-    key: str
-
-
-@dataclass(frozen=True)
-class Aggregate(Node):
-    """A function over rows: by name, or a percentile."""
-
-    function: str
-    percentile: Expr | None = None
-
-
-@dataclass(frozen=True)
-class Column(Node):
-    """A column of the log.
-
-    `form` is "" (every value), "EACH" (the same), "THE" (one value), "OF" (by `functions`), "HISTOGRAM".
-    """
-
-    value: Expr
-    label: str | ValueOf
-    form: str = ""
-    functions: tuple[Aggregate, ...] = ()
-
-
-@dataclass(frozen=True)
-class Log(Node):
-    """LOGS columns."""
-
-    tasks: Tasks
-    columns: tuple[Column, ...]
-
-
-@dataclass(frozen=True)
-class ComputeAggregates(Node):
-    """COMPUTES AGGREGATES."""
-
-    tasks: Tasks
-
-
-@dataclass(frozen=True)
-class Counters(Node):
-    """`action` is RESETS, STORES or RESTORES."""
-
-    tasks: Tasks
-    action: str
-
-
-@dataclass(frozen=True)
-class Output(Node):
-    """OUTPUTS items."""
-
-    tasks: Tasks
-    items: tuple[Item, ...]
-
-
-@dataclass(frozen=True)
-class BackendExecute(Node):
-    """BACKEND EXECUTES text of the target language."""
-
-    tasks: Tasks
-    items: tuple[Item, ...]
 
 
 @dataclass(frozen=True)
@@ -309,8 +143,6 @@ class Block(Node):
 
     statements: tuple[Statement, ...] = ()
 
-
-Item: TypeAlias = Expr | ValueOf | str
 
 Statement: TypeAlias = (
     Send

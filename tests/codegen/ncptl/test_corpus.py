@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from codegen.ncptl.check import check, examine
+from codegen.ncptl.collecting import string_tag
 from codegen.ncptl.errors import ProgramError, Stage
 from codegen.ncptl.faults import find_faults
-from codegen.ncptl.lower import string_tag
 from codegen.ncptl.parse import parse
 from codegen.ncptl.show import show
 from support.ncptl_programs import calls, lowered

@@ -14,8 +14,9 @@ from codegen.ncptl import places
 from codegen.ncptl import tree as t
 from codegen.ncptl.draws import Draws
 from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.evaluate import Env, holds, integer, progression, real, values
+from codegen.ncptl.evaluate import Env, holds, integer, real, values
 from codegen.ncptl.parse import parse
+from codegen.ncptl.progressions import progression
 
 
 def expression(text: str) -> t.Expr:

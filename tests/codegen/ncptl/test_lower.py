@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from codegen.ncptl import events as e
+from codegen.ncptl.collecting import string_tag
 from codegen.ncptl.errors import ProgramError
 from codegen.ncptl.faults import find_faults
-from codegen.ncptl.lower import string_tag
 from support.ncptl_programs import PROGRAMS, calls, lowered
 
 ALL = "comm={0,1,2,3}"

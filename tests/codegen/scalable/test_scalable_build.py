@@ -15,7 +15,8 @@ from codegen.expr import Called, Const
 from codegen.generate import Options, generate, generate_scalable
 from codegen.interpret import Setting, diagonal, value
 from codegen.program import Duration
-from codegen.scalable.build import build_scalable, shape_of
+from codegen.scalable.build import build_scalable
+from codegen.scalable.grid import shape_of
 from extrap.extrapolate import model_of, of_model
 from scalatrace.errors import UsageError
 from scalatrace.trace.expression import FUNCTIONS
