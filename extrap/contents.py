@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from extrap.errors import ExtrapolationError
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.shapes import Parts, cycle, split, vec_from
+from scalatrace.trace.symbolic import CYCLE
 from scalatrace.trace.tables import Datatype, IntArray, Kind
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 
@@ -30,10 +31,6 @@ SHORT = 4
 """Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
 
 _NUMBER = re.compile(r"-?\d+")
-
-
-CYCLE = "cycle"
-"""Marks a sequence of entries that is repeated."""
 
 
 def content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = SHORT) -> Parts:

@@ -12,7 +12,7 @@ from codegen.scalable.algebra import Facts
 from codegen.scalable.grid import Array
 from codegen.scalable.vectors import at, filled, prefix, row
 from scalatrace.trace.compress import vec_of
-from scalatrace.trace.symbolic import Shape
+from scalatrace.trace.symbolic import CYCLE, Shape
 from scalatrace.trace.tables import Datatype, IntArray, Kind
 
 __all__ = ["TABLES", "Tables"]
@@ -34,7 +34,11 @@ class Tables:
         """Which entry a parameter names the n-th time."""
         pattern, entries = filled(shape, slots)
         numbers = [self._entry(kind, entry, facts) for entry in entries]
-        which = pattern if not isinstance(pattern, tuple) else at(pattern, n, facts)
+        if isinstance(pattern, tuple):
+            again_and_again = ((Const(0), Const(0), *pattern[1:]),)
+            which = at(again_and_again if pattern[0] == CYCLE else pattern, n, facts)
+        else:
+            which = pattern
         return map_leaves(which, lambda leaf: row(numbers, leaf))
 
     def _entry(self, kind: Kind, entry: Any, facts: Facts) -> Expr:

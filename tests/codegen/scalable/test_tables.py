@@ -1,0 +1,18 @@
+"""Which entry of a table a parameter of a symbolic trace names."""
+
+from __future__ import annotations
+
+from codegen.expr import Const
+from codegen.scalable.algebra import Facts
+from codegen.scalable.tables import Tables
+from scalatrace.trace.symbolic import CYCLE
+from scalatrace.trace.tables import Kind
+
+
+def test_entries_that_take_turns() -> None:
+    """Two executions of three name the one entry, the third the other, again and again."""
+    entries = [Const(-7), Const(-9)]
+    slots = [Const(0), Const(0), Const(1), *entries]
+    shape = ((CYCLE, None, None, None), (None, None))
+    found = [Tables().index(Kind.TYPE, shape, iter(slots), Const(n), Facts()) for n in range(7)]
+    assert found == [entries[0 if n % 3 < 2 else 1] for n in range(7)]
