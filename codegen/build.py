@@ -15,6 +15,7 @@ from codegen.before import Before, choose_context
 from codegen.conditions import among
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
+from codegen.load import shares
 from codegen.peers import WORLD, Peers
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
@@ -23,6 +24,7 @@ from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.explicit import explicit
+from scalatrace.trace.load import COMPUTE
 from scalatrace.trace.nodes import Event, Node, Peer
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
@@ -33,8 +35,6 @@ __all__ = ["build", "where"]
 
 SILENT = frozenset({"Init", "Init_thread", "Finalize"})
 """Every benchmark has these around its body."""
-
-COMPUTE = "compute_ns"
 
 
 def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
@@ -51,11 +51,9 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
+    load = shares(trace)
     trace = absolute(explicit(trace))
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
-    load = (
-        trace.load[0] if trace.load and trace.load[0] is not None and trace.load[0].constant is None else None
-    )
     return Program(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from replay.calls.environment import SILENT
-from replay.delays import COMM, COMPUTE
 from replay.options import Options
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation, sent_bytes
 from scalatrace.trace.counting import executions_of
+from scalatrace.trace.load import COMM, COMPUTE
 from scalatrace.trace.walk import distinct_calls
 
 if TYPE_CHECKING:

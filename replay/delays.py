@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 from replay.options import Compute, Options, Times
 from replay.whatif import WhatIf
-from scalatrace.trace.counting import executions_of
+from scalatrace.trace.load import COMPUTE, Loads
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.histogram import Histogram
     from scalatrace.trace.walk import Call, Place
-
-COMPUTE, COMM = "compute_ns", "comm_ns"
-"""The statistics of the time before a call and in it."""
 
 
 class Delays:
@@ -32,7 +29,7 @@ class Delays:
         if options.compute is Compute.NONE:
             scale = 0.0
         self._stat = stat
-        self._factor = scale * load_over_means(trace, stat, rank)
+        self._factor = scale * Loads(trace, stat).over_means(rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
         self._random = random.Random(f"{options.seed} {rank} {stat}").random
@@ -61,24 +58,3 @@ class Delays:
         if key not in self._histograms:
             self._histograms[key] = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
         return self._histograms[key]
-
-
-def load_over_means(trace: Trace, stat: str, rank: int) -> float:
-    """Return the rank's total of a statistic over what the means of its calls add up to; 1.0 if unknown.
-
-    Where ranks make different calls, the means of these tell most of the difference already.
-    """
-    index = trace.stat_index.get(stat)
-    load = trace.load_factor(stat, rank)
-    if index is None or index >= len(trace.load) or trace.load[index] is None:
-        return load
-    totals: dict[int, tuple[float, int]] = {}
-    for leaf in trace.leaves():
-        found = [h for h in (pred.histograms[index] for pred in leaf.stats) if h is not None]
-        totals[id(leaf)] = sum(h.total for h in found), sum(h.count for h in found)
-    mean_total = sum(total for total, _ in totals.values()) / len(trace.ranks)
-    own = 0.0
-    for leaf, times in executions_of(trace, rank):
-        total, count = totals[id(leaf)]
-        own += times * total / count if count else 0.0
-    return load * mean_total / own if own > 0 else load

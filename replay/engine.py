@@ -58,8 +58,9 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     pace.start()
     start = pace.clock()
     player.play_all(events, report)
+    wall_ns = pace.clock() - start
     received = player.finish()
-    result = RankResult.of(rank, pace.clock() - start)
+    result = RankResult.of(rank, wall_ns)
     rank.detach()
     return replace(result, received=received)
 

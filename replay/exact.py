@@ -69,13 +69,10 @@ class ExactRank:
     def _make(self, call: Call, delay_ns: int) -> None:
         rank = self._rank
         rank.pace.due_in(delay_ns)
-        made = rank.made.find((call.place, call.values), rank.requests.items)
-        if made is not None:
-            rank.make_again(made)
-            return
-        rank.family = call.family
-        handler = by_messages if self._messages and becomes_messages(call) else HANDLERS[call.op]
-        handler(rank, self._whatif.view(call))
+        if not rank.made_again(call):
+            rank.family = call.family
+            handler = by_messages if self._messages and becomes_messages(call) else HANDLERS[call.op]
+            handler(rank, self._whatif.view(call))
 
     def finish(self) -> int:
         """Nothing is left."""

@@ -74,11 +74,15 @@ class Inbox:
             return
         comm, npeers = self._comms[family]
         counts = [self._sent[family][peer] for peer in range(npeers)]
-        expected = self._post.exchange_counts(comm, counts, self.poll)
         patience = Patience(npeers)
-        while self._received[family] < expected:
+
+        def wait() -> None:
             if not self.poll():
                 patience.rest()
+
+        expected = self._post.exchange_counts(comm, counts, wait)
+        while self._received[family] < expected:
+            wait()
         del self._comms[family]
         self._post.forget_messages(comm)
 

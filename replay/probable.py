@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from replay.args import Ref
 from replay.calls.completion import of_ages
 from replay.catching_up import CatchingUp
-from replay.delays import COMM, Delays
+from replay.delays import Delays
 from replay.drawn import SENDING, Drawn, Lottery
 from replay.errors import ReplayError
 from replay.inbox import Inbox
@@ -25,8 +25,10 @@ from replay.player import REPORT_MASK, Report
 from replay.rank import SELF, WORLD, Rank
 from replay.registry import HANDLERS
 from replay.requests import Live
+from replay.waits import waiting_part, waits
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation
+from scalatrace.trace.load import COMM
 from scalatrace.trace.requests import ENDING, STARTING, ages
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import PROC_NULL, Vec
@@ -57,6 +59,7 @@ class ProbableRank:
         self._lottery = Lottery(trace, transport.rank, options.seed)
         self._whatif = whatif
         self._in_mpi = Delays(trace, transport.rank, options, WhatIf(), COMM)
+        self._waiting_part = waiting_part(trace, transport.rank)
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
@@ -79,6 +82,7 @@ class ProbableRank:
                 self._play(event, delay_ns)
             except ReplayError as error:
                 raise self.rank.told(error, number, event.op) from None
+        self._outgoing.land()
 
     def _play(self, call: Call, delay_ns: int) -> None:
         self.rank.family = call.family
@@ -87,7 +91,7 @@ class ProbableRank:
             self._skip(call)
             return
         pace = self.rank.pace
-        planned, start = delay_ns + self._in_mpi.before(call), pace.last_ns
+        planned, start = delay_ns + self._in_mpi_ns(call), pace.last_ns
         pace.due_in(delay_ns)
         self._call(call)
         self._late.called(start, planned)
@@ -107,9 +111,12 @@ class ProbableRank:
         else:
             self._make(call)
 
+    def _in_mpi_ns(self, call: Call) -> int:
+        ns = self._in_mpi.before(call)
+        return round(ns * self._waiting_part) if waits(call.op) else ns
+
     def finish(self) -> int:
         """Receive all that is under way; return how many messages came."""
-        self._outgoing.land()
         self.inbox.close_all()
         return self.inbox.messages
 
@@ -133,7 +140,7 @@ class ProbableRank:
     def _skip(self, call: Call) -> None:
         """Let what a receive leaves behind be there: a request, a matched message, its time."""
         rank, row = self.rank, operation(call.op)
-        self._late.wait_for_others(self._in_mpi.before(call))
+        self._late.wait_for_others(self._in_mpi_ns(call))
         self.rank.ledger.of(call.op, call.family).calls += 1
         if row.makes_request:
             live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
@@ -182,10 +189,7 @@ class ProbableRank:
         rank.counted_as = ""
 
     def _hand(self, drawn: Any) -> None:
-        made = self.rank.made.find((drawn.place, drawn.values), self.rank.requests.items)
-        if made is not None:
-            self.rank.make_again(made)
-        else:
+        if not self.rank.made_again(drawn):
             HANDLERS[drawn.op](self.rank, drawn)
 
     def _send(self, call: Call, drawn: Any, nonblocking: bool) -> None:
@@ -220,7 +224,7 @@ class ProbableRank:
         tally.calls += 1
         tally.ns += spent
         if any(live in self._received for live in lives):
-            self._late.wait_within(self._in_mpi.before(call) - spent)
+            self._late.wait_within(self._in_mpi_ns(call) - spent)
         self._let_go(lives)
 
     def _let_go(self, lives: Sequence[Live]) -> None:

@@ -116,12 +116,16 @@ class Rank:
             self.made.keep_completing(key_of(event), made)
         self.complete(lives)
 
-    def make_again(self, made: Made) -> None:
-        """Make a kept call again."""
+    def made_again(self, event: Any) -> bool:
+        """Make the kept call of an event's values again, if there is one that can be made now."""
+        made = self.made.find(key_of(event), self.requests.items)
+        if made is None:
+            return False
         if made.live is not None:
             self.requests.add(made.live)
         self._issue(made.call, made.tally, made.sent)
         self.complete(made.completes)
+        return True
 
     def _issue(self, call: Prepared, tally: Tally, sent: int) -> None:
         pace = self.pace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ TARGET_S = 2.0
 ASLEEP = 0.9
 """The part of it that is computation."""
 
-MOST_STEPS = 400
+MOST_STEPS = 20_000
 TRIAL_STEPS = 3
 
 TIMED = Path(__file__).with_name("timed.py")
@@ -33,15 +32,12 @@ def arguments(sample: Sample, sleep_us: int) -> list[str]:
     return [str(SAMPLES / sample.source), *sample.arguments, "--sleep-us", str(sleep_us)]
 
 
-def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, times: int) -> float:
-    """Median seconds of the untraced program."""
+def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path) -> float:
+    """Seconds of the untraced program."""
     result = folder / "seconds"
-    found = []
-    for _ in range(times):
-        command = [str(mpi.python), TIMED, result, *argv]
-        mpirun(mpi, nprocs, command, env=ONE_THREAD, cwd=folder, timeout=300).check()
-        found.append(float(result.read_text()))
-    return statistics.median(found)
+    command = [str(mpi.python), TIMED, result, *argv]
+    mpirun(mpi, nprocs, command, env=ONE_THREAD, cwd=folder, timeout=300).check()
+    return float(result.read_text())
 
 
 @dataclass(frozen=True)
@@ -68,15 +64,22 @@ def paced(
     """
     asleep = sleep_us
     sample = of_steps(TRIAL_STEPS)
-    trial = app_s(mpi, nprocs, arguments(sample, asleep), folder, 1)
+    trial = app_s(mpi, nprocs, arguments(sample, asleep), folder)
     if sleep_us:
-        bare = app_s(mpi, nprocs, arguments(sample, 0), folder, 1)
+        bare = app_s(mpi, nprocs, arguments(sample, 0), folder)
         slept = max(trial - bare, trial / 10)
         factor = max(1.0, ASLEEP / (1 - ASLEEP) * bare / slept)
         asleep = round(sleep_us * factor, -4)
         trial = slept * factor + bare
-    steps = round(TRIAL_STEPS * target_s / trial)
-    return Pace(min(MOST_STEPS, max(TRIAL_STEPS, steps)), asleep)
+    steps = _scaled(TRIAL_STEPS, trial, target_s)
+    if not sleep_us:  # the first steps may be slow ones
+        again = app_s(mpi, nprocs, arguments(of_steps(steps), 0), folder)
+        steps = _scaled(steps, again, target_s)
+    return Pace(steps, asleep)
+
+
+def _scaled(steps: int, seconds: float, target_s: float) -> int:
+    return min(MOST_STEPS, max(TRIAL_STEPS, round(steps * target_s / seconds)))
 
 
 def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
@@ -95,6 +98,6 @@ def replayed(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument]) ->
     return facts
 
 
-def replay_s(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument], times: int) -> float:
-    """Median seconds of its replays."""
-    return statistics.median(replayed(mpi, nprocs, trace, options)["wall_s"] for _ in range(times))
+def replay_s(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument]) -> float:
+    """Seconds of a replay."""
+    return float(replayed(mpi, nprocs, trace, options)["wall_s"])

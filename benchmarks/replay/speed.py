@@ -23,7 +23,7 @@ def lines(mpi: Mpi, times: int) -> Iterator[list[str]]:
         with tempfile.TemporaryDirectory() as folder:
             argv = [str(PAIR), pattern, "50000"]
             trace = recorded(mpi, 2, argv, Path(folder, "a.st"), ["--stacks", "none"])
-            app = app_s(mpi, 2, argv, Path(folder), times)
+            app = statistics.median(app_s(mpi, 2, argv, Path(folder)) for _ in range(times))
             runs = [replayed(mpi, 2, trace, ["--compute", "none"]) for _ in range(times)]
             facts = sorted(runs, key=lambda f: f["wall_s"])[len(runs) // 2]
             events = sum(facts["calls"].values()) / 2

@@ -16,12 +16,12 @@ from codegen.emit.pieces import Library, Piece
 from codegen.emit.text import c_comment
 from codegen.errors import GenerateError
 from codegen.expr import Choose, Const, Expr, Var, bounds
+from codegen.load import SHARE_STEPS
 from codegen.obfuscate import words
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.ops import operation
 from scalatrace.trace.tables import Kind
-from scalatrace.trace.trace import LOAD_STEPS
 
 __all__ = ["CEmitter"]
 
@@ -127,15 +127,15 @@ class _Writing(CData):
         )
 
     def share(self) -> str:
-        """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
+        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
         load = self.program.load
         if load is None or not self.computes:
             return ""
         steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
-        down, up = (f"{2 ** (sign / LOAD_STEPS):.10f}" for sign in (-1, 1))
+        down, up = (f"{2 ** (sign / SHARE_STEPS):.10f}" for sign in (-1, 1))
         return (
             f"    for (int steps = {steps}; steps; steps += steps < 0 ? 1 : -1)\n"
-            f"        share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{LOAD_STEPS} */\n"
+            f"        share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{SHARE_STEPS} */\n"
         )
 
     def main(self, share: str) -> str:

@@ -15,11 +15,11 @@ from codegen.emit.pieces import Library, Piece, library
 from codegen.emit.text import hash_comment
 from codegen.emit.typing_python import construct
 from codegen.expr import Choose, Const, Expr, Var
+from codegen.load import SHARE_STEPS
 from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.ops import operation
-from scalatrace.trace.trace import LOAD_STEPS
 
 __all__ = ["PythonEmitter"]
 
@@ -172,13 +172,13 @@ class _Writing(Writing):
         )
 
     def share(self) -> str:
-        """This rank's part of the mean computation, in steps of `LOAD_STEPS`."""
+        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
         load = self.program.load
         lines = f"random.seed({self.program.nprocs} * 1000003 + rank)\n" if self.bins else ""
         if load is None or not self.computes:
             return lines
         steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
-        return f"{lines}share = 2.0 ** (({steps}) / {LOAD_STEPS})\n"
+        return f"{lines}share = 2.0 ** (({steps}) / {SHARE_STEPS})\n"
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""

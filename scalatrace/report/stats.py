@@ -29,12 +29,11 @@ from scalatrace.report.style import (
 )
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.load import COMM, COMPUTE
 from scalatrace.trace.nodes import Event, PredStats
 from scalatrace.trace.requests import started
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.walk import distinct_calls
-
-COMM, COMPUTE = "comm_ns", "compute_ns"
 
 
 @dataclass

@@ -247,11 +247,9 @@ int st_core_finish(st_core *core) {
 
 int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
     return guarded(core, [&] {
-        const std::string packed = pack_core(*core);
-        *bytes = std::malloc(packed.size());
-        if (!*bytes) throw std::bad_alloc();
-        std::memcpy(*bytes, packed.data(), packed.size());
+        Bytes packed = pack_core(*core);
         *nbytes = packed.size();
+        *bytes = packed.release();
         return 0;
     });
 }
@@ -286,8 +284,7 @@ int st_core_write_part(st_core *core, const char *path) {
 
 int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path) {
     return guarded(core, [&] {
-        const std::string error =
-            write_container(path, std::string(static_cast<const char *>(bytes), nbytes), true, false);
+        const std::string error = write_container(path, {static_cast<const char *>(bytes), nbytes}, true, false);
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }

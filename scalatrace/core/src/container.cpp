@@ -43,7 +43,7 @@ uint64_t get(const unsigned char *at, int nbytes) {
 }
 
 /* zlib is on practically every machine but need not be: it is loaded when a file is written, never linked. */
-bool deflate_with_zlib(const std::string &in, std::string &out) {
+bool deflate_with_zlib(std::string_view in, std::string &out) {
     void *zlib = dlopen("libz.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!zlib) return false;
     using Compress = int (*)(unsigned char *, unsigned long *, const unsigned char *, unsigned long, int);
@@ -68,10 +68,10 @@ std::string failure(const char *what, const std::string &path) {
 
 } // namespace
 
-std::string write_container(const std::string &path, const std::string &payload, bool part, bool compress) {
+std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress) {
     std::string small;
     const bool deflated = compress && deflate_with_zlib(payload, small) && small.size() < payload.size();
-    const std::string &stored = deflated ? small : payload;
+    const std::string_view stored = deflated ? std::string_view(small) : payload;
     unsigned char header[kHeader];
     std::memcpy(header, kMagic, sizeof kMagic);
     put(header + 8, static_cast<uint64_t>(st_format_version()), 2);

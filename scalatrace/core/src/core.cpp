@@ -73,6 +73,22 @@ int64_t average(const Tables &tables, uint64_t name) {
     return Averaged{std::llround(sum / static_cast<double>(a->length)), a->length}.packed();
 }
 
+/* The same values as they are, when they all go into value vectors. */
+bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
+    const Place here{e.self, e.size};
+    for (size_t i = 0; i < op.kinds.size(); ++i) {
+        const int64_t value = e.values[i];
+        if (op.limits[i]) return false;
+        if (op.kinds[i] != ST_PEER) {
+            *row++ = value;
+            continue;
+        }
+        if (!has_encoding(kModulo, value, here)) return false;
+        for (int k = 0; k < kEncodings; ++k) *row++ = encode_peer(k, value, here);
+    }
+    return true;
+}
+
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e, const Tables &tables) {
     Elastic *slot = slots.data();
     for (size_t i = 0; i < op.kinds.size(); ++i) {
@@ -92,6 +108,13 @@ void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event 
     }
 }
 
+void append_values(Node *n, const OpSchema &op, const st_event &e, const Tables &tables) {
+    int64_t row[ST_MAX_VALUES * kEncodings];
+    if (fill_row(row, op, e)) return append_rows(n, row, 1);
+    open_rows(n);
+    fill_slots(n->slots, op, e, tables);
+}
+
 /* Arrays that this event brought and that are kept as averages, or not at all, are not needed any more. */
 void forget_arrays(Tables &tables, size_t before, const OpSchema &op, const st_event &e) {
     for (bool dropped = true; dropped && tables.arrays.size() > before;) {
@@ -109,24 +132,21 @@ void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
     if (flatlog) flatlog->event(*this, e);
     const uint64_t key = event_key(op.hash, e.signature);
-    Sample sample;
-    sample.pred = last_key;
-    sample.nvalues = stats.size();
-    for (size_t i = 0; i < sample.nvalues; ++i) sample.values[i] = e.stats[i];
+    const Sample sample{last_key, stats.size(), e.stats};
     if (Node *run = queue.running(key)) {
-        fill_slots(run->slots, op, e, tables);
+        append_values(run, op, e, tables);
         ++run->count;
         ++run->runs;
-        add_sample(run, sample);
+        add_sample(pool, run, sample);
     } else {
         Node *n = pool.make();
         n->shape = n->first = n->last = key;
         n->op = e.op;
         n->signature = e.signature;
         n->count = n->runs = 1;
-        n->slots.resize(op.nslots);
-        fill_slots(n->slots, op, e, tables);
-        n->samples.push_back(sample);
+        n->nslots = static_cast<uint32_t>(op.nslots);
+        append_values(n, op, e, tables);
+        n->samples.add(sample);
         queue.append(n);
     }
     if (!limits.empty()) {
@@ -137,14 +157,15 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-static void own(Node *n, const RankSet &ranks, double &total) {
+static void own(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
     n->repeat.vec.settle();
+    if (n->leaf()) open_rows(n);
     for (const Elastic &e : n->slots) e.vec.settle();
-    sort_samples(n);
+    sort_samples(pool, n);
     for (const PredStats &s : n->stats)
         if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
-    for (Node *kid : n->kids) own(kid, ranks, total);
+    for (Node *kid : n->kids) own(pool, kid, ranks, total);
 }
 
 void st_core::finish() {
@@ -156,7 +177,7 @@ void st_core::own_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
     double total = 0;
-    for (Node *n : tail) own(n, self, total);
+    for (Node *n : tail) own(pool, n, self, total);
     if (ranks.contains(rank)) { // it went on after an end
         Load &mine = load[ranks.position(rank)];
         mine = Load(mine.total() + total);
@@ -172,7 +193,9 @@ void st_core::add_load(const RankSet &of, std::string_view loads) {
     if (of.empty()) return;
     const RankSet had = ranks;
     ranks.unite(of);
-    load.resize(load.size() + of.size());
+    const size_t most = load.size() + of.size();
+    if (load.capacity() < most) load.reserve(std::min(4 * most, std::max(most, static_cast<size_t>(nprocs))));
+    load.resize(most);
     const auto theirs = load.end() - static_cast<std::ptrdiff_t>(of.size());
     std::memcpy(static_cast<void *>(&*theirs), loads.data(), loads.size());
     if (had.empty() || had.highest() < of.lowest()) return;

@@ -3,6 +3,7 @@
 #define ST_CORE_HPP
 
 #include "flatlog.hpp"
+#include "msgpack.hpp"
 #include "queue.hpp"
 #include "similar.hpp"
 #include "tables.hpp"
@@ -100,7 +101,7 @@ struct st_core {
 namespace st {
 
 /* The core as bytes and back, with everything the merge needs (all peer encodings, whole histograms). */
-std::string pack_core(const st_core &core);
+Bytes pack_core(const st_core &core);
 /* For `known`, which is to merge it, or for a core that has nothing yet; throws FormatError. */
 std::unique_ptr<Incoming> unpack(const void *data, size_t nbytes, NodePool &pool, const st_core *known);
 std::unique_ptr<st_core> unpack_core(const void *data, size_t nbytes); // throws FormatError
@@ -109,7 +110,7 @@ std::unique_ptr<st_core> unpack_core(const void *data, size_t nbytes); // throws
 std::string trace_payload(const st_core &core);
 
 /* Header, payload (deflated when that is smaller) and checksum to `path`, aside and then renamed. Empty or what went wrong. */
-std::string write_container(const std::string &path, const std::string &payload, bool part, bool compress);
+std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress);
 /* The payload of a part file; throws FormatError. */
 std::string read_container(const std::string &path);
 

@@ -58,6 +58,13 @@ class Elastic {
         else
             vec.append(value);
     }
+    /* `n` values, each `stride` behind the one before. */
+    void append(const int64_t *values, size_t n, size_t stride) {
+        if (__builtin_expect(limit != 0, 0))
+            for (size_t i = 0; i < n; ++i) append_limited(values[i * stride]);
+        else
+            vec.append(values, n, stride);
+    }
     /* The same ranks' later values. */
     void take(const Elastic &later);
     /* `nranks`: how many ranks share a vector that is in no group. */

@@ -23,8 +23,10 @@ void Histogram::add(double x) {
         bins[i].sum += x;
         return;
     }
-    insert(Bin{1, x, x, x});
-    shrink();
+    double means[kBins + 1];
+    for (int i = 0; i < nbins; ++i) means[i] = bins[i].mean();
+    insert(Bin{1, x, x, x}, x, means);
+    if (nbins > kBins) join_nearest(means);
 }
 
 void Histogram::add(double x, uint64_t times) {
@@ -49,41 +51,52 @@ void Histogram::merge(const Histogram &o) {
     count += o.count;
     min = std::min(min, o.min);
     max = std::max(max, o.max);
+    double means[kBins + 1];
+    for (int i = 0; i < nbins; ++i) means[i] = bins[i].mean();
     for (int i = 0; i < o.nbins; ++i) {
-        insert(o.bins[i]);
-        shrink();
+        insert(o.bins[i], o.bins[i].mean(), means);
+        if (nbins <= kBins) continue;
+        const int joined = join_nearest(means);
+        std::copy(means + joined + 2, means + kBins + 1, means + joined + 1);
+        means[joined] = bins[joined].mean();
     }
 }
 
-/* Put a bin at its place, which its mean decides. Those of other ranks may overlap: joining them all would leave few bins. */
-void Histogram::insert(const Bin &bin) {
-    const double mean = bin.sum / static_cast<double>(bin.count);
+/* Put a bin at its place, which its mean decides; `means` are those of the bins. Bins of other ranks may overlap: joining them all would
+ * leave few. */
+void Histogram::insert(const Bin &bin, double mean, double *means) {
     int place = nbins;
-    for (; place > 0 && bins[place - 1].sum / static_cast<double>(bins[place - 1].count) > mean; --place)
+    for (; place > 0 && means[place - 1] > mean; --place) {
         bins[place] = bins[place - 1];
+        means[place] = means[place - 1];
+    }
     bins[place] = bin;
+    means[place] = mean;
     ++nbins;
 }
 
-void Histogram::shrink() {
-    if (nbins <= kBins) return;
+/* Make one of two neighbours, when there is a bin too many; the place of the two. */
+int Histogram::join_nearest(const double *means) {
+    double n[kBins + 1], added[kBins];
+    for (int i = 0; i <= kBins; ++i) n[i] = static_cast<double>(static_cast<int64_t>(bins[i].count));
+    for (int i = 0; i < kBins; ++i) { // without a branch: two divisions at once
+        const double d = means[i + 1] - means[i];
+        added[i] = n[i] * n[i + 1] / (n[i] + n[i + 1]) * d * d;
+    }
     int best = 0;
     double least = INFINITY;
-    for (int i = 0; i + 1 < nbins; ++i) {
-        const double a = static_cast<double>(bins[i].count), b = static_cast<double>(bins[i + 1].count);
-        const double d = bins[i + 1].sum / b - bins[i].sum / a;
-        const double added = a * b / (a + b) * d * d;
-        if (added < least) {
-            least = added;
+    for (int i = 0; i < kBins; ++i)
+        if (added[i] < least) {
+            least = added[i];
             best = i;
         }
-    }
     Bin &left = bins[best];
     const Bin &right = bins[best + 1];
     left = Bin{left.count + right.count, std::min(left.min, right.min), std::max(left.max, right.max),
                left.sum + right.sum};
     std::copy(bins + best + 2, bins + nbins, bins + best + 1);
     --nbins;
+    return best;
 }
 
 double Histogram::stddev() const { return count > 1 ? std::sqrt(m2 / static_cast<double>(count - 1)) : 0.0; }

@@ -14,6 +14,7 @@ namespace st {
 struct Bin {
     uint64_t count;
     double min, max, sum;
+    double mean() const { return sum / static_cast<double>(static_cast<int64_t>(count)); }
 };
 
 struct Histogram {
@@ -23,8 +24,14 @@ struct Histogram {
     double min = 0, max = 0, mean = 0;
     double m2 = 0; // sum of squared deviations from the mean (Welford)
     int nbins = 0;
+    int unused = 0; // packed with the rest: equal histograms are equal bytes
     Bin bins[kBins + 1];
 
+    void clear() {
+        count = 0;
+        min = max = mean = m2 = 0;
+        nbins = 0;
+    }
     void add(double sample);
     void add(double sample, uint64_t times);
     void merge(const Histogram &other);
@@ -33,8 +40,8 @@ struct Histogram {
     static constexpr size_t nbytes(int n) { return offsetof(Histogram, bins) + static_cast<size_t>(n) * sizeof(Bin); }
 
   private:
-    void insert(const Bin &bin);
-    void shrink();
+    void insert(const Bin &bin, double mean, double *means);
+    int join_nearest(const double *means);
 };
 
 } // namespace st

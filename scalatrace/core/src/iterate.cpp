@@ -8,7 +8,7 @@ static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y);
 
 void append_content(NodePool &pool, CodeOrder &order, Node *node, Node *later) {
     if (node->leaf()) {
-        append_event(node, later);
+        append_event(pool, node, later);
     } else {
         for (size_t i = 0; i < node->kids.size(); ++i) append_node(pool, order, node->kids[i], later->kids[i]);
         node->runs += later->runs;

@@ -3,15 +3,65 @@
 #define ST_MSGPACK_HPP
 
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace st {
 
-class Packer {
+/* Bytes that grow; unlike a string's they can be given away without a copy. */
+class Bytes {
   public:
-    std::string out;
+    Bytes() = default;
+    Bytes(Bytes &&o) noexcept
+        : data_(std::exchange(o.data_, nullptr)), n_(std::exchange(o.n_, 0)), room_(std::exchange(o.room_, 0)) {}
+    Bytes &operator=(Bytes &&) = delete;
+    ~Bytes() { std::free(data_); }
+
+    operator std::string_view() const { return {data_, n_}; }
+    size_t size() const { return n_; }
+    /* To be freed by the caller. */
+    char *release() { return std::exchange(data_, nullptr); }
+    void reserve(size_t room) {
+        if (room <= room_) return;
+        char *bigger = static_cast<char *>(std::realloc(data_, room));
+        if (!bigger) throw std::bad_alloc();
+        data_ = bigger;
+        room_ = room;
+    }
+    void push_back(char c) {
+        more(1);
+        data_[n_++] = c;
+    }
+    void append(std::string_view s) {
+        more(s.size());
+        if (!s.empty()) __builtin_memcpy(data_ + n_, s.data(), s.size());
+        n_ += s.size();
+    }
+    void append(const char *s, size_t n) { append(std::string_view(s, n)); }
+    /* `n` of nine bytes: all are copied, which is quicker. */
+    void append_some(const char (&bytes)[9], size_t n) {
+        more(sizeof bytes);
+        __builtin_memcpy(data_ + n_, bytes, sizeof bytes);
+        n_ += n;
+    }
+
+  private:
+    char *data_ = nullptr;
+    size_t n_ = 0, room_ = 0;
+
+    void more(size_t n) {
+        if (__builtin_expect(room_ - n_ < n, 0)) reserve(2 * room_ + n + 64);
+    }
+};
+
+template <class Out> class PackerInto {
+  public:
+    Out out;
 
     void array(size_t n) { head(n, 0x90, 15, 0, 0xdc); }
     void map(size_t n) { head(n, 0x80, 15, 0, 0xde); }
@@ -53,7 +103,10 @@ class Packer {
         char bytes[9] = {static_cast<char>(tag)};
         const uint64_t big = __builtin_bswap64(v << (64 - 8 * nbytes));
         __builtin_memcpy(bytes + 1, &big, 8);
-        out.append(bytes, static_cast<size_t>(nbytes) + 1);
+        if constexpr (std::is_same_v<Out, Bytes>)
+            out.append_some(bytes, static_cast<size_t>(nbytes) + 1);
+        else
+            out.append(bytes, static_cast<size_t>(nbytes) + 1);
     }
     void head(size_t n, uint8_t fix, size_t max_fix, uint8_t tag8, uint8_t tag16) {
         if (n <= max_fix) return byte(static_cast<uint8_t>(fix | n));
@@ -62,6 +115,9 @@ class Packer {
         tagged(static_cast<uint8_t>(tag16 + 1), n, 4);
     }
 };
+
+using Packer = PackerInto<std::string>;
+using BytePacker = PackerInto<Bytes>;
 
 struct FormatError : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -146,8 +202,9 @@ class Unpacker {
     uint64_t fixed(int n) {
         if (end_ - at_ < n) fail("the data ends too early");
         uint64_t v = 0;
-        while (n--) v = v << 8 | *at_++;
-        return v;
+        __builtin_memcpy(&v, at_, static_cast<size_t>(n));
+        at_ += n;
+        return __builtin_bswap64(v) >> (64 - 8 * n);
     }
 };
 

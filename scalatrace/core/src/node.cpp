@@ -16,19 +16,38 @@ void OpSchema::add(std::string param, int kind, int32_t limit) {
     nslots += kind == ST_PEER ? kEncodings : 1;
 }
 
+namespace {
+constexpr size_t kMostRaw = 128;        // integers that an event keeps as rows ...
+constexpr size_t kMostTransient = 4096; // ... and one of an iteration that is not over
+} // namespace
+
 NodePool::~NodePool() {
     while (free_) delete std::exchange(free_, free_->next_free);
 }
 
 Node *NodePool::make() { return free_ ? std::exchange(free_, free_->next_free) : new Node; }
 
+std::unique_ptr<Histogram> NodePool::histogram() {
+    if (!nspare_) return std::unique_ptr<Histogram>(new Histogram);
+    std::unique_ptr<Histogram> h = std::move(spare_[--nspare_]);
+    h->clear();
+    return h;
+}
+
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
+    for (PredStats &s : n->stats)
+        for (auto &h : s.hist)
+            if (h && nspare_ < kMostSpare) spare_[nspare_++] = std::move(h);
     n->stats.clear();
     n->samples.clear();
-    for (Elastic &e : n->slots) e.reset();
+    if (!n->raw)
+        for (Elastic &e : n->slots) e.reset();
+    n->raw = true;
+    n->transient = false;
+    n->rows.clear();
     n->repeat.reset();
-    n->ranks = RankSet();
+    if (!n->ranks.empty()) n->ranks = RankSet();
     n->count = n->runs = 0;
     n->nleaves = 1;
     n->skipped = n->multiple = false;
@@ -50,7 +69,9 @@ Node *NodePool::clone_shape(const Node *n) {
     c->multiple = n->multiple;
     c->op = n->op;
     c->signature = n->signature;
-    c->slots.resize(n->slots.size());
+    c->nslots = n->nslots;
+    c->transient = true;
+    c->repeat.vec.keep_more();
     for (const Node *kid : n->kids) c->kids.push_back(clone_shape(kid));
     return c;
 }
@@ -91,33 +112,59 @@ static PredStats &stats_after(Node *n, uint64_t pred) {
     return n->stats.back();
 }
 
-static void put_sample(Node *into, const Sample &sample) {
+void open_rows(Node *n) {
+    if (!n->raw) return;
+    n->slots.resize(n->nslots);
+    n->raw = false;
+    const std::vector<int64_t> rows = std::exchange(n->rows, {});
+    if (!rows.empty()) append_rows(n, rows.data(), rows.size() / n->nslots);
+}
+
+void append_rows(Node *into, const int64_t *rows, size_t nrows) {
+    const size_t n = into->nslots;
+    if (into->raw) {
+        if (into->rows.size() + nrows * n <= (into->transient ? kMostTransient : kMostRaw)) {
+            into->rows.insert(into->rows.end(), rows, rows + nrows * n);
+            return;
+        }
+        open_rows(into);
+    }
+    if (nrows == 1)
+        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows[i]);
+    else
+        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows + i, nrows, n);
+}
+
+static void put_sample(NodePool &pool, Node *into, const Sample &sample) {
     PredStats &s = stats_after(into, sample.pred);
     for (size_t i = 0; i < sample.nvalues; ++i) {
         if (std::isnan(sample.values[i])) continue;
-        if (!s.hist[i]) s.hist[i].reset(new Histogram);
+        if (!s.hist[i]) s.hist[i] = pool.histogram();
         s.hist[i]->add(sample.values[i]);
     }
 }
 
-void sort_samples(Node *n) {
-    for (const Sample &s : n->samples) put_sample(n, s);
+void sort_samples(NodePool &pool, Node *n) {
+    n->samples.each([&pool, n](const Sample &s) { put_sample(pool, n, s); });
     n->samples.clear();
 }
 
-void add_sample(Node *into, const Sample &sample) {
+void add_sample(NodePool &pool, Node *into, const Sample &sample) {
     if (into->stats.empty() && into->samples.size() < Node::kFewSamples) {
-        into->samples.push_back(sample);
+        into->samples.add(sample);
         return;
     }
-    sort_samples(into);
-    put_sample(into, sample);
+    sort_samples(pool, into);
+    put_sample(pool, into, sample);
 }
 
-void merge_stats(Node *into, Node *from) {
-    for (const Sample &s : from->samples) add_sample(into, s);
+void merge_stats(NodePool &pool, Node *into, Node *from) {
+    if (into->stats.empty() && into->samples.size() + from->samples.size() <= Node::kFewSamples)
+        into->samples.add(from->samples);
+    else
+        from->samples.each([&pool, into](const Sample &s) { add_sample(pool, into, s); });
     if (from->stats.empty()) return;
-    sort_samples(into);
+    sort_samples(pool, into);
     for (PredStats &theirs : from->stats) {
         PredStats &mine = stats_after(into, theirs.pred);
         for (int i = 0; i < ST_MAX_STATS; ++i) {
@@ -130,15 +177,20 @@ void merge_stats(Node *into, Node *from) {
     }
 }
 
-void append_event(Node *into, Node *from) {
-    for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
+void append_event(NodePool &pool, Node *into, Node *from) {
+    if (from->raw) {
+        if (!from->rows.empty()) append_rows(into, from->rows.data(), from->rows.size() / from->nslots);
+    } else {
+        open_rows(into);
+        for (size_t i = 0; i < into->slots.size(); ++i) into->slots[i].take(from->slots[i]);
+    }
     into->runs += from->runs;
-    merge_stats(into, from);
+    merge_stats(pool, into, from);
 }
 
 size_t tree_bytes(const Node *n) {
     size_t bytes = sizeof(Node) + n->repeat.nbytes() + n->kids.capacity() * sizeof(Node *) +
-                   n->slots.capacity() * sizeof(Elastic) + n->samples.capacity() * sizeof(Sample) +
+                   n->slots.capacity() * sizeof(Elastic) + n->rows.capacity() * sizeof(int64_t) + n->samples.nbytes() +
                    n->stats.capacity() * sizeof(PredStats);
     for (const Elastic &e : n->slots) bytes += e.nbytes();
     for (const PredStats &s : n->stats)

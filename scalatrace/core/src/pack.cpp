@@ -10,7 +10,7 @@ namespace st {
 
 namespace {
 
-void put_ranks(Packer &p, const RankSet &ranks) {
+void put_ranks(BytePacker &p, const RankSet &ranks) {
     p.array(ranks.nboxes());
     for (size_t i = 0; i < ranks.nboxes(); ++i) {
         const Box &b = ranks.box(i);
@@ -26,14 +26,14 @@ void put_ranks(Packer &p, const RankSet &ranks) {
 }
 
 /* As it lies in memory: bytes are read back on a machine of the same kind. */
-void put_histogram(Packer &p, const Histogram *h) {
+void put_histogram(BytePacker &p, const Histogram *h) {
     if (!h) return p.nil();
     p.str({reinterpret_cast<const char *>(h), Histogram::nbytes(h->nbins)});
 }
 
-void put_limit(Packer &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
+void put_limit(BytePacker &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
 
-void put_elastic(Packer &p, const Elastic &e) {
+void put_elastic(BytePacker &p, const Elastic &e) {
     if (e.dead) {
         p.array(0);
     } else if (e.summary) {
@@ -60,7 +60,7 @@ void put_elastic(Packer &p, const Elastic &e) {
     }
 }
 
-void put_node(Packer &p, const Node *n, const RankSet &around, size_t nstats) {
+void put_node(BytePacker &p, const Node *n, const RankSet &around, size_t nstats) {
     p.array(n->leaf() ? 7 : 4);
     p.natural(n->runs);
     p.natural(n->skipped + 2 * n->multiple);
@@ -86,7 +86,7 @@ void put_node(Packer &p, const Node *n, const RankSet &around, size_t nstats) {
     }
 }
 
-void put_tables(Packer &p, const Tables &t) {
+void put_tables(BytePacker &p, const Tables &t) {
     p.array(t.comms.size());
     for (const auto &[name, f] : t.comms.items()) {
         p.array(3 + 5 * f.instances.size());
@@ -132,8 +132,8 @@ void put_tables(Packer &p, const Tables &t) {
 
 } // namespace
 
-std::string pack_core(const st_core &c) {
-    Packer p;
+Bytes pack_core(const st_core &c) {
+    BytePacker p;
     p.out.reserve(8192 + c.load.size() * sizeof(Load));
     p.integer(kPackVersion);
     p.integer(c.rank);

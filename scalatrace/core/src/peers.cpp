@@ -4,27 +4,6 @@
 
 namespace st {
 
-int64_t encode_peer(int encoding, int64_t peer, Place p) {
-    if (peer < ST_SPECIAL_MAX || encoding == kAbsolute) return peer;
-    if (encoding == kExclusive) return peer ^ p.self;
-    int64_t difference = peer - p.self;
-    if (encoding == kRelative || p.size < 1) return difference;
-    if (difference < 0) difference += p.size;
-    if (difference >= p.size) return difference % p.size; // self is a rank of another group (an intercommunicator's)
-    return difference < 0 ? (difference % p.size + p.size) % p.size : difference;
-}
-
-int64_t decode_peer(int encoding, int64_t value, Place p) {
-    if (value < ST_SPECIAL_MAX || encoding == kAbsolute) return value;
-    if (encoding == kExclusive) return value ^ p.self;
-    if (encoding == kRelative || p.size < 1) return p.self + value;
-    return (p.self + value) % p.size;
-}
-
-bool has_encoding(int encoding, int64_t peer, Place p) {
-    return encoding != kModulo || peer < ST_SPECIAL_MAX || (peer >= 0 && peer < p.size);
-}
-
 /* An event's peers are ranks of its first communicator. */
 const Elastic *Peers::communicator(const Node *n) const {
     size_t slot = 0;

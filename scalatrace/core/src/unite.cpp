@@ -63,7 +63,7 @@ class Uniter {
                 else
                     kill(x->slots[i]);
             each_peer(x, [&](size_t slot) { drop_bad_encodings(x, slot); });
-            merge_stats(x, y);
+            merge_stats(pool_, x, y);
         } else {
             bodies(x->kids, std::move(y->kids), false);
             update_shape(x);

@@ -177,7 +177,7 @@ class Loader {
     std::unique_ptr<Histogram> histogram() {
         if (in_.skip_nil()) return nullptr;
         const std::string_view bytes = in_.view();
-        std::unique_ptr<Histogram> h(new Histogram);
+        std::unique_ptr<Histogram> h = made_->pool.histogram();
         if (bytes.size() < Histogram::nbytes(0) || bytes.size() > Histogram::nbytes(Histogram::kBins))
             in_.fail("a damaged histogram");
         std::memcpy(static_cast<void *>(h.get()), bytes.data(), bytes.size());
@@ -226,6 +226,8 @@ class Loader {
         n->shape = n->first = n->last = event_key(op.hash, n->signature);
         size_t rest = in_.array();
         if (rest < op.nslots) in_.fail("an event without its values");
+        n->nslots = static_cast<uint32_t>(op.nslots);
+        n->raw = false;
         n->slots.resize(op.nslots);
         for (Elastic &e : n->slots) elastic(e);
         rest -= op.nslots;

@@ -163,6 +163,27 @@ struct Vec::Detail {
         fold();
     }
 
+    /* Where the cursor is in a run of one value, take as many values as go on with it. */
+    size_t follow_run(const int64_t *values, size_t n, size_t stride) {
+        if (!predicting) return 0;
+        Level &top = cursor.back();
+        Rep &r = *top.rep;
+        if (r.stride || r.block.size() != 1) return 0;
+        const bool endless = cursor.size() == 1;
+        const uint64_t most = endless ? n : std::min<uint64_t>(n, r.count - top.iteration);
+        const int64_t value = r.block[0].value + top.base;
+        size_t run = 0;
+        while (run < most && values[run * stride] == value) ++run;
+        if (!run) return 0;
+        top.iteration += run - 1;
+        if (endless)
+            r.count += run - 1;
+        else
+            matched += run - 1;
+        advance();
+        return run;
+    }
+
     /* The value does not follow the last repetition: what its unfinished iteration matched stands on its own. */
     void leave_repetition(int64_t value) {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
@@ -300,7 +321,7 @@ namespace {
 
 constexpr int kMaxPackedDepth = 400; // deeper input is hostile
 
-void pack_terms(Packer &p, const std::vector<Term> &terms, bool open) {
+void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
     p.array(terms.size());
     for (size_t i = 0; i < terms.size(); ++i) {
         const Term &t = terms[i];
@@ -365,9 +386,10 @@ bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
 
 } // namespace
 
-Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), form_(o.form_) {
+Vec::Vec(const Vec &o) : n_(o.n_), first_(o.first_), most_(o.most_), form_(o.form_) {
     if (o.form_ == kFew) {
-        few_ = new int64_t[kMostFew];
+        few_ = new int64_t[o.room_];
+        room_ = o.room_;
         std::copy(o.few_, o.few_ + n_, few_);
     } else if (o.form_ == kDetail) {
         detail_ = new Detail(*o.detail_);
@@ -392,13 +414,24 @@ void Vec::drop() {
     delete[] few_;
 }
 
+/* For one more of a few values. */
+void Vec::make_room() {
+    const uint16_t room = n_ < kMostFew ? kMostFew : kMostKept;
+    int64_t *bigger = new int64_t[room];
+    if (form_ == kFew) std::copy(few_, few_ + n_, bigger);
+    delete[] few_;
+    few_ = bigger;
+    room_ = room;
+}
+
 void Vec::append_slow(int64_t value) {
-    if (constant() && n_ < kMostFew) { // the first value that differs
-        if (!few_) few_ = new int64_t[kMostFew];
+    if (constant() && n_ < most_) { // the first value that differs
+        if (room_ <= n_) make_room();
         std::fill(few_, few_ + n_, first_);
         form_ = kFew;
     }
-    if (form_ == kFew && n_ < kMostFew) {
+    if (form_ == kFew && n_ < most_) {
+        if (room_ <= n_) make_room();
         few_[n_++] = value;
         return;
     }
@@ -417,6 +450,18 @@ void Vec::append_slow(int64_t value) {
     ++n_;
 }
 
+void Vec::append(const int64_t *values, size_t n, size_t stride) {
+    size_t i = 0;
+    for (; i < n && form_ != kDetail; ++i) append(values[i * stride]);
+    if (i == n) return;
+    n_ += n - i;
+    while (i < n) {
+        const size_t run = detail_->follow_run(values + i * stride, n - i, stride);
+        if (!run) detail_->append(values[i * stride]);
+        i += std::max<size_t>(run, 1);
+    }
+}
+
 void Vec::compress() const {
     std::unique_ptr<Detail> made(new Detail);
     for (uint64_t i = 0; i < n_; ++i) made->append(few_[i]);
@@ -427,7 +472,7 @@ void Vec::compress() const {
 void Vec::open_up() const {
     std::unique_ptr<Detail> made(new Detail);
     Unpacker in(flat_->terms().data(), flat_->nbytes);
-    made->terms = unpack_terms(in);
+    made->terms = st::unpack_terms(in);
     if (flat_->open) made->terms.back().rep->count = flat_->count;
     for (const Term &t : made->terms) made->tags.push_back(static_cast<uint32_t>(term_tag(t)));
     if (flat_->open) {
@@ -449,7 +494,7 @@ const Vec::Detail &Vec::detail() const {
 const Vec::Flat &Vec::flat() const {
     if (form_ != kFlat) {
         const Detail &d = detail();
-        Packer p;
+        BytePacker p;
         pack_terms(p, d.terms, d.predicting);
         const uint64_t count = d.predicting ? d.terms.back().rep->count : 0;
         flat_ = Flat::make(Flat{d.matched, count, 0, d.predicting, bounded()}, p.out);
@@ -461,7 +506,7 @@ const Vec::Flat &Vec::flat() const {
 }
 
 /* [values, value] when they are all the same; else [values, goes on, matched, count, terms]. */
-void Vec::pack(Packer &p) const {
+void Vec::pack(BytePacker &p) const {
     p.array(constant() ? 2 : 5);
     p.natural(n_);
     if (constant()) return p.integer(first_);
@@ -471,7 +516,7 @@ void Vec::pack(Packer &p) const {
     p.natural(f ? f->matched : d->matched);
     p.natural(f ? f->count : d->predicting ? d->terms.back().rep->count : 0);
     if (f) return p.str(f->terms());
-    Packer terms;
+    BytePacker terms;
     pack_terms(terms, d->terms, d->predicting);
     p.str(terms.out);
 }
@@ -483,14 +528,9 @@ void Vec::skip(Unpacker &in) {
     if (n == 5) in.view();
 }
 
-Vec Vec::unpack(Unpacker &in) {
+Vec Vec::unpack_terms(Unpacker &in, size_t n, uint64_t size) {
     Vec v;
-    const size_t n = in.array();
-    v.n_ = in.natural();
-    if (n == 2) {
-        v.first_ = in.integer();
-        return v;
-    }
+    v.n_ = size;
     if (n != 5) in.fail("a damaged value vector");
     Flat head{};
     head.open = in.natural() != 0;
@@ -532,7 +572,7 @@ void Vec::concat(const Vec &other) {
     if (other.constant())
         append_run(other.first_, other.n_);
     else if (other.form_ == kFew)
-        for (uint64_t i = 0; i < other.n_; ++i) append(other.few_[i]);
+        append(other.few_, other.n_, 1);
     else
         other.runs([this](int64_t v, uint64_t times) { append_run(v, times); });
 }
@@ -594,7 +634,7 @@ static size_t term_bytes(const std::vector<Term> &terms) {
 }
 
 size_t Vec::nbytes() const {
-    size_t n = few_ ? kMostFew * sizeof *few_ : 0;
+    size_t n = room_ * sizeof *few_;
     if (flat_) n += sizeof(Flat) + flat_->nbytes;
     if (detail_)
         n += sizeof(Detail) + term_bytes(detail_->terms) +

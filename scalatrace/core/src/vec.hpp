@@ -66,13 +66,19 @@ class Vec {
         }
         append_slow(value);
     }
+    /* `n` values, each `stride` behind the one before. */
+    void append(const int64_t *values, size_t n, size_t stride);
     void append_run(int64_t value, uint64_t times);
     void concat(const Vec &other);
     void clear() { // keeps the room for a few values: instances of inner loops are cleared over and over
         n_ = 0;
         form_ = kConstant;
+        most_ = kMostFew;
         if (detail_ || flat_) drop_detail();
     }
+
+    /* Until it is cleared: it is soon appended to another, values as they came are best. */
+    void keep_more() { most_ = kMostKept; }
 
     uint64_t size() const { return n_; }
     bool constant() const { return form_ == kConstant; }
@@ -95,8 +101,12 @@ class Vec {
     void settle() const {
         if (!constant()) flat();
     }
-    void pack(Packer &p) const;
-    static Vec unpack(Unpacker &in); // throws FormatError
+    void pack(BytePacker &p) const;
+    static Vec unpack(Unpacker &in) { // throws FormatError
+        const size_t n = in.array();
+        const uint64_t size = in.natural();
+        return n == 2 ? Vec(in.integer(), size) : unpack_terms(in, n, size);
+    }
     static void skip(Unpacker &in);
 
     /* Call `f(value, times)` for each run of equal values in order. */
@@ -106,14 +116,19 @@ class Vec {
     struct Detail;
     struct Flat;
     enum Form : uint8_t { kConstant, kFew, kDetail, kFlat };
-    static constexpr uint64_t kMostFew = 16;
+    static constexpr uint16_t kMostFew = 16, kMostKept = 256;
 
     uint64_t n_ = 0;
     int64_t first_ = 0;
     mutable Detail *detail_ = nullptr; // owned; the compressed values, once there are more than a few
     mutable Flat *flat_ = nullptr;     // owned; the same in one piece: the merge only compares and packs them
-    int64_t *few_ = nullptr;           // owned; up to kMostFew values as they came
-    mutable Form form_ = kConstant;    // which of these holds the values
+    int64_t *few_ = nullptr;           // owned; up to `most_` values as they came ...
+    uint16_t room_ = 0;                // ... and how many it has room for
+    uint16_t most_ = kMostFew;
+    mutable Form form_ = kConstant; // which of these holds the values
+
+    void make_room();
+    static Vec unpack_terms(Unpacker &in, size_t n, uint64_t size);
 
     void append_slow(int64_t value);
     const Detail &detail() const; // makes the terms of few values, or of flat ones: that can wait until somebody asks
@@ -128,6 +143,8 @@ class Vec {
         std::swap(detail_, other.detail_);
         std::swap(flat_, other.flat_);
         std::swap(few_, other.few_);
+        std::swap(room_, other.room_);
+        std::swap(most_, other.most_);
         std::swap(form_, other.form_);
     }
 };
