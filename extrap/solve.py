@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from extrap.exact import Solution
-from extrap.features import Feature, Names, features
+from extrap.features import Names, features
+from extrap.program import program
 from extrap.system import System
-from scalatrace.errors import FormulaError
-from scalatrace.trace.expression import evaluator
 from scalatrace.trace.values import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -29,18 +28,13 @@ class Basis:
 
     def __init__(self, names: Names, columns: Mapping[str, Ints]) -> None:
         self.columns = columns
-        self.features: list[Feature] = []
         offered = features(names)
-        table = np.empty((len(offered), len(next(iter(columns.values())))), dtype=np.int64)
-        value = evaluator(columns)
-        with np.errstate(divide="raise", invalid="raise"):
-            for feature in offered:
-                try:
-                    table[len(self.features)] = value(feature.text)
-                except FormulaError:
-                    continue  # it divides by zero somewhere
-                self.features.append(feature)
-        self.table: Ints = table[: len(self.features)]
+        values = program(tuple(feature.text for feature in offered)).values(columns)
+        given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
+        self.features = [feature for feature, _ in given]
+        self.table: Ints = np.empty((len(given), len(next(iter(columns.values())))), dtype=np.int64)
+        for i, (_, row) in enumerate(given):
+            self.table[i] = row
 
 
 class Points:

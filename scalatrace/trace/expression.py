@@ -103,55 +103,11 @@ def evaluate(text: str, env: Env) -> Any:
     """
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            return _value(_parse(text), env)
+            return _value(parsed(text), env)
     except KeyError as error:
         raise FormulaError(f"the formula {text} needs a value for {error.args[0]}") from None
     except (ZeroDivisionError, FloatingPointError):
         raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
-
-
-class _Plain(ast.NodeTransformer):
-    """Comparisons as integers and shifts that are cut off, for formulas that Python evaluates itself."""
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        return ast.BinOp(self.generic_visit(node), ast.Mult(), ast.Constant(1))  # type: ignore[arg-type]
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        name = {ast.LShift: "shifted_left", ast.RShift: "shifted_right"}.get(type(node.op))
-        if name is None:
-            return node
-        return ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
-
-
-@lru_cache(maxsize=65536)
-def _compiled(text: str) -> Any:
-    tree = ast.Expression(_Plain().visit(ast.parse(text, mode="eval").body))
-    return compile(ast.fix_missing_locations(tree), text, "eval")
-
-
-def evaluator(columns: Env) -> Callable[[str], Any]:
-    """A function that says what `evaluate` does of formulas of one's own over small numbers, but quickly.
-
-    It raises FormulaError where one divides by zero.
-    """
-    known = {
-        "__builtins__": {},
-        **FUNCTIONS,
-        "shifted_left": BINARY[ast.LShift],
-        "shifted_right": BINARY[ast.RShift],
-        **columns,
-    }
-
-    def value(text: str) -> Any:
-        try:
-            return eval(_compiled(text), known)
-        except (ZeroDivisionError, FloatingPointError):
-            raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
-        except Exception:
-            return evaluate(text, columns)  # tells what is wrong
-
-    return value
 
 
 def as_int(text: str, env: Env) -> int:
@@ -163,7 +119,7 @@ def check(text: str) -> None:
     """Whether a text is a formula. Raises FormulaError."""
     if type(text) is not str or len(text) > LONGEST:
         raise FormulaError(f"not a formula: {str(text)[:40]}")
-    for node in ast.walk(_parse(text)):
+    for node in ast.walk(parsed(text)):
         if not isinstance(node, KNOWN) or (isinstance(node, ast.Constant) and type(node.value) is not int):
             raise FormulaError(f"not a formula: {text}")
 
@@ -175,7 +131,7 @@ def names_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def _names_in(text: str) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(_parse(text)) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in ast.walk(parsed(text)) if isinstance(node, ast.Name))
 
 
 @lru_cache(maxsize=65536)
@@ -183,13 +139,14 @@ def called_in(text: str) -> frozenset[str]:
     """The functions a formula uses."""
     return frozenset(
         node.func.id
-        for node in ast.walk(_parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     )
 
 
 @lru_cache(maxsize=65536)
-def _parse(text: str) -> ast.expr:
+def parsed(text: str) -> ast.expr:
+    """A formula's tree. Raises FormulaError."""
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
