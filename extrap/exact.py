@@ -1,7 +1,7 @@
 """One formula through given points: exact rational coefficients, and whether the points confirm it (§3.2.3).
 
-What floating point finds is verified with integers on all points. With more points than unknowns the spare
-ones check the formula.
+As many points as there are features tell the coefficients; the formula is then verified on all. With more
+points than unknowns the spare ones check it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLED = 1500
 """Points that a system is solved with, about; all are checked."""
 
-NEAR_INTEGER = 1e-7
-"""So near a coefficient is an integer; the formula is checked exactly anyway."""
+NOTHING = 1e-9
+"""A part of a feature's values that only rounding leaves of them."""
+
+LARGEST = 1 << 40
+"""Larger coefficients are chance, and their products might not fit into 64 bits."""
 
 LARGEST_DENOMINATOR = 96
 CONSTANT = 0.3
@@ -69,15 +73,16 @@ def exact(
     chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
 ) -> Solution | None:
     """The formula with rational coefficients over these features, if it holds for all points."""
-    scale = np.maximum(np.abs(table).max(axis=1), 1).astype(np.float64)
-    step = max(1, len(values) // SAMPLED)
-    system = np.column_stack([np.ones(len(values[::step])), (table[:, ::step] / scale[:, None]).T])
-    coefficients = np.linalg.lstsq(system, values[::step].astype(np.float64), rcond=None)[0]
-    numbers, denominator = _rational([coefficients[0], *(coefficients[1:] / scale)])
+    coefficients = _coefficients(table, values)
+    if coefficients is None or 0 in coefficients:
+        return None  # a shorter formula does
+    constant = int(values[0]) - sum(c * int(x) for c, x in zip(coefficients, table[:, 0], strict=True))
+    denominator = lcm(*(c.denominator for c in coefficients))
     if denominator > LARGEST_DENOMINATOR:
         return None
-    if 0 in numbers[1:]:
-        return None  # a shorter formula does
+    numbers = [int(c * denominator) for c in (constant, *coefficients)]
+    if max(map(abs, numbers)) > LARGEST:
+        return None
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
     if not np.array_equal(total, denominator * values):
         return None
@@ -91,14 +96,33 @@ def exact(
     return Solution(_text(numbers, denominator, chosen), weight, sure)
 
 
-def _rational(coefficients: Sequence[float]) -> tuple[list[int], int]:
-    """Numerators and the common denominator of what these coefficients are near to."""
-    near = [round(c) for c in coefficients]
-    if all(abs(c - n) < NEAR_INTEGER for c, n in zip(coefficients, near, strict=True)):
-        return near, 1
-    fractions = [Fraction(float(c)).limit_denominator(LARGEST_DENOMINATOR) for c in coefficients]
-    denominator = int(np.lcm.reduce([f.denominator for f in fractions]))
-    return [int(f * denominator) for f in fractions], denominator
+def _coefficients(table: Ints, values: Ints) -> list[Fraction] | None:
+    """The coefficients that features have if a formula holds; None where no points tell them."""
+    beside = table - table[:, :1]
+    told = _telling(beside)
+    if told is None:
+        return None
+    rows = [[Fraction(int(x)) for x in (*beside[:, p], values[p] - values[0])] for p in told]
+    for i, row in enumerate(rows):  # Gauss and Jordan; the points were chosen in an order that needs no swap
+        rows[i] = row = [x / row[i] for x in row]
+        for j, other in enumerate(rows):
+            if j != i and other[i]:
+                rows[j] = [x - other[i] * y for x, y in zip(other, row, strict=True)]
+    return [row[-1] for row in rows]
+
+
+def _telling(beside: Ints) -> list[int] | None:
+    """As many points as features, of which these differ from each other; None when there are none."""
+    rest = list(beside.astype(np.float64))
+    found = []
+    for i, row in enumerate(rest):
+        point = int(np.abs(row).argmax())
+        if abs(row[point]) <= NOTHING * max(float(np.abs(beside[i]).max()), 1.0):
+            return None
+        found.append(point)
+        for j in range(i + 1, len(rest)):
+            rest[j] = rest[j] - row * (rest[j][point] / row[point])
+    return found
 
 
 def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:
