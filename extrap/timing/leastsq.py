@@ -81,11 +81,18 @@ def solve_all(forms: Sequence[Form], fields: Sequence[Points]) -> Iterator[tuple
     """
     values, errors = (np.stack([getattr(f, name) for f in fields])[:, None] for name in ("values", "errors"))
     scales = fields[0].scales
-    for size in sorted({len(form) for form in forms}):
+    for size, which, chosen in _by_length(tuple(forms)):
         if size <= len(scales):
-            which = [i for i, form in enumerate(forms) if len(form) == size]
-            designs = _designs(tuple(forms[i] for i in which), scales.tobytes(), scales.shape)
-            yield which, _solve(designs, values, errors)
+            yield which, _solve(_designs(chosen, scales.tobytes(), scales.shape), values, errors)
+
+
+@lru_cache(maxsize=64)
+def _by_length(forms: tuple[Form, ...]) -> list[tuple[int, list[int], tuple[Form, ...]]]:
+    """The different lengths of forms, the places of those that have it, and these."""
+    places: dict[int, list[int]] = {}
+    for i, form in enumerate(forms):
+        places.setdefault(len(form), []).append(i)
+    return [(n, which, tuple(forms[i] for i in which)) for n, which in sorted(places.items())]
 
 
 def solve_fields(form: Form, fields: Sequence[Points]) -> list[Solved | None]:

@@ -99,7 +99,7 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
     costs = np.full(len(forms), inf)
     place: dict[int, tuple[Solutions, int]] = {}
     for which, solutions in solve_all(forms, [points]):
-        costs[which] = _costs([forms[i] for i in which], solutions, points)
+        costs[which] = _costs(len(forms[which[0]]), _complexities(forms)[which], solutions, points)
         place.update((i, (solutions, at)) for at, i in enumerate(which))
     found: dict[int, tuple[float, Solved]] = {}
     order = np.argsort(costs, kind="stable").tolist()
@@ -114,14 +114,19 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
     return found
 
 
-def _costs(forms: Sequence[Form], solutions: Solutions, points: Points) -> Array:
+@lru_cache(maxsize=16)
+def _complexities(forms: tuple[Form, ...]) -> Array:
+    return np.array([form.complexity for form in forms])
+
+
+def _costs(nterms_each: int, complexities: Array, solutions: Solutions, points: Points) -> Array:
     """What speaks against forms: their leave-one-out error and what they have that is unusual."""
     per_term = PER_COEFFICIENT * log(nterms(points.scales.shape[1]))
     per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
     press = np.where(solutions.usable[0], solutions.press[0], inf)
     costs = np.array([_misfit(one, points) for one in press.tolist()])
-    costs += per_term * len(forms[0])
-    costs += PER_COMPLEXITY * np.array([form.complexity for form in forms])
+    costs += per_term * nterms_each
+    costs += PER_COMPLEXITY * complexities
     costs += per_minus * (solutions.coefficients[0] < 0).sum(axis=1)
     return costs
 
