@@ -12,8 +12,9 @@ import numpy as np
 from extrap.classes import classes_of, merged
 from extrap.columns import COARSE, by_columns
 from extrap.errors import ExtrapolationError
-from extrap.sought import EFFORTS, MIXED, PER_PART, Chains, Class, Samples, Sought
+from extrap.sought import EFFORTS, MIXED, PER_PART, Chains, Class, Ints, Samples, Sought
 from extrap.space import Space
+from scalatrace.trace.counters import Chain
 from scalatrace.trace.expression import names_of
 from scalatrace.trace.field import EVERYWHERE, RANKWISE, Field, Part
 from scalatrace.trace.shapes import Parts
@@ -44,14 +45,28 @@ def fit(
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
         return Field((_constant(EVERYWHERE, values[0]),))
+    around = [None if chains is None else chains[int(point)] for point in order]
+    seen = tuple(None if value is None else (value, value.times, value.width) for value in values)
+    key = order.tobytes(), seen, tuple(around), repeats, tuple(efforts)
+    if key not in space.known:  # sends and receives, halves of an exchange: many quantities are alike
+        mixing = repeats and None in values and _runs_everywhere(space, samples)
+        efforts = [effort for effort in efforts if effort != MIXED or mixing]
+        space.known[key] = _sought(space, order, values, around, efforts)
+    return space.known[key]
+
+
+def _sought(
+    space: Space,
+    order: Ints,
+    values: list[Parts | None],
+    around: list[Chain | None],
+    efforts: Sequence[int],
+) -> Field | None:
+    """The first rule that is found, the cheapest efforts and the coarsest classes first."""
     position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
-    around = [None if chains is None else chains[int(point)] for point in order]
-    mixing = repeats and None in values and _runs_everywhere(space, samples)
     tried = False
     for effort in efforts:
-        if effort == MIXED and not mixing:
-            continue
         sought = Sought(space, position, values, around, effort)
         for partition in space.partitions():
             if len(partition) > COARSE and not tried:

@@ -250,8 +250,10 @@ class _Peers:
             return vec_parts(normal(self.vec, self.times), self.times, self.width)
         if self.times > MOST:
             return vec_parts(self.vec, self.times, self.width)
-        turned = _compressed(tuple(self._turned(v, encoding) for v in self.vec.first(self.times)))
-        return vec_parts(turned, self.times, self.width)
+        listed = self.vec.first(self.times)
+        turned = {value: self._turned(value, encoding) for value in set(listed)}
+        row = tuple(map(turned.__getitem__, listed))
+        return vec_parts(_compressed(row), self.times, self.width)
 
     def _turned(self, value: int, encoding: Encoding) -> int:
         peer = self.encoding.decode(value, self.own, self.size)

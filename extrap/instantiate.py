@@ -15,9 +15,10 @@ from extrap.fields import runs_once
 from extrap.model import Model, ParamRule, Rule
 from extrap.peers import Places
 from extrap.timing_rules import Timing
-from extrap.values import Around, Mask, Piece, Values
+from extrap.values import Around, Ints, Mask, Values
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups, at
+from scalatrace.trace.evaluate import Ends
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.tables import Kind, Op, Stat
@@ -141,25 +142,33 @@ class _Maker:
             self._places.check(what, _family(event), encoding, one, mine)
         return Peer(encoding, value)
 
-    def corners(self, value: Elastic, idle: Idle) -> list[Piece]:
-        """The values of some ranks, which stand for all."""
+    def corners(self, value: Elastic, idle: Idle) -> list[tuple[Ends, Ints]]:
+        """The least and the greatest value of some ranks, which stand for all."""
         looked_at = (rank for rank in self.values.sample.corners if rank not in (idle or ()))
-        return [(vec, np.array([rank])) for rank in looked_at if (vec := at(value, rank)) is not None]
+        return [(ends, np.array([rank])) for rank in looked_at if (ends := _ends(value, rank)) is not None]
 
     def never(self, repeat: Elastic) -> frozenset[int]:
         """Those of some ranks that run nothing."""
-        found = ((rank, at(repeat, rank)) for rank in self.values.sample.corners)
-        return frozenset(rank for rank, vec in found if vec is None or vec.constant == 0)
+        found = ((rank, _ends(repeat, rank)) for rank in self.values.sample.corners)
+        return frozenset(rank for rank, ends in found if ends is None or ends == (0, 0))
 
     def least(self, value: Elastic, idle: Idle) -> int:
         """The smallest integer of a value, as far as it is not endless; of formulas, at the corners."""
         if idle is not None or isinstance(value, Formulas):
-            vecs = [vec for vec, _ in self.corners(value, idle)]
+            lows = [low for (low, _), _ in self.corners(value, idle)]
         elif isinstance(value, Groups):
-            vecs = [vec for _, vec in value.groups]
+            lows = [vec.smallest() for _, vec in value.groups]
         else:
-            vecs = [value.vec if isinstance(value, Columns) else value]
-        return min((vec.smallest() or 0 for vec in vecs), default=0)
+            lows = [(value.vec if isinstance(value, Columns) else value).smallest()]
+        return min((low or 0 for low in lows), default=0)
+
+
+def _ends(value: Elastic, rank: int) -> Ends | None:
+    """The least and the greatest value of a rank; None when it has none."""
+    if isinstance(value, Formulas):
+        return value.ends(rank)
+    vec = at(value, rank)
+    return None if vec is None else (vec.smallest(), vec.largest())
 
 
 def _family(event: Rule) -> int:

@@ -34,7 +34,8 @@ class Places:
             what: the call, for the message.
             family: the communicator.
             encoding: of the peers.
-            value: a vec for all of the ranks, or an array over all ranks of the grid.
+            value: for all of the ranks a vec, or its least and greatest value; or an array over all ranks of
+                the grid.
             ranks: those that have the peers, as a mask or one by one.
         """
         if not 0 <= family < len(self.families):
@@ -66,13 +67,14 @@ class Places:
 
 def _extremes(value: Any, ranks: Mask | Ints, encoding: Encoding) -> list[Any]:
     """What decides whether all values are right: those themselves, or the least and the greatest."""
-    if not isinstance(value, Vec):
+    if isinstance(value, np.ndarray):
         return [value[ranks]]
-    if value.constant is not None:
-        return [np.int64(value.constant)]
+    low, high = (value.smallest(), value.largest()) if isinstance(value, Vec) else value
+    if low == high and low is not None:
+        return [np.int64(low)]
     if encoding is Encoding.XOR:
         return []
-    return [np.int64(end) for end in (value.smallest(), value.largest()) if end is not None]
+    return [np.int64(end) for end in (low, high) if end is not None]
 
 
 def _decoded(encoding: Encoding, stored: Any, own: Ints) -> Any:

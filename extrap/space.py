@@ -15,8 +15,10 @@ import numpy as np
 
 from extrap.errors import InputError
 from extrap.features import Names
+from extrap.sieve import Sieve, few
 from extrap.solve import Basis, Points, Solution
 from scalatrace.trace.expression import evaluate
+from scalatrace.trace.field import Field
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.symbolic import EVERYWHERE
 
@@ -25,10 +27,6 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
-
-
-MOST_INDEXED = 8
-"""Systems of such formulas that are kept: each takes megabytes."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,11 @@ class Run:
 
 
 class Space:
-    """The ranks of all runs: rank r of run k is point `starts[k] + r`."""
+    """The ranks of all runs: rank r of run k is point `starts[k] + r`.
+
+    Attributes:
+        known: the rules of quantities that were fitted already, by all that decides them.
+    """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.runs = tuple(runs)
@@ -54,7 +56,7 @@ class Space:
         }
         self._basis = Basis(self.names, self.columns)
         self._points: dict[bytes, Points] = {}
-        self._indexed: dict[bytes, Points] = {}
+        self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[str, Ints]]] = {}
 
     @staticmethod
@@ -82,16 +84,10 @@ class Space:
     def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
         columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
         some = np.unique(np.linspace(0, len(chosen) - 1, INDEXED_SAMPLE).astype(np.int64))
-        key = b"".join(
-            (" ".join(numbers).encode(), chosen.tobytes(), *(c.tobytes() for c in numbers.values()))
-        )
-        points = self._indexed.pop(key, None) or Points(
-            Basis(names, {n: c[some] for n, c in columns.items()})
-        )
-        self._indexed[key] = points
-        if len(self._indexed) > MOST_INDEXED:
-            del self._indexed[next(iter(self._indexed))]  # the one that was used longest ago
-        found = points.solve(np.ascontiguousarray(values[some]))
+        first = some[few(len(some))]
+        if not Sieve(_at(names, columns, first).table).possible(values[first]):
+            return None
+        found = Points(_at(names, columns, some)).solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
             np.broadcast_to(evaluate(found.text, columns), values.shape), values
         ):
@@ -128,6 +124,10 @@ class Space:
     def all_runs(self) -> Ints:
         """Which run each point belongs to."""
         return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
+
+
+def _at(names: Names, columns: Mapping[str, Ints], some: Ints) -> Basis:
+    return Basis(names, {name: column[some] for name, column in columns.items()})
 
 
 EXTRA_PARTITIONS: list[list[str]] = []

@@ -9,7 +9,7 @@ since runs differ by more than their samples tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import exp, inf, log, log1p
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from extrap.timing.curve import Curve
 from extrap.timing.forms import forms_for, nterms
-from extrap.timing.leastsq import Solved, solve, solve_all, solve_fields
+from extrap.timing.leastsq import Solutions, Solved, solve, solve_all, solve_fields
 from extrap.timing.points import TINY, Array, Points
 from extrap.timing.terms import Form
 
@@ -54,28 +54,25 @@ def fit_jointly(fields: Sequence[Points]) -> list[Curve]:
     """
     mean = fields[0]
     forms = forms_for(mean.scales.shape[1], len(mean))
-    solved = solve_all(forms, mean)
-    costs = _open(forms, solved, mean)
-    if not costs:  # a single point, or one that is negative
+    open_ = _open(forms, mean)
+    if not open_:  # a single point, or one that is negative
         return [_constant(points) for points in fields]
-    open_ = list(costs)
-    totals = {i: costs[i] for i in open_}
+    totals = {i: cost for i, (cost, _) in open_.items()}
     if len(fields) > 1 and len(open_) > 1:
         for i, extra in zip(open_, _others([forms[i] for i in open_], fields[1:]), strict=True):
             totals[i] += extra
     best = min(open_, key=lambda i: (totals[i], i))
+    solved = {i: fit for i, (_, fit) in open_.items()}
     return [_mean_curve(forms, solved, totals, best, mean), *_fields(forms[best], fields[1:])]
 
 
 def _mean_curve(
-    forms: Sequence[Form], solved: Sequence[Solved | None], totals: dict[int, float], best: int, mean: Points
+    forms: Sequence[Form], solved: Mapping[int, Solved], totals: dict[int, float], best: int, mean: Points
 ) -> Curve:
     """The chosen curve with its rivals, weighted by what their forms cost."""
 
     def curve(i: int, rivals: tuple[Curve, ...] = ()) -> Curve:
-        fit = solved[i]
-        assert fit is not None
-        weight = exp((totals[best] - totals[i]) / 2)
+        fit, weight = solved[i], exp((totals[best] - totals[i]) / 2)
         coefficients = tuple(map(float, fit.coefficients))
         return Curve(NAME, forms[i], coefficients, mean, _left_out(fit, mean), fit, weight, rivals)
 
@@ -84,43 +81,60 @@ def _mean_curve(
 
 def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     """What each form costs the other fields on average, above what the best of them does."""
+    costs = np.full((len(fields), len(forms)), inf)
+    for which, solutions in solve_all(forms, fields):
+        press = np.where(solutions.usable, solutions.press, inf).tolist()
+        costs[:, which] = [
+            [_misfit(one, points) for one in row] for row, points in zip(press, fields, strict=True)
+        ]
     total = np.zeros(len(forms))
-    for points in fields:
-        costs = np.array([_misfit(fit, points) for fit in solve_all(forms, points)])
-        if np.isfinite(costs.min()):
-            total += np.minimum(costs - costs.min(), RIVAL)
+    for row in costs:
+        if np.isfinite(row.min()):
+            total += np.minimum(row - row.min(), RIVAL)
     return list(OTHERS * total / len(fields))
 
 
-def _open(forms: Sequence[Form], solved: Sequence[Solved | None], points: Points) -> dict[int, float]:
-    """The forms that cost at most RIVAL more than the best, the best first, with their costs."""
-    per_term = PER_COEFFICIENT * log(nterms(points.scales.shape[1]))
-    per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
-    costs = [_cost(form, fit, points, per_term, per_minus) for form, fit in zip(forms, solved, strict=True)]
-    found: dict[int, float] = {}
-    for i in sorted(range(len(forms)), key=costs.__getitem__):
-        fit = solved[i]
-        if fit is None or costs[i] == inf or costs[i] > min(found.values(), default=costs[i]) + RIVAL:
+def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Solved]]:
+    """The forms that cost at most RIVAL more than the best, the best first, with their costs and fits."""
+    costs = np.full(len(forms), inf)
+    place: dict[int, tuple[Solutions, int]] = {}
+    for which, solutions in solve_all(forms, [points]):
+        costs[which] = _costs(len(forms[which[0]]), _complexities(forms)[which], solutions, points)
+        place.update((i, (solutions, at)) for at, i in enumerate(which))
+    found: dict[int, tuple[float, Solved]] = {}
+    order = np.argsort(costs, kind="stable").tolist()
+    for i in order:
+        cost = float(costs[i])
+        if cost == inf or cost > min((c for c, _ in found.values()), default=cost) + RIVAL:
             break
-        if _stays_positive(forms[i], fit.coefficients, points):
-            found[i] = costs[i]
+        solutions, at = place[i]
+        fit = solutions[0, at]
+        if fit is not None and _stays_positive(forms[i], fit.coefficients, points):
+            found[i] = cost, fit
     return found
 
 
-def _cost(form: Form, fit: Solved | None, points: Points, per_term: float, per_minus: float) -> float:
-    """What speaks against a form: its leave-one-out error and what it has that is unusual."""
-    if fit is None or fit.press == inf:
-        return inf
-    minus: float = per_minus * sum(c < 0 for c in fit.coefficients.tolist())
-    return _misfit(fit, points) + per_term * len(form.terms) + PER_COMPLEXITY * form.complexity + minus
+@lru_cache(maxsize=16)
+def _complexities(forms: tuple[Form, ...]) -> Array:
+    return np.array([form.complexity for form in forms])
 
 
-def _misfit(fit: Solved | None, points: Points) -> float:
+def _costs(nterms_each: int, complexities: Array, solutions: Solutions, points: Points) -> Array:
+    """What speaks against forms: their leave-one-out error and what they have that is unusual."""
+    per_term = PER_COEFFICIENT * log(nterms(points.scales.shape[1]))
+    per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
+    press = np.where(solutions.usable[0], solutions.press[0], inf)
+    costs = np.array([_misfit(one, points) for one in press.tolist()])
+    costs += per_term * nterms_each
+    costs += PER_COMPLEXITY * complexities
+    costs += per_minus * (solutions.coefficients[0] < 0).sum(axis=1)
+    return costs
+
+
+def _misfit(press: float, points: Points) -> float:
     """-2 log likelihood of the leave-one-out errors, the standard errors being known up to a factor."""
-    if fit is None:
-        return inf
     trust = TRUST if points.known else BLIND
-    return (trust + len(points)) * log1p(fit.press / trust)
+    return (trust + len(points)) * log1p(press / trust)
 
 
 def _stays_positive(form: Form, coefficients: Array, points: Points) -> bool:

@@ -7,7 +7,7 @@ A loop is made only where it takes fewer bytes than its parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scalatrace.trace.values import Vec
@@ -43,19 +43,30 @@ def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 def _extend(terms: list[Any]) -> bool:
     """Let a loop swallow the terms after it when they are its next turn."""
-    for width in range(1, min(WINDOW, len(terms) - 1) + 1):
-        loop = terms[-width - 1]
+    for width, loop in enumerate(terms[-2 : -WINDOW - 2 : -1], 1):
         if type(loop) is tuple and len(loop) == width + 2:
-            turns, stride, *body = loop
-            if _step(body, terms[-width:]) == turns * stride:
-                terms[-width - 1 :] = [(turns + 1, stride, *body)]
+            turns, stride = loop[:2]
+            if _distance(loop[2], terms[-width]) != turns * stride:
+                continue  # as most
+            if _step(loop[2:], terms[-width:]) == turns * stride:
+                terms[-width - 1 :] = [(turns + 1, *loop[1:])]
                 return True
     return False
 
 
 def _fold(terms: list[Any]) -> bool:
     """Make a loop of the last few equal or evenly growing groups of terms, if that is smaller."""
+    last = terms[-1]
+    single = type(last) is int
     for width in range(1, min(WINDOW, len(terms) // 2) + 1):
+        before, a, b = terms[-width - 1], terms[-2 * width], terms[-width]
+        if type(before) is not type(last) or type(a) is not type(b):
+            continue  # most are told by their ends already
+        if single:
+            if type(a) is int and b - a != last - before:
+                continue
+        elif before[:2] != last[:2]:
+            continue
         body = terms[-width:]
         stride = _step(terms[-2 * width : -width], body)
         if stride is None:
@@ -80,11 +91,14 @@ def _even(terms: list[Any], width: int, stride: int, turns: int) -> bool:
     )
 
 
-def _step(a: list[Any], b: list[Any]) -> int | None:
+def _step(a: Sequence[Any], b: Sequence[Any]) -> int | None:
     """The d for which b is a with d added to every value; None when there is none."""
     step = _distance(a[0], b[0])
-    if step is None or any(_distance(x, y) != step for x, y in zip(a, b, strict=True)):
+    if step is None:
         return None
+    for x, y in zip(a, b, strict=True):
+        if _distance(x, y) != step:
+            return None
     return step
 
 

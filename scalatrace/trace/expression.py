@@ -110,46 +110,6 @@ def evaluate(text: str, env: Env) -> Any:
         raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
 
 
-class _Plain(ast.NodeTransformer):
-    """Comparisons as integers and shifts that are cut off, for formulas that Python evaluates itself."""
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        return ast.BinOp(self.generic_visit(node), ast.Mult(), ast.Constant(1))  # type: ignore[arg-type]
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        self.generic_visit(node)
-        name = {ast.LShift: "shifted_left", ast.RShift: "shifted_right"}.get(type(node.op))
-        if name is None:
-            return node
-        return ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
-
-
-@lru_cache(maxsize=65536)
-def _compiled(text: str) -> Any:
-    tree = ast.Expression(_Plain().visit(ast.parse(text, mode="eval").body))
-    return compile(ast.fix_missing_locations(tree), text, "eval")
-
-
-def column(text: str, columns: Env) -> Any:
-    """What `evaluate` says of a formula of one's own over small numbers, several times as fast.
-
-    Raises:
-        FormulaError: it divides by zero.
-    """
-    known = {
-        "__builtins__": {},
-        **FUNCTIONS,
-        "shifted_left": BINARY[ast.LShift],
-        "shifted_right": BINARY[ast.RShift],
-    }
-    try:
-        return eval(_compiled(text), known, dict(columns))
-    except (ZeroDivisionError, FloatingPointError):
-        raise FormulaError(f"the formula {text} divides by zero for these sizes") from None
-    except Exception:
-        return evaluate(text, columns)  # tells what is wrong
-
-
 def as_int(text: str, env: Env) -> int:
     """The value of a formula that has one number."""
     return int(evaluate(text, env))
@@ -166,11 +126,15 @@ def check(text: str) -> None:
 
 def names_of(text: str) -> frozenset[str]:
     """The names a formula uses, functions aside."""
-    return frozenset(
-        node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name) and node.id not in FUNCTIONS
-    )
+    return _names_in(text).difference(FUNCTIONS)
 
 
+@lru_cache(maxsize=65536)
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name))
+
+
+@lru_cache(maxsize=65536)
 def called_in(text: str) -> frozenset[str]:
     """The functions a formula uses."""
     return frozenset(

@@ -15,6 +15,8 @@ from functools import reduce
 from itertools import accumulate, chain
 from typing import Any
 
+from scalatrace.trace.nests import folded, nests, shape_of, start_of
+
 __all__ = ["MAX_RANK", "RankList"]
 
 MAX_RANK = 1 << 24
@@ -30,7 +32,7 @@ _NEST = re.compile(r"<\s*(\d+(?:\s+\d+)*)\s*>")
 class RankList:
     """An immutable, ordered set of ranks."""
 
-    __slots__ = ("_hash", "_offsets", "_starts", "runs")
+    __slots__ = ("_hash", "_offsets", "_starts", "_terms", "runs")
 
     runs: tuple[Run, ...]
 
@@ -42,6 +44,7 @@ class RankList:
         self._starts = [start for start, _ in runs]
         self._offsets = list(accumulate((stop - start for start, stop in runs), initial=0))
         self._hash = hash(runs)
+        self._terms: tuple[Any, ...] | None = None
 
     @classmethod
     def from_runs(cls, runs: Iterable[Run]) -> RankList:
@@ -91,15 +94,13 @@ class RankList:
     @property
     def terms(self) -> tuple[Any, ...]:
         """The file's form: nests `(count, stride, nest)` around an int, as few as a greedy fold finds."""
-        terms: list[Any] = [
-            start if stop - start == 1 else (stop - start, 1, start) for start, stop in self.runs
-        ]
-        while len(folded := _fold(terms)) < len(terms):
-            terms = folded
-        return tuple(terms)
+        if self._terms is None:
+            runs = [start if stop - start == 1 else (stop - start, 1, start) for start, stop in self.runs]
+            self._terms = folded(runs)
+        return self._terms
 
     def __str__(self) -> str:
-        return " | ".join(_notation(term) for term in self.terms) or "<>"
+        return " | ".join(_notation(nest) for term in self.terms for nest in nests(term)) or "<>"
 
     def __repr__(self) -> str:
         return f"RankList({self})"
@@ -239,45 +240,9 @@ def _expand(term: Any) -> list[Run]:
     return [(a + shift, b + shift) for shift in range(0, count * stride or 1, stride or 1) for a, b in base]
 
 
-def _start(term: Any) -> int:
-    while type(term) is tuple:
-        term = term[2]
-    return int(term)
-
-
-def _shape(term: Any) -> tuple[int, ...]:
-    dims: list[int] = []
-    while type(term) is tuple:
-        dims += term[:2]
-        term = term[2]
-    return tuple(dims)
-
-
-def _fold(terms: list[Any]) -> list[Any]:
-    """Group neighbours of one shape at one distance, but no pair whose second begins a longer group."""
-    starts, shapes = [_start(t) for t in terms], [_shape(t) for t in terms]
-    folded, i = [], 0
-    while i < len(terms):
-        n = _group(starts, shapes, i)
-        if n == 2 and _group(starts, shapes, i + 1) > 2:
-            n = 1
-        folded.append(terms[i] if n == 1 else (n, starts[i + 1] - starts[i], terms[i]))
-        i += n
-    return folded
-
-
-def _group(starts: list[int], shapes: list[tuple[int, ...]], i: int) -> int:
-    j = i + 1
-    while (
-        j < len(starts) and shapes[j] == shapes[i] and starts[j] - starts[j - 1] == starts[i + 1] - starts[i]
-    ):
-        j += 1
-    return j - i
-
-
 def _notation(term: Any) -> str:
-    dims = _shape(term)
-    return "<" + " ".join(str(n) for n in (len(dims) // 2, _start(term), *dims)) + ">"
+    dims, start = shape_of(term), start_of(term)
+    return "<" + " ".join(str(n) for n in (len(dims) // 2, start, *dims)) + ">"
 
 
 def _nest(numbers: list[int]) -> Any:

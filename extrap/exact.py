@@ -1,0 +1,140 @@
+"""One formula through given points: exact rational coefficients, and whether the points confirm it (§3.2.3).
+
+As many points as there are features tell the coefficients; the formula is then verified on all. With more
+points than unknowns the spare ones check it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from extrap.features import Feature
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+SAMPLED = 1500
+"""Points that a system is solved with, about; all are checked."""
+
+NOTHING = 1e-9
+"""A part of a feature's values that only rounding leaves of them."""
+
+LARGEST = 1 << 40
+"""Larger coefficients are chance, and their products might not fit into 64 bits."""
+
+LARGEST_DENOMINATOR = 96
+CONSTANT = 0.3
+"""What a constant beside the features costs."""
+
+FEW = 2
+"""Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
+
+PLAIN, PLAIN_UNKNOWNS = 2.0, 3
+"""Without spare points only sizes and products of two are believed, and so many unknowns."""
+
+PLACES = 16
+"""At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
+
+SPARELESS = 4.0
+"""What a formula costs more when no point is left to check it."""
+
+__all__ = ["SAMPLED", "Solution", "believable", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A formula and its weight; not sure: no point was left to check it."""
+
+    text: str
+    weight: float
+    sure: bool = True
+
+
+def _confirmed(unknowns: int, distinct: int, places: int) -> bool:
+    """Whether so many different points are enough for a formula of so many unknowns."""
+    return distinct - unknowns >= (unknowns - 1 if unknowns > FEW else 1) or places >= PLACES
+
+
+def believable(chosen: Sequence[Feature], unknowns: int, distinct: int, places: int) -> bool:
+    """Whether a formula is confirmed, or so plain that it is believed without spare points."""
+    if _confirmed(unknowns, distinct, places):
+        return True
+    if distinct > unknowns:
+        return False  # many coefficients through hardly more points say nothing
+    return unknowns <= PLAIN_UNKNOWNS and all(feature.weight <= PLAIN for feature in chosen)
+
+
+def exact(
+    chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
+) -> Solution | None:
+    """The formula with rational coefficients over these features, if it holds for all points."""
+    coefficients = _coefficients(table, values)
+    if coefficients is None or 0 in coefficients:
+        return None  # a shorter formula does
+    constant = int(values[0]) - sum(c * int(x) for c, x in zip(coefficients, table[:, 0], strict=True))
+    denominator = lcm(*(c.denominator for c in coefficients))
+    if denominator > LARGEST_DENOMINATOR:
+        return None
+    numbers = [int(c * denominator) for c in (constant, *coefficients)]
+    if max(map(abs, numbers)) > LARGEST:
+        return None
+    total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
+    if not np.array_equal(total, denominator * values):
+        return None
+    unknowns = len(chosen) + (numbers[0] != 0)
+    weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
+    weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
+    if not believable(chosen, unknowns, distinct, places):
+        return None
+    sure = _confirmed(unknowns, distinct, places)
+    weight += 0.0 if sure else SPARELESS
+    return Solution(_text(numbers, denominator, chosen), weight, sure)
+
+
+def _coefficients(table: Ints, values: Ints) -> list[Fraction] | None:
+    """The coefficients that features have if a formula holds; None where no points tell them."""
+    beside = table - table[:, :1]
+    told = _telling(beside)
+    if told is None:
+        return None
+    rows = [[Fraction(int(x)) for x in (*beside[:, p], values[p] - values[0])] for p in told]
+    for i, row in enumerate(rows):  # Gauss and Jordan; the points were chosen in an order that needs no swap
+        rows[i] = row = [x / row[i] for x in row]
+        for j, other in enumerate(rows):
+            if j != i and other[i]:
+                rows[j] = [x - other[i] * y for x, y in zip(other, row, strict=True)]
+    return [row[-1] for row in rows]
+
+
+def _telling(beside: Ints) -> list[int] | None:
+    """As many points as features, of which these differ from each other; None when there are none."""
+    rest = list(beside.astype(np.float64))
+    found = []
+    for i, row in enumerate(rest):
+        point = int(np.abs(row).argmax())
+        if abs(row[point]) <= NOTHING * max(float(np.abs(beside[i]).max()), 1.0):
+            return None
+        found.append(point)
+        for j in range(i + 1, len(rest)):
+            rest[j] = rest[j] - row * (rest[j][point] / row[point])
+    return found
+
+
+def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:
+    terms = [_term(n, feature.text) for n, feature in zip(numbers[1:], chosen, strict=True)]
+    if numbers[0]:
+        terms.append(f"{numbers[0]:+}")
+    text = "".join(terms).removeprefix("+")
+    return text if denominator == 1 else f"({text})//{denominator}"
+
+
+def _term(number: int, text: str) -> str:
+    inner = text if text.isidentifier() else f"({text})" if any(c in text for c in "+-%/<=>") else text
+    if abs(number) == 1:
+        return ("+" if number > 0 else "-") + inner
+    return f"{number:+}*{inner}"
