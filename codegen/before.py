@@ -7,14 +7,14 @@ for each set of ranks that went the same way. Where they do not decide it, the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.expr import Var
 from codegen.program import Compute, Context, Duration
 from scalatrace.trace.ranklist import RankList
 
-__all__ = ["Arrival", "Before", "choose_context"]
+__all__ = ["Arrival", "Before", "averaged", "choose_context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +133,18 @@ def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int]
     return Compute((Context((), durations[0]), Context((), durations[1])), loop)
 
 
-def _mean(durations: list[Duration]) -> Duration:
-    """All samples together; how they were distributed is that of the most."""
+def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Compute:
+    """The mean computation of ranks that make a call so often after each predecessor."""
+    met = {pred: n for pred, n in times.items() if pred in known and n}
+    return Compute((Context((), _mean([known[pred] for pred in met], list(met.values()))),))
+
+
+def _mean(durations: list[Duration], weights: list[int] | None = None) -> Duration:
+    """All samples together, or so many of each; how they were distributed is that of the most."""
     if len(durations) == 1:
         return durations[0]
-    weights = [d.histogram.count if d.histogram else 1 for d in durations]
+    if weights is None:
+        weights = [d.histogram.count if d.histogram else 1 for d in durations]
     ns = sum(d.ns * w for d, w in zip(durations, weights, strict=True)) / sum(weights)
     most = max(durations, key=lambda d: d.histogram.count if d.histogram else 0)
     return Duration(ns, most.histogram, _mean_law(durations, weights))

@@ -16,8 +16,9 @@ from codegen.conditions import among
 from codegen.errors import GenerateError
 from codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
 from codegen.load import shares
+from codegen.own_means import OwnMeans
 from codegen.peers import WORLD, Peers
-from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.program import Argument, Branch, Call, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
 from codegen.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.trace.absolute import absolute
@@ -91,6 +92,7 @@ class _Builder:
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
         self.peers = Peers(trace)
+        self.own_means = OwnMeans(trace)
         self.names = (f"i{n}" for n in count(1))
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
@@ -168,9 +170,9 @@ class _Builder:
             return [], scope.before
         pred = self.trace.pred_index.get((node.op, node.signature))
         call = self.call(node, scope)
-        compute = self.compute(node, scope)
+        computes = self.computes(node, scope)
         before = scope.before if pred is None else scope.before.called(pred, scope.ranks)
-        return [*([compute] if compute else []), call], before
+        return [*computes, call], before
 
     def call(self, node: Event, scope: _Scope) -> Call:
         """The call of an event that has run `scope.met` times before."""
@@ -192,16 +194,29 @@ class _Builder:
         mark = self.trace.pred_index.get((node.op, node.signature))
         return Call(op.name, arguments, site if self.sites else (), mark)
 
-    def compute(self, node: Event, scope: _Scope) -> Compute | None:
+    def computes(self, node: Event, scope: _Scope) -> list[Stmt]:
+        """The computation before a call; ranks may have their own where calls before it are averaged."""
         if self.stat is None:
-            return None
+            return []
         resolution, known = self.trace.stats[self.stat].resolution, {}
         for stats in node.stats:
             histogram = stats.histograms[self.stat] if self.stat < len(stats.histograms) else None
             if histogram is not None:
                 scaled = histogram.scaled(resolution)
                 known[stats.pred] = Duration(scaled.mean, scaled)
-        return choose_context(known, scope.before.of(scope.ranks), self.exact_times)
+        arrivals = scope.before.of(scope.ranks)
+        whole, told = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        if whole is None or told is None:
+            return []
+        decided = told.first is not None or len(told.contexts) == 1
+        if self.exact_times or decided:
+            return [whole]
+        own = self.own_means.split(node, known, scope.ranks, scope.before)
+        return [
+            stmt
+            for compute, ranks in own
+            for stmt in _under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
+        ] or [whole]
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
         return of_elastic(value, ranks, self.trace.nprocs, of)
