@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> floa
     try:
         shown = mpirun(mpi, nprocs, argv, cwd=folder, timeout=LIMIT_S).check().stdout
     except (AssertionError, TimeoutError) as error:
-        raise NotMadeError(str(error).splitlines()[0]) from None
+        print(error, file=sys.stderr)
+        raise NotMadeError("failed") from None
     logged = "".join(log.read_text() for log in folder.glob("*-0.log"))
     found = re.findall(r"^([\d.]+) s$", shown, re.MULTILINE) or re.findall(
         r'^"Seconds"\n.*\n([\d.e+-]+)$', logged, re.MULTILINE

@@ -68,6 +68,16 @@ def test_python_does_what_the_application_did(
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 
 
+def test_ranks_that_do_not_lead_their_group(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
+    """On 6 ranks a component has more ranks than its leader: these have no communicator to the others."""
+    coupled = next(w for w in WORKLOADS if w.title == "coupled").of_steps(3)
+    trace, _ = recorded(openmpi, 6, coupled)
+    source, again = tmp_path / "bench.py", tmp_path / "again.st"
+    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    record(openmpi, 6, [str(openmpi.python), source], again, timeout=120).check()
+    scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
+
+
 @samples("pickled", "heat.c")
 def test_conceptual_communicates_as_the_application_did(
     openmpi: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path
