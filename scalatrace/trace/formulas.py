@@ -76,8 +76,11 @@ class Formulas:
     def _at(self, rank: int) -> Vec | None:
         from scalatrace.trace.evaluate import vec_of_part  # numpy: long to import
 
-        vec = self._worked_out(rank, vec_of_part)
-        return None if vec is None else Vec.decode(vec.terms)
+        def checked(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Vec | None:
+            vec = vec_of_part(part, place, loops)
+            return None if vec is None else Vec.decode(vec.terms)
+
+        return self._worked_out(rank, checked)
 
     def turns(self, rank: int) -> Vec | None:
         """As `at`, but in as many terms as there are values: quick, for repeats around other values."""
