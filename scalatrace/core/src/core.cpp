@@ -179,32 +179,20 @@ void st_core::own_tail(Body tail) {
     double total = 0;
     for (Node *n : tail) own(pool, n, self, total);
     if (ranks.contains(rank)) { // it went on after an end
-        Load &mine = load[ranks.position(rank)];
-        mine = Load(mine.total() + total);
+        loads.add(ranks.position(rank), total);
     } else {
-        const Load mine(total);
-        add_load(self, {reinterpret_cast<const char *>(&mine), sizeof mine});
+        Loads mine;
+        mine.append(1, total);
+        add(self, mine);
     }
     roots.insert(roots.end(), tail.begin(), tail.end());
 }
 
-/* Ranks that are new here, and the bytes of the load of each. */
-void st_core::add_load(const RankSet &of, std::string_view loads) {
+/* Ranks that are new here. */
+void st_core::add(const RankSet &of, const Loads &theirs) {
     if (of.empty()) return;
-    const RankSet had = ranks;
+    loads.unite(ranks, theirs, of);
     ranks.unite(of);
-    const size_t most = load.size() + of.size();
-    if (load.capacity() < most) load.reserve(std::min(4 * most, std::max(most, static_cast<size_t>(nprocs))));
-    load.resize(most);
-    const auto theirs = load.end() - static_cast<std::ptrdiff_t>(of.size());
-    std::memcpy(static_cast<void *>(&*theirs), loads.data(), loads.size());
-    if (had.empty() || had.highest() < of.lowest()) return;
-    std::vector<Load> all;
-    auto a = load.cbegin(), b = std::vector<Load>::const_iterator(theirs);
-    ranks.each([&](Interval i) {
-        for (int32_t r = i.low; r <= i.high; ++r) all.push_back(had.contains(r) ? *a++ : *b++);
-    });
-    load = std::move(all);
 }
 
 std::unique_ptr<st_core> st_core::snapshot() {
@@ -217,7 +205,7 @@ std::unique_ptr<st_core> st_core::snapshot() {
     copy->counts = counts;
     copy->nevents = nevents;
     copy->ranks = ranks;
-    copy->load = load;
+    copy->loads = loads;
     for (const Node *n : roots) copy->roots.push_back(copy->pool.clone(n));
     copy->own_tail(queue.copy(copy->pool));
     return copy;
@@ -279,7 +267,7 @@ void st_core::merge(Incoming &&other) {
     Peers peers(tables, ops, nprocs);
     Body theirs = std::exchange(other.roots, {});
     unite_roots(pool, order, roots, std::move(theirs), ops, peers, loop_agnostic);
-    add_load(other.ranks, other.load);
+    add(other.ranks, other.loads);
     nevents += other.nevents;
 }
 
@@ -292,7 +280,7 @@ void st_core::adopt(Incoming &&other) {
     ops = std::move(other.ops);
     stats = std::move(other.stats);
     tables.merge(std::move(other.tables));
-    add_load(other.ranks, other.load);
+    add(other.ranks, other.loads);
     roots = std::exchange(other.roots, {});
     const auto tolerance = meta.find("signature_tolerance");
     if (tolerance == meta.end()) return;

@@ -3,31 +3,19 @@
 #define ST_CORE_HPP
 
 #include "flatlog.hpp"
+#include "loads.hpp"
 #include "msgpack.hpp"
 #include "queue.hpp"
 #include "similar.hpp"
 #include "tables.hpp"
 
-#include <bit>
 #include <map>
 #include <memory>
 #include <string>
 
 namespace st {
 
-constexpr int kPackVersion = 4;
-
-/* How much a rank computed, within 0.2 %: the upper half of a float. Every merge carries one of each rank, and a file has steps of 19 %. */
-class Load {
-  public:
-    Load() = default;
-    explicit Load(double total)
-        : bits_(static_cast<uint16_t>((std::bit_cast<uint32_t>(static_cast<float>(total)) + 0x8000) >> 16)) {}
-    double total() const { return std::bit_cast<float>(uint32_t{bits_} << 16); }
-
-  private:
-    uint16_t bits_ = 0;
-};
+constexpr int kPackVersion = 5;
 
 /* What a message or a part brings to a core; its nodes are of the core's pool. */
 struct Incoming {
@@ -40,7 +28,7 @@ struct Incoming {
     std::vector<std::pair<std::string, double>> stats;
     Tables tables; // without what the core has
     RankSet ranks;
-    std::string_view load; // of each rank, in the message
+    Loads loads;
     Body roots;
     NodePool &pool;
 
@@ -74,7 +62,7 @@ struct st_core {
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    std::vector<st::Load> load; // of each of the ranks in order: its total of the first stat (computation)
+    st::Loads loads; // of the ranks in order: totals of the first stat (computation)
 
     st_core(int rank_, int nprocs_);
     ~st_core();
@@ -95,7 +83,7 @@ struct st_core {
     void own_tail(st::Body tail);
     std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
     void renumber(st::Incoming &other);
-    void add_load(const st::RankSet &of, std::string_view loads);
+    void add(const st::RankSet &of, const st::Loads &theirs);
 };
 
 namespace st {

@@ -134,7 +134,7 @@ void put_tables(BytePacker &p, const Tables &t) {
 
 Bytes pack_core(const st_core &c) {
     BytePacker p;
-    p.out.reserve(8192 + c.load.size() * sizeof(Load));
+    p.out.reserve(8192);
     p.integer(kPackVersion);
     p.integer(c.rank);
     p.integer(c.nprocs);
@@ -164,7 +164,7 @@ Bytes pack_core(const st_core &c) {
         p.str(name);
         p.real(resolution);
     }
-    p.str({reinterpret_cast<const char *>(c.load.data()), c.load.size() * sizeof(Load)});
+    c.loads.pack(p);
     put_tables(p, c.tables);
     put_ranks(p, c.ranks);
     p.array(c.roots.size());

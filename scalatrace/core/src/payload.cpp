@@ -209,16 +209,18 @@ class Writer {
                 continue;
             }
             double sum = 0;
-            for (const Load &l : core_.load) sum += l.total();
-            const double mean = core_.load.empty() ? 0 : sum / static_cast<double>(core_.load.size());
+            core_.loads.each([&](uint64_t n, double total) { sum += static_cast<double>(n) * total; });
+            const double mean = core_.ranks.empty() ? 0 : sum / static_cast<double>(core_.ranks.size());
             if (!(mean > 0)) {
                 p_.nil();
                 continue;
             }
             Vec steps;
-            for (const Load &l : core_.load)
-                steps.append(l.total() > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(l.total() / mean)))
-                                           : -127);
+            core_.loads.each([&](uint64_t n, double total) {
+                const int64_t step =
+                    total > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(total / mean))) : -127;
+                for (; n; --n) steps.append(step);
+            });
             put_closed(p_, steps);
         }
     }

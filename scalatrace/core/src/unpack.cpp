@@ -24,11 +24,11 @@ class Loader {
         header();
         ops();
         stats();
-        made_->load = in_.view();
+        made_->loads = Loads::unpack(in_);
         tables(made_->tables);
         made_->ranks = ranks();
         nranks_ = made_->ranks.size();
-        if (made_->load.size() != nranks_ * sizeof(Load)) in_.fail("a load for each rank was expected");
+        if (made_->loads.size() != nranks_) in_.fail("a load for each rank was expected");
         for (size_t n = in_.array(); n; --n) node(made_->roots, made_->ranks, 0);
         if (!in_.at_end()) in_.fail("bytes are left over");
         return std::move(made_);

@@ -1,0 +1,51 @@
+"""Loads of ranks in the merge: close to what each rank computed, in bytes that grow with differences only."""
+
+from __future__ import annotations
+
+import random
+from math import log2
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.test_rank_sets import rank_core, trace_of, united
+from scalatrace.core.binding import Core
+
+
+def cores(totals: list[float]) -> list[Core]:
+    return [rank_core(rank, len(totals), [0], total) for rank, total in enumerate(totals)]
+
+
+def check_loads(core: Core, totals: list[float]) -> None:
+    """Steps of a quarter octave, and 3 % before them."""
+    trace = trace_of(core)
+    mean = sum(totals) / len(totals)
+    for rank, total in enumerate(totals):
+        off = log2(trace.load_factor("compute_ns", rank)) - max(log2(total / mean), -127 / 4)
+        assert abs(off) <= 0.125 + 2 * log2(1.033), (total, mean)
+
+
+@given(st.lists(st.floats(1.0, 1e6), min_size=1, max_size=33))
+def test_any_loads_come_back(totals: list[float]) -> None:
+    check_loads(united(cores(totals)), totals)
+
+
+@given(st.lists(st.sampled_from([100.0, 101.0, 130.0, 400.0]), min_size=2, max_size=16), st.randoms())
+def test_ranks_that_come_between_others_keep_their_loads(totals: list[float], order: random.Random) -> None:
+    parts = cores(totals)
+    order.shuffle(parts)
+    first, *others = parts
+    for other in others:
+        first.merge(other.pack())
+        other.close()
+    check_loads(first, totals)
+
+
+def test_a_message_of_more_ranks_with_like_loads_is_no_longer() -> None:
+    noise = random.Random(1)
+    lengths = []
+    for nprocs in (16, 256):
+        core = united(cores([1e6 * noise.uniform(0.99, 1.01) for _ in range(nprocs)]))
+        lengths.append(len(core.pack()))
+        core.close()
+    assert lengths[1] < lengths[0] + 32, lengths
