@@ -119,7 +119,7 @@ struct Node {
     Elastic repeat; // a value each time the parent's content ran
     RankSet ranks;  // participants (from the inter-node merge on)
 
-    static constexpr size_t kFewSamples = 40;
+    static constexpr size_t kFewSamples = 80;
 
     bool leaf() const { return kids.empty(); }
 };
