@@ -62,9 +62,13 @@ class Ready:
             step()
         code = self.call()
         if code:
-            raise ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
+            raise self.refused(code)
         for step in self.after:
             step()
+
+    def refused(self, code: int) -> ReplayError:
+        """Return what says that MPI refused the call."""
+        return ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
 
 
 def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.delays import Delays
@@ -30,7 +30,6 @@ from scalatrace.trace.walk import distinct_calls
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.walk import Call
 
 
 def run(trace: Trace, transport: Transport, options: Options, report: Report | None = None) -> RankResult:
@@ -45,15 +44,17 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     pace = Pace(options.compute)
     rank = Rank(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
-    walk = trace.walk(transport.rank)
-    events: Iterable[tuple[Call, int]] = zip(walk, repeat(0))
-    if options.compute is not Compute.NONE:
-        events = ahead = Ahead(walk, Delays(trace, transport.rank, options, whatif))
-        pace.idle = ahead.more
     rank.most_buffered = most_buffered(trace, transport.rank, whatif)
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbableRank(trace, rank, transport, options, whatif)
+    walk, prepare = trace.walk(transport.rank), player.prepare
+    if options.compute is Compute.NONE:
+        events: Iterable[tuple[Any, int]] = zip(map(prepare, walk) if prepare else walk, repeat(0))
+    else:
+        before = Delays(trace, transport.rank, options, whatif).before
+        events = ahead = Ahead((prepare(call) if prepare else call, before(call)) for call in walk)
+        pace.idle = ahead.more
     sleep_precisely()
     pace.start()
     start = pace.clock()
@@ -77,15 +78,15 @@ def most_buffered(trace: Trace, rank: int, whatif: WhatIf) -> int:
 
 
 class Ahead:
-    """The events of a rank with the nanoseconds to compute before each, some of them walked to beforehand."""
+    """The events of a rank with the nanoseconds to compute before each, some of them prepared beforehand."""
 
     MOST = 1024
 
-    def __init__(self, walk: Iterator[Call], delays: Delays) -> None:
-        self._walk = ((event, delays.before(event)) for event in walk)
-        self._ready: deque[tuple[Call, int]] = deque()
+    def __init__(self, events: Iterator[tuple[Any, int]]) -> None:
+        self._walk = events
+        self._ready: deque[tuple[Any, int]] = deque()
 
-    def __iter__(self) -> Iterator[tuple[Call, int]]:
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
         while True:
             while self._ready:
                 yield self._ready.popleft()

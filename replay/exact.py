@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from replay.calls.by_messages import becomes_messages, by_messages
 from replay.errors import ReplayError
@@ -21,6 +21,8 @@ __all__ = ["ExactRank"]
 
 class ExactRank:
     """Makes the calls of one rank."""
+
+    prepare: Callable[[Call], Any] | None = None
 
     def __init__(self, rank: Rank, options: Options, whatif: WhatIf) -> None:
         self._rank, self._whatif = rank, whatif

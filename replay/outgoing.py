@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from replay.args import Constant, Out, Ref
 from replay.inbox import Inbox
 from replay.patience import Patience
 from replay.rank import Rank
@@ -44,15 +43,8 @@ class Outgoing:
     def wait(self, lives: Sequence[Live]) -> None:
         """Wait for requests."""
         for live in lives:
+            is_done = live.test = live.test or self._mpi.test(live.handle)
             patience = Patience(self._mpi.size)
-            while not self._is_done(live):
+            while not is_done():
                 if not self._inbox.poll():
                     patience.rest()
-
-    def _is_done(self, live: Live) -> bool:
-        """Say whether a request is complete; that completes it."""
-        if self._mpi.is_null(live.handle):
-            return True
-        flag = Out(values=[0])
-        self._mpi.quiet("Test", Ref(live.handle), flag, Constant.STATUS)
-        return bool(flag.value)

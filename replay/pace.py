@@ -21,7 +21,10 @@ SLEEP_SLACK_NS = 100_000
 """A sleep may end this much late; the last stretch before a deadline, and a shorter wait, is spun."""
 
 NAP_NS = 500_000
-"""So long may a message lie there while its receiver computes, asleep."""
+"""So long may a message lie there at first while its receiver computes, asleep."""
+
+MOST_NAPS = 10
+"""So many times as long later on: each poll takes time from the ranks that share the core."""
 
 SHORT_NS = 50_000
 """A wait so short is spun as the program computed it: a core that is let go may be gone for milliseconds."""
@@ -42,7 +45,7 @@ class Pace:
         waited_ns: computation that was asked for so far.
         late_ns: how much of the engine's own time could not be hidden in it.
         engine_ns: the engine's own time between calls, hidden or not.
-        nap_ns: how long to sleep at a time when something polls.
+        nap_ns: how long to sleep at first when something polls.
         poll: called now and then in longer waits; says whether it had something to do.
         idle: does a little of what is to be done later; False when there is nothing.
     """
@@ -99,12 +102,14 @@ class Pace:
 
     def _sleep(self, deadline_ns: int, left: int) -> int:
         """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
+        longest = self.nap_ns
         while left > SLEEP_SLACK_NS:
             nap = left - SLEEP_SLACK_NS
             if self.poll is not None:
                 while self.poll():
-                    pass
-                nap = min(nap, self.nap_ns)
+                    longest = self.nap_ns
+                nap = min(nap, longest)
+                longest = min(2 * longest, MOST_NAPS * self.nap_ns)
             self.sleep(nap / 1e9)
             left = deadline_ns - self.clock()
         return left

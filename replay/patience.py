@@ -17,6 +17,9 @@ EAGER = 8
 NAP_S = 50e-6
 """Seconds asleep; the system adds about as much."""
 
+LONGER, LONGEST_S = 1.25, 500e-6
+"""Each nap is so much longer than the one before, up to this: who has waited long waits a little longer."""
+
 
 def sleep_precisely() -> None:
     """Let this process's sleeps end when they are to, not up to 50 us later, where the system can do that."""
@@ -30,17 +33,21 @@ PR_SET_TIMERSLACK = 29
 class Patience:
     """One wait for something that is polled for."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_left", "_nap_s")
 
     def __init__(self, ranks: int) -> None:
         """Wait as one of so many ranks; with a core for each there is no need to sleep."""
         self._left = EAGER if ranks > CORES else -1
+        self._nap_s = NAP_S
 
     def rest(self) -> None:
         """Let others run before the next poll."""
-        if self._left > 0:
-            self._left -= 1
-        time.sleep(0 if self._left else NAP_S)
+        if self._left:
+            self._left -= self._left > 0
+            time.sleep(0)
+            return
+        time.sleep(self._nap_s)
+        self._nap_s = min(LONGER * self._nap_s, LONGEST_S)
 
 
 CORES = len(os.sched_getaffinity(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from scalatrace.trace.walk import Call
@@ -15,9 +15,16 @@ Report = Callable[[int], None]
 
 
 class Player(Protocol):
-    """What a rank does with its events."""
+    """What a rank does with its events.
 
-    def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
+    Attributes:
+        prepare: returns a call as `play_all` wants it, some time before it is due, in the order of the walk;
+            None when that is the call itself.
+    """
+
+    prepare: Callable[[Call], Any] | None
+
+    def play_all(self, events: Iterable[tuple[Any, int]], report: Report | None) -> None:
         """Make all calls, each once the computation before it, in nanoseconds, is over.
 
         Raises:

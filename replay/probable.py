@@ -9,26 +9,24 @@ ranks are there. So no rank waits for one that waits for it, whatever was drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from replay.args import Ref
 from replay.calls.completion import of_ages
 from replay.catching_up import CatchingUp
-from replay.delays import Delays
-from replay.drawn import SENDING, Drawn, Lottery
+from replay.drawn import SENDING
 from replay.errors import ReplayError
 from replay.inbox import Inbox
 from replay.options import Compute, Options
 from replay.outgoing import Outgoing
+from replay.plans import Plan, Planner
 from replay.player import REPORT_MASK, Report
 from replay.rank import SELF, WORLD, Rank
 from replay.registry import HANDLERS
 from replay.requests import Live
-from replay.waits import waiting_part, waits
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation
-from scalatrace.trace.load import COMM
 from scalatrace.trace.requests import ENDING, STARTING, ages
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import PROC_NULL, Vec
@@ -56,10 +54,7 @@ class ProbableRank:
     ) -> None:
         self._trace, self.rank, self._mpi = trace, rank, transport
         self.inbox = Inbox(transport)
-        self._lottery = Lottery(trace, transport.rank, options.seed)
-        self._whatif = whatif
-        self._in_mpi = Delays(trace, transport.rank, options, WhatIf(), COMM)
-        self._waiting_part = waiting_part(trace, transport.rank)
+        self.prepare: Callable[[Call], Plan] | None = Planner(trace, transport.rank, options, whatif).plan
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
@@ -73,33 +68,34 @@ class ProbableRank:
         rank.aside = transport.handle("comm")
         transport.quiet("Comm_dup", rank.comm(WORLD), Ref(rank.aside))
 
-    def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
+    def play_all(self, events: Iterable[tuple[Plan, int]], report: Report | None) -> None:
         """Make all calls but receives, whose time passes."""
-        for number, (event, delay_ns) in enumerate(events):
+        for number, (plan, delay_ns) in enumerate(events):
             if report is not None and not number & REPORT_MASK:
                 report(number)
             try:
-                self._play(event, delay_ns)
+                self._play(plan, delay_ns)
             except ReplayError as error:
-                raise self.rank.told(error, number, event.op) from None
+                raise self.rank.told(error, number, plan.call.op) from None
         self._outgoing.land()
 
-    def _play(self, call: Call, delay_ns: int) -> None:
+    def _play(self, plan: Plan, delay_ns: int) -> None:
+        call = plan.call
         self.rank.family = call.family
-        if self._is_receive(call):
+        if self._is_receive(plan):
             self._late.compute(delay_ns)
-            self._skip(call)
+            self._skip(plan)
             return
         pace = self.rank.pace
-        planned, start = delay_ns + self._in_mpi_ns(call), pace.last_ns
+        start = pace.last_ns
         pace.due_in(delay_ns)
-        self._call(call)
-        self._late.called(start, planned)
+        self._call(plan)
+        self._late.called(start, delay_ns + plan.in_mpi_ns)
 
-    def _call(self, call: Call) -> None:
-        rank = self.rank
+    def _call(self, plan: Plan) -> None:
+        rank, call = self.rank, plan.call
         if call.op in ENDING:
-            self._complete(call)
+            self._complete(plan)
         elif call.op in STARTING:
             self._start(call)
         elif call.op.startswith("Pready"):
@@ -109,11 +105,7 @@ class ProbableRank:
             self._starts.pop(self._lives(call)[0])
             rank.requests.remove(self._lives(call))
         else:
-            self._make(call)
-
-    def _in_mpi_ns(self, call: Call) -> int:
-        ns = self._in_mpi.before(call)
-        return round(ns * self._waiting_part) if waits(call.op) else ns
+            self._make(plan)
 
     def finish(self) -> int:
         """Receive all that is under way; return how many messages came."""
@@ -129,18 +121,16 @@ class ProbableRank:
             peers = self._trace.communicator(family, self._mpi.rank).peers
             self.inbox.open(family, comm, len(peers))
 
-    def _is_receive(self, call: Call) -> bool:
-        category = operation(call.op).category
-        if call.op in ENDING | {"Request_free", "Cancel", "Request_get_status"}:
-            lives = self._lives(call)
-            return bool(lives) and all(live in self._received for live in lives)
-        makes_receive = category is Category.PERSISTENT and "source" in call
-        return category in (Category.RECV, Category.PROBE) or makes_receive or call.op == "Parrived"
+    def _is_receive(self, plan: Plan) -> bool:
+        if plan.receives is not None:
+            return plan.receives
+        lives = self._lives(plan.call)
+        return bool(lives) and all(live in self._received for live in lives)
 
-    def _skip(self, call: Call) -> None:
+    def _skip(self, plan: Plan) -> None:
         """Let what a receive leaves behind be there: a request, a matched message, its time."""
-        rank, row = self.rank, operation(call.op)
-        self._late.wait_for_others(self._in_mpi_ns(call))
+        rank, call, row = self.rank, plan.call, operation(plan.call.op)
+        self._late.wait_for_others(plan.in_mpi_ns)
         self.rank.ledger.of(call.op, call.family).calls += 1
         if row.makes_request:
             live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
@@ -156,25 +146,18 @@ class ProbableRank:
             rank.requests.remove([live])
             self._received.discard(live)
 
-    def _make(self, call: Call) -> None:
-        rank, row = self.rank, operation(call.op)
-        drawn = self._whatif.view(self._lottery.call(call))
+    def _make(self, plan: Plan) -> None:
+        rank, call, row = self.rank, plan.call, operation(plan.call.op)
         rank.counted_as = call.op
         self._idup = call.op.startswith("Comm_idup")  # not to be used before it is complete
         if row.category is Category.PERSISTENT:
             self._count(call)
             live = rank.requests.add(Live(self._mpi.handle("request"), True))
-            self._starts[live] = drawn
-        elif row.category is Category.SENDRECV:
-            count, datatype = ("count", "datatype") if "count" in call else ("sendcount", "sendtype")
-            message = {"dest": drawn["dest"], "tag": call["sendtag"]}
-            message |= {"count": drawn[count], "datatype": call[datatype]}
-            self._send(call, Drawn(call, message, "Isend"), row.makes_request)
-        elif row.category is Category.SEND:
-            name = call.op if row.makes_request else "I" + call.op.lower()
-            self._send(call, Drawn(drawn, {}, name.replace("Irsend", "Isend")), row.makes_request)
+            self._starts[live] = plan.drawn
+        elif row.category in (Category.SEND, Category.SENDRECV):
+            self._send(plan, row.makes_request)
         elif row.category in (Category.COLLECTIVE, Category.NEIGHBOUR) and not row.makes_request:
-            self._hand(Drawn(drawn, {}, "I" + call.op.lower()))
+            self._hand(plan.issued)
             self._await_newest(call)
         else:
             if call.op in TOGETHER or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
@@ -182,7 +165,7 @@ class ProbableRank:
             if call.op in ("Comm_free", "Comm_disconnect"):
                 self._outgoing.land()
                 self.inbox.close(call.family)
-            self._hand(drawn)
+            self._hand(plan.issued)
             if call.op.startswith("Comm_idup"):
                 self._outgoing.wait([rank.requests.at(0)])
                 self._watch(call["newcomm"].family, rank.comm(call["newcomm"].family))
@@ -192,10 +175,11 @@ class ProbableRank:
         if not self.rank.made_again(drawn):
             HANDLERS[drawn.op](self.rank, drawn)
 
-    def _send(self, call: Call, drawn: Any, nonblocking: bool) -> None:
-        if drawn["dest"] >= 0:
-            self.inbox.sent(call.family, drawn["dest"])
-        self._hand(drawn)
+    def _send(self, plan: Plan, nonblocking: bool) -> None:
+        call, issued = plan.call, plan.issued
+        if issued["dest"] >= 0:
+            self.inbox.sent(call.family, issued["dest"])
+        self._hand(issued)
         if nonblocking:
             return
         live, pace = self.rank.requests.at(0), self.rank.pace
@@ -204,7 +188,7 @@ class ProbableRank:
             self._await_newest(call)
         else:  # its receiver, which took another message in the program, may come later
             self._outgoing.leave(live)
-            self._late.wait_within(self._in_mpi.before(call) - (pace.called() - start))
+            self._late.wait_within(plan.in_mpi_ns - (pace.called() - start))
 
     def _await_newest(self, call: Call) -> None:
         """Wait for the request that stands for a blocking call."""
@@ -214,8 +198,9 @@ class ProbableRank:
         self.rank.complete([live])
         self.rank.ledger.of(call.op, call.family).ns += pace.called() - start
 
-    def _complete(self, call: Call) -> None:
+    def _complete(self, plan: Plan) -> None:
         """Wait for the sends and collectives among the requests; receives take the time they took."""
+        call = plan.call
         pace, lives = self.rank.pace, self._lives(call)
         start = pace.wait()
         self._outgoing.wait([live for live in lives if live not in self._received])
@@ -224,7 +209,7 @@ class ProbableRank:
         tally.calls += 1
         tally.ns += spent
         if any(live in self._received for live in lives):
-            self._late.wait_within(self._in_mpi_ns(call) - spent)
+            self._late.wait_within(plan.in_mpi_ns - spent)
         self._let_go(lives)
 
     def _let_go(self, lives: Sequence[Live]) -> None:

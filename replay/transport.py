@@ -85,5 +85,8 @@ class Transport(Protocol):
     def exchange_counts(self, comm: Handle, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
 
+    def test(self, request: Handle) -> Callable[[], bool]:
+        """Return what says, each time it is called, whether a request is complete; past any tracer."""
+
     def is_null(self, handle: Handle) -> bool:
         """Say whether a handle is its kind's null handle."""

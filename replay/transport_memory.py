@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.args import Handles, Out, Ref
+from replay.args import Constant, Handles, Out, Ref
 from replay.errors import ReplayError
 from scalatrace.trace.typetree import TypeTree
 
@@ -128,6 +128,16 @@ class MemoryTransport:
     def exchange_counts(self, comm: Named, counts: list[int], poll: Callable[[], object]) -> int:
         """Say that as many messages were sent here as lie here."""
         return len(self.incoming)
+
+    def test(self, request: Named) -> Callable[[], bool]:
+        """Say that it is, and note each time it was asked for what is not null."""
+
+        def done() -> bool:
+            if not self.is_null(request):
+                self.quiet("Test", Ref(request), Out(values=[0]), Constant.STATUS)
+            return True
+
+        return done
 
     def is_null(self, handle: Named) -> bool:
         """Say whether nothing has been made of a handle."""

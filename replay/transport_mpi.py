@@ -189,17 +189,29 @@ class MPITransport:
 
     def exchange_counts(self, comm: Any, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
-        request, told, done = MPI.Request(), Out(len(counts)), Out(values=[0])
+        request, told = MPI.Request(), Out(len(counts))
         call = clibrary.ready(
             "PMPI_", "Ialltoall", (Ints(counts), 1, MPI.INT, told, 1, MPI.INT, comm, Ref(request))
         )
         call()
-        while not done.value:
+        done = self.test(request)
+        while not done():
             poll()
-            self.quiet("Test", Ref(request), done, Constant.STATUS)
         for step in call.after:
             step()  # what has come since the call returned
         return sum(told.values)
+
+    def test(self, request: Any) -> Callable[[], bool]:
+        """Return what says, each time it is called, whether a request is complete; past any tracer."""
+        call = clibrary.ready("PMPI_", "Test", (Ref(request), Out(), Constant.STATUS))
+        make, flag = call.call, call.call.args[1]
+
+        def done() -> bool:
+            if code := make():
+                raise call.refused(code)
+            return bool(flag[0])
+
+        return done
 
     def is_null(self, handle: Any) -> bool:
         """Say whether a handle is null."""
@@ -220,7 +232,12 @@ class Probe:
             "PMPI_", "Improbe", (*envelope, self._found, Ref(self._message), self._status)
         )
         self._count = clibrary.ready("PMPI_", "Get_count", (self._status, MPI.BYTE, self._nbytes))
-        self._room = (ctypes.c_char * 64)()
+        self._receive_up_to(64)
+
+    def _receive_up_to(self, nbytes: int) -> None:
+        self._room = (ctypes.c_char * nbytes)()
+        message = (Count(nbytes), MPI.BYTE, Ref(self._message), self._status)
+        self._mrecv = clibrary.ready("PMPI_", "Mrecv", (clibrary.address(self._room, 0), *message))
 
     def take(self) -> int | None:
         """Return the bytes of the message that was received; None when there was none."""
@@ -230,9 +247,8 @@ class Probe:
         self._count()
         nbytes = self._nbytes.value
         if nbytes > len(self._room):
-            self._room = (ctypes.c_char * (2 * nbytes))()
-        room = clibrary.address(self._room, 0)
-        clibrary.ready("PMPI_", "Mrecv", (room, Count(nbytes), MPI.BYTE, Ref(self._message), self._status))()
+            self._receive_up_to(2 * nbytes)
+        self._mrecv()
         return nbytes
 
 

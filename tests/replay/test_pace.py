@@ -8,6 +8,7 @@ import pytest
 
 from replay.options import Compute
 from replay.pace import SLEEP_SLACK_NS, Pace
+from replay.patience import CORES, EAGER, LONGEST_S, NAP_S, Patience
 
 
 @dataclass
@@ -75,3 +76,35 @@ def test_none_does_not_wait() -> None:
     pace.wait()
     assert clock.now <= before + 20
     assert pace.engine_ns <= 20
+
+
+def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did() -> None:
+    pace, clock = make(Compute.SLEEP)
+    came = iter([*[False] * 5, True, *[False] * 1000])
+    pace.poll = lambda: next(came)
+    pace.due_in(40_000_000)
+    pace.wait()
+    naps = [round(seconds * 1e3, 3) for seconds in clock.slept]
+    assert naps[:8] == [0.5, 1, 2, 4, 5, 0.5, 1, 2]
+    assert max(naps) == 5
+
+
+def test_polls_in_vain_rest_longer_and_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
+    patience = Patience(ranks=CORES + 1)
+    for _ in range(EAGER + 40):
+        patience.rest()
+    assert naps[:EAGER] == [0] * EAGER
+    assert naps[EAGER] == NAP_S
+    assert naps[EAGER:] == sorted(naps[EAGER:])
+    assert naps[-1] == LONGEST_S
+
+
+def test_who_has_a_core_never_sleeps_between_polls(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
+    patience = Patience(ranks=CORES)
+    for _ in range(100):
+        patience.rest()
+    assert set(naps) == {0}

@@ -7,7 +7,8 @@ namespace st {
 
 namespace {
 
-constexpr int kWidth = 8; // between the lowest and the highest of a run: the upper half of a float has 7 bits behind the point
+constexpr int kWidth =
+    8; // between the lowest and the highest of a run: the upper half of a float has 7 bits behind the point
 
 } // namespace
 
