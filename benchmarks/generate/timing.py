@@ -38,7 +38,7 @@ def _line(
         pace = paced(mpi, workload.of_steps, nprocs, sleep_us, folder, most_s)
         argv = arguments(workload.of_steps(pace.steps), pace.sleep_us)
         app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
-        trace = load(recorded(mpi, nprocs, argv, folder / "app.st"))
+        trace = load(recorded(mpi, nprocs, argv, folder / "app.st").trace)
     except (AssertionError, TimeoutError) as error:
         return [*head, "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
     cells = []

@@ -82,12 +82,22 @@ def _scaled(steps: int, seconds: float, target_s: float) -> int:
     return min(MOST_STEPS, max(TRIAL_STEPS, round(steps * target_s / seconds)))
 
 
-def recorded(mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()) -> Path:
+@dataclass(frozen=True)
+class Recording:
+    """A trace, and the seconds that the run which it is of took."""
+
+    trace: Path
+    run_s: float
+
+
+def recorded(
+    mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()
+) -> Recording:
     """Record the program, which begins as it does when it is timed."""
     result = trace.with_suffix(".seconds")
     command = [str(mpi.python), str(TIMED), str(result), *argv]
     record(mpi, nprocs, command, trace, options=options, env=ONE_THREAD, timeout=300).check()
-    return trace
+    return Recording(trace, float(result.read_text()))
 
 
 def replayed(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument]) -> dict[str, Any]:

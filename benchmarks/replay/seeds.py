@@ -22,7 +22,7 @@ def lines(mpi: Mpi, chosen: Sequence[Workload], times: int) -> Iterator[list[str
     for workload in chosen:
         with tempfile.TemporaryDirectory() as folder:
             argv = arguments(workload.of_steps(STEPS), 0)
-            trace = recorded(mpi, NPROCS, argv, Path(folder, "a.st"), ["--histograms", "1"])
+            trace = recorded(mpi, NPROCS, argv, Path(folder, "a.st"), ["--histograms", "1"]).trace
             yield _line(mpi, workload, trace, times)
 
 

@@ -22,7 +22,7 @@ def lines(mpi: Mpi, times: int) -> Iterator[list[str]]:
     for pattern in ("pingpong", "stream", "exchange"):
         with tempfile.TemporaryDirectory() as folder:
             argv = [str(PAIR), pattern, "50000"]
-            trace = recorded(mpi, 2, argv, Path(folder, "a.st"), ["--stacks", "none"])
+            trace = recorded(mpi, 2, argv, Path(folder, "a.st"), ["--stacks", "none"]).trace
             app = statistics.median(app_s(mpi, 2, argv, Path(folder)) for _ in range(times))
             runs = [replayed(mpi, 2, trace, ["--compute", "none"]) for _ in range(times)]
             facts = sorted(runs, key=lambda f: f["wall_s"])[len(runs) // 2]
