@@ -129,7 +129,8 @@ class _Builder:
             return self.content(node, _Scope(scope.ranks, first, scope.before))
         if limits == (0, 1):
             stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before))
-            return _under(is_nonzero(times), stmts), scope.before.either(before)
+            cond = is_nonzero(times)
+            return _under(cond, stmts), scope.before.unless(cond, before)
         variable = Var(next(self.names), limits[1] if limits else None)
         index = add(first, variable)
         end = self.flow(node, scope.ranks, scope.before)
