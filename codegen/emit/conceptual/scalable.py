@@ -117,7 +117,7 @@ class ScalableWriting:
             np.broadcast_to(self.said.sample.value(times), ranks.shape) if self.said.fixed(times) else None
         )
         for rank in np.flatnonzero(ranks).tolist():
-            self.said.pending.looped(before, rank, None if turns is None else int(turns[rank]))
+            self.said.pending.looped(before, before, rank, None if turns is None else int(turns[rank]))
 
     def most(self, times: Expr) -> Expr:
         """The largest of the trip counts that tasks have. Raises GenerateError when nobody knows it."""
