@@ -13,7 +13,7 @@ from itertools import count
 
 from codegen.before import Before, choose_context
 from codegen.conditions import among
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
 from codegen.load import shares
 from codegen.own_means import OwnMeans
@@ -32,7 +32,7 @@ from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
 
-__all__ = ["build", "where"]
+__all__ = ["build"]
 
 SILENT = frozenset({"Init", "Init_thread", "Finalize"})
 """Every benchmark has these around its body."""
@@ -65,11 +65,6 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         arrays=tuple(trace.arrays),
         load=load,
     )
-
-
-def where(site: Sequence[str]) -> str:
-    """The innermost frame of a call, for messages."""
-    return f" at {site[0]}" if site else ""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.build import where
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.groups import Groups
@@ -15,7 +14,7 @@ from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.whatif import SUFFIX
