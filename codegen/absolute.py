@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from codegen.build import where
 from codegen.conditions import among, rank_variable
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import Binary, Choose, Const, Expr, Item, add, choose, map_leaves, mod, mul, xor
 from codegen.program import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
 from codegen.specialise import Specialiser, per_value

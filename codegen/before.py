@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.expr import Var
+from codegen.expr import Compare, Cond, Const, Var
 from codegen.program import Compute, Context, Duration
 from scalatrace.trace.ranklist import RankList
 
@@ -85,6 +85,25 @@ class Before:
                     left = left - both
             if len(left):
                 found.append((a, left))
+        return _united(found)
+
+    def unless(self, cond: Cond, other: Before) -> Before:
+        """The other where a condition holds, else this; told by the iteration if the condition is."""
+        match cond:
+            case Compare("!=", Var() as loop, Const(0)):
+                return self._turning(other, loop)
+            case Compare("==", Var() as loop, Const(0)):
+                return other._turning(self, loop)
+        return self.either(other)
+
+    def _turning(self, later: Before, loop: Var) -> Before:
+        """This in the first iteration, the other in later ones."""
+        found = []
+        for a, ranks in self.classes:
+            for b, some in later.classes:
+                if len(both := ranks & some):
+                    first = a.first if a.loop == loop else a.any
+                    found.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
         return _united(found)
 
     def joined(self, other: Before) -> Before:

@@ -13,7 +13,7 @@ from itertools import count
 
 from codegen.before import Before, choose_context
 from codegen.conditions import among
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
 from codegen.load import shares
 from codegen.own_means import OwnMeans
@@ -32,7 +32,7 @@ from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
 
-__all__ = ["build", "where"]
+__all__ = ["build"]
 
 SILENT = frozenset({"Init", "Init_thread", "Finalize"})
 """Every benchmark has these around its body."""
@@ -65,11 +65,6 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         arrays=tuple(trace.arrays),
         load=load,
     )
-
-
-def where(site: Sequence[str]) -> str:
-    """The innermost frame of a call, for messages."""
-    return f" at {site[0]}" if site else ""
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,8 @@ class _Builder:
             return self.content(node, _Scope(scope.ranks, first, scope.before))
         if limits == (0, 1):
             stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before))
-            return _under(is_nonzero(times), stmts), scope.before.either(before)
+            cond = is_nonzero(times)
+            return _under(cond, stmts), scope.before.unless(cond, before)
         variable = Var(next(self.names), limits[1] if limits else None)
         index = add(first, variable)
         end = self.flow(node, scope.ranks, scope.before)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codegen.absolute import absolute_ranks
-from codegen.build import build, where
+from codegen.build import build
 from codegen.emit import emitter
 from codegen.emit.contract import EmitOptions, Emitter
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Call, Program, calls

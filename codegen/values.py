@@ -22,6 +22,7 @@ from codegen.expr import (
     choose,
     compare,
     div,
+    length,
     mod,
     mul,
 )
@@ -34,6 +35,9 @@ __all__ = ["of_elastic", "of_vec", "prefix_of_vec"]
 
 LONGEST_CYCLE = 1 << 12
 """Cycles up to this length are looked at value by value."""
+
+PLAIN = 24
+"""So many variables and numbers are an index that may be said again and again."""
 
 FEW = 4
 """So many alternatives are told by conditions on the rank; more become a table."""
@@ -186,6 +190,8 @@ def _unrotated(terms: Terms) -> Terms:
 
 def _at(terms: Terms, index: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
+    if (n := _shorter(terms, len(pieces), index, limit)) is not None:
+        return _table(tuple(Vec(terms).first(n)), index)
     start, chain = 0, []
     for i, piece in enumerate(pieces):
         n = _length(piece)
@@ -197,6 +203,18 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Expr:
     for end, before in reversed(chain):
         e = choose(compare("<", index, Const(end)), before, e)
     return e
+
+
+def _shorter(terms: Terms, pieces: int, index: Expr, limit: int | None) -> int | None:
+    """How many values to list, where that is shorter than to say a long index in each of several pieces.
+
+    Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
+    """
+    said = length(index)
+    ends = [n for n in (_length(terms), limit) if n is not None]
+    if pieces < 2 or said <= PLAIN or not ends:
+        return None
+    return min(ends) if min(ends) <= min(pieces * said, LONGEST_CYCLE) else None
 
 
 def _pieces(terms: Terms) -> list[Terms]:
@@ -245,6 +263,8 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
+    if (most := _shorter(terms, len(pieces), n, limit)) is not None:
+        return _table((0, *accumulate(Vec(terms).first(most))), n)
     start, total, chain = 0, 0, []
     for i, piece in enumerate(pieces):
         length = _length(piece)

@@ -7,14 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from codegen.build import where
 from codegen.emit.arguments import LISTS, Names, used
 from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
 from codegen.emit.pieces import Library, Piece
 from codegen.emit.text import Lines
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import Const, Expr, Var
 from codegen.obfuscate import words
 from codegen.program import (

@@ -75,6 +75,7 @@ class Infix:
         self.notation, self.table, self.constant, self.family = notation, table, constant, family
         self.helpers: set[str] = set()
         self.renamed: dict[str, str] = {}
+        self._said: dict[int, tuple[Expr, tuple[str, int]]] = {}
 
     def expr(self, e: Expr) -> str:
         """The text of an expression, without parentheses around it."""
@@ -85,6 +86,13 @@ class Infix:
         return self._cond(cond)[0]
 
     def _expr(self, e: Expr) -> tuple[str, int]:
+        if isinstance(e, Const | Var):
+            return self._spelt(e)
+        if id(e) not in self._said:  # one object stands in many places, itself long
+            self._said[id(e)] = e, self._spelt(e)
+        return self._said[id(e)][1]
+
+    def _spelt(self, e: Expr) -> tuple[str, int]:
         match e:
             case Const(value):
                 text = self.constant(value)

@@ -76,6 +76,14 @@ class Lines:
         """Forget what stands behind the first `length` lines."""
         del self._lines[length:]
 
+    def mentions(self, word: str, start: int) -> bool:
+        """Whether a word stands in the lines from one on."""
+        return any(re.search(rf"\b{word}\b", line) for line in self._lines[start:])
+
+    def replace(self, at: int, line: str) -> None:
+        """Another line in the place of one at the present depth."""
+        self._lines[at] = f"{self._step * self._depth}{line}"
+
     def without_last_then(self) -> None:
         """Take back the THEN of the last statement: nothing follows it."""
         for i in range(len(self._lines) - 1, -1, -1):

@@ -27,11 +27,11 @@ from codegen.expr.nodes import (
     Truth,
     Var,
 )
-from codegen.expr.parts import leaves, mentions, names_in, numbers_in, variables
+from codegen.expr.parts import leaves, length, mentions, names_in, numbers_in, variables
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Expr",
     "Item", "Member", "Own", "Size", "Truth", "Var", "add", "all_of", "bounds", "choose", "compare", "div",
-    "either", "is_nonzero", "leaves", "map_leaves", "mentions", "mod", "mul", "names_in", "negate",
+    "either", "is_nonzero", "leaves", "length", "map_leaves", "mentions", "mod", "mul", "names_in", "negate",
     "numbers_in", "sub", "variables", "xor",
 ]  # fmt: skip

@@ -14,13 +14,25 @@ def bounds(e: Expr) -> tuple[int, int] | None:
             return value, value
         case Var(_, limit, least):
             return (least, limit - 1) if limit else None
+        case Item() | Choose() | Binary():
+            try:
+                return e._bounds
+            except AttributeError:
+                # Parts are shared: written out as a tree, an expression can be as long as the run.
+                found = _bounds(e)
+                object.__setattr__(e, "_bounds", found)
+                return found
+    return None
+
+
+def _bounds(e: Item | Choose | Binary) -> tuple[int, int] | None:
+    match e:
         case Item(table, _):
             return (min(table), max(table)) if table else None
         case Choose(_, a, b):
             return _hull(bounds(a), bounds(b))
         case Binary(op, a, b):
             return _binary_bounds(op, a, b)
-    return None
 
 
 def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:

@@ -11,10 +11,12 @@ __all__ = [
 
 
 class _Hashed:
-    """Remembers its hash: expressions hold expressions, and are keys wherever equal ones meet."""
+    """Remembers its hash, limits and length: expressions hold expressions, the same one many times over."""
 
-    __slots__ = ("_hash",)
+    __slots__ = ("_bounds", "_hash", "_length")
     _hash: int
+    _bounds: tuple[int, int] | None
+    _length: int
 
     def __hash__(self) -> int:
         try:

@@ -18,10 +18,11 @@ from codegen.expr.nodes import (
     Member,
     Own,
     Size,
+    Truth,
     Var,
 )  # fmt: skip
 
-__all__ = ["leaves", "mentions", "names_in", "numbers_in", "variables"]
+__all__ = ["leaves", "length", "mentions", "names_in", "numbers_in", "variables"]
 
 
 def variables(*parts: Expr | Cond) -> Iterator[Var]:
@@ -61,6 +62,32 @@ def mentions(e: Expr, variable: Var) -> bool:
         case Const() | Size():
             return False
     return True
+
+
+def length(*parts: Expr | Cond) -> int:
+    """How many variables and numbers there are, as often as they would be written."""
+    return sum(1 if isinstance(part, Const | Var | Truth) else _length(part) for part in parts)
+
+
+def _length(part: Expr | Cond) -> int:
+    if isinstance(part, Own | Size):
+        return length(part.family)
+    try:
+        return part._length  # type: ignore[union-attr]
+    except AttributeError:
+        match part:
+            case Item(_, e) | Member(e, _, _):
+                found = 1 + length(e)
+            case Binary(_, a, b) | Compare(_, a, b):
+                found = length(a, b)
+            case Choose(cond, a, b):
+                found = length(cond, a, b)
+            case Called(_, arguments):
+                found = length(*arguments)
+            case AllOf(conds) | AnyOf(conds):
+                found = length(*conds)
+        object.__setattr__(part, "_length", found)
+        return found
 
 
 def leaves(e: Expr) -> Iterator[Expr]:

@@ -16,7 +16,7 @@ from codegen.ncptl import tree as t
 from codegen.ncptl.c_acts import Acts
 from codegen.ncptl.c_text import Functions, Scope, c_place, c_string, condition, integer, ranges
 from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.names import children, source_first
+from codegen.ncptl.names import mentions_me, source_first
 from codegen.ncptl.show import show
 from codegen.ncptl.words import TIME_UNITS
 
@@ -260,7 +260,7 @@ class _Compiler(Acts):
         return f"nc_random_task({c_place(node.place)}, {c_string(node.name)}, {low}, {high}, {but})"
 
     def _if(self, node: t.If, scope: Scope) -> None:
-        if _mentions_me(node.condition):
+        if mentions_me(node.condition):
             self._if_mine(node, scope)
             return
         with self.block(f"if {condition(node.condition, scope)}"):
@@ -283,10 +283,6 @@ class _Compiler(Acts):
     def _block(self, node: t.Block, scope: Scope) -> None:
         for statement in node.statements:
             self.statement(statement, scope)
-
-
-def _mentions_me(node: t.Node) -> bool:
-    return isinstance(node, t.MyTask) or any(map(_mentions_me, children(node)))
 
 
 def _comment(node: t.Statement) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from codegen.ncptl import tree as t
 from codegen.ncptl.words import PREDECLARED
 
-__all__ = ["bound", "children", "free", "source_first"]
+__all__ = ["bound", "children", "free", "mentions_me", "source_first"]
 
 
 def children(node: t.Node) -> Iterator[t.Node]:
@@ -24,6 +24,11 @@ def _nodes(value: Any) -> Iterator[t.Node]:
     elif isinstance(value, tuple) and type(value) is tuple:
         for part in value:
             yield from _nodes(part)
+
+
+def mentions_me(node: t.Node) -> bool:
+    """Return whether each task has to work a node out for itself."""
+    return isinstance(node, t.MyTask) or any(map(mentions_me, children(node)))
 
 
 def bound(tasks: t.Tasks) -> str | None:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from codegen.before import Before, choose_context
-from codegen.build import SILENT, where
-from codegen.errors import GenerateError
+from codegen.build import SILENT
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Compare, Cond, Const, Var, add, all_of, bounds, either, is_nonzero, sub
 from codegen.peers import WORLD
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from codegen.before import Arrival, Before
 from codegen.build import build
+from codegen.expr import Const, Var, compare
 from codegen.interpret import Setting, run
 from codegen.program import Call, Compute, statements
 from scalatrace import Trace
@@ -97,3 +99,14 @@ def test_without_looking_back_what_iterations_do_not_tell_is_averaged() -> None:
         found, exact = waits(trace, rank, False), recorded(trace, rank)
         assert [op for op, _ in found] == [op for op, _ in exact]
         assert sum(ns for _, ns in found) == pytest.approx(sum(ns for _, ns in exact))
+
+
+def test_a_condition_on_the_first_iteration_tells_what_came_before() -> None:
+    loop, everyone = Var("i", 4), RankList.all(2)
+    before = Before.start(everyone).looped(Before.start(everyone).called(3, everyone), loop)
+    called = before.called(7, everyone)
+    late = before.unless(compare("!=", loop, Const(0)), called)
+    assert late.of(everyone) == [Arrival(frozenset({0}), frozenset({7}), loop)]
+    early = before.unless(compare("==", loop, Const(0)), called)
+    assert early.of(everyone) == [Arrival(frozenset({7}), frozenset({3}), loop)]
+    assert before.unless(compare("<", loop, Const(2)), called) == before.either(called)

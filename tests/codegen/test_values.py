@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.expr import Binary, Const, Item, Var, add, leaves, mul
+from codegen.expr import Binary, Const, Item, Var, add, leaves, length, mod, mul
 from codegen.interpret import Setting, value
 from codegen.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.values import PROC_NULL, Vec
@@ -37,6 +38,17 @@ def test_in_nested_loops(vec: Vec, outer: int, inner: int) -> None:
     e = of_vec(vec, add(mul(i, Const(inner)), j))
     found = [value(e, at(i=a, j=b)) for a in range(outer) for b in range(inner)]
     assert found == expand(vec.terms, outer * inner)
+
+
+@given(st.lists(st.lists(st.integers(0, 5), min_size=5, max_size=6), min_size=4, max_size=5))
+def test_irregular_loops_in_each_other_are_no_longer_than_their_numbers(loops: list[list[int]]) -> None:
+    index, expected = Var("n", 60), range(60)
+    for runs in loops:
+        numbers = [number for number in runs for _ in range(12)]
+        index = mod(prefix_of_vec(vec_of(numbers), index), 60)
+        expected = [sum(numbers[:n]) % 60 for n in expected]
+        assert [value(index, at(n=n)) for n in range(60)] == expected
+    assert length(index) < 600
 
 
 @pytest.mark.parametrize(

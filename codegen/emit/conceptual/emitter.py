@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.build import where
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.groups import Groups
@@ -15,7 +14,7 @@ from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.whatif import SUFFIX
@@ -129,16 +128,30 @@ class _Writing:
             if times == Const(0):
                 continue
             before = self.messages.pending.copy()
-            head, guard = self.head(loop, times)
-            if guard != TRUE:
-                with self.speech.braces(f"IF {words.cond(guard)} THEN"), self.speech.braces(head):
-                    self.body(loop.body, some)
-            else:
-                with self.speech.braces(head):
-                    self.body(loop.body, some)
+            outside, mark = set(before.idle), self.speech.mark()
+            before.idle.clear()
+            self.turns(loop, times, some)
+            if (head := self.messages.pending.carried(before, some)) is not None:
+                # Awaiting what only later iterations have under way is nothing to the first.
+                self.speech.back_to(mark)
+                self.messages.pending = head.copy()
+                head.idle.clear()
+                self.turns(loop, times, some)
             fixed = times.value if isinstance(times, Const) else None
             for rank in some:
-                self.messages.pending.looped(before, rank, fixed)
+                self.messages.pending.looped(before, head or before, rank, fixed)
+            before.idle |= outside
+
+    def turns(self, loop: Loop, times: Expr, ranks: RankList) -> None:
+        """The text of a loop of ranks with the same trip count."""
+        head, guard = self.head(loop, times)
+        plain = (loop.variable.name, f"FOR {words.atom(times)} REPETITIONS")
+        if guard == TRUE:
+            with self.speech.braces(head, plain):
+                self.body(loop.body, ranks)
+            return
+        with self.speech.braces(f"IF {words.cond(guard)} THEN"), self.speech.braces(head, plain):
+            self.body(loop.body, ranks)
 
     def head(self, loop: Loop, times: Expr) -> tuple[str, Cond]:
         """`FOR EACH i1 IN {0, ..., 19}` or, when nobody asks for the variable, `FOR 20 REPETITIONS`."""

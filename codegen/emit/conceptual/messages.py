@@ -77,9 +77,9 @@ class Messages:
                 self.peers.of(call, peer, some), verb == "SEND" and not later
             ):
                 using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-                own = verb == "SEND" and self.peers.is_own(other, those.first)
+                own = verb == "SEND" and not later and self.peers.is_own(other, those.first)
                 asynchronously = "ASYNCHRONOUSLY " if later or own else ""
-                if own and not later and not self.peers.is_only_own(other, those.first):
+                if own and not self.peers.is_only_own(other, those.first):
                     self.unsure |= those
                 spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
                 one = len(those) == 1

@@ -33,15 +33,20 @@ Live = tuple[Request, ...] | None
 
 
 class Pending:
-    """The live requests of all ranks."""
+    """The live requests of all ranks.
+
+    Attributes:
+        idle: ranks that completed requests where they seemed to have nothing under way.
+    """
 
     def __init__(self, ranks: RankList) -> None:
         self.live: dict[int, Live] = dict.fromkeys(ranks, ())
+        self.idle: set[int] = set()
 
     def copy(self) -> Pending:
         """The state as it is now."""
         made = Pending(RankList())
-        made.live = dict(self.live)
+        made.live, made.idle = dict(self.live), self.idle
         return made
 
     def make(self, ranks: RankList, request: Request) -> None:
@@ -81,11 +86,24 @@ class Pending:
             elif request.made is not None and not free:
                 left.append(Request(request.made, False))
         self.live[rank] = tuple(left)
+        if not was_active and ages != ():
+            self.idle.add(rank)
         return was_active and not any(request.active for request in left)
 
-    def looped(self, before: Pending, rank: int, times: int | None) -> None:
-        """After a loop whose body turned `before` into this state."""
+    def carried(self, before: Pending, ranks: RankList) -> Pending | None:
+        """How a body's later iterations begin, where they complete what those before began; else None."""
+        found = before.copy()
+        for rank in ranks:
+            if rank in self.idle and self.live[rank] != before.live[rank]:
+                found.live[rank] = self.live[rank]
+        return found if found.live != before.live else None
+
+    def looped(self, before: Pending, head: Pending, rank: int, times: int | None) -> None:
+        """After a loop that began as `before`, and whose body turned `head` into this state."""
         old, new = before.live[rank], self.live[rank]
+        if head.live[rank] != old:
+            self.live[rank] = new if new == head.live[rank] and times else None
+            return
         if old == new:
             return
         grown = old is not None and new is not None and new[: len(old)] == old

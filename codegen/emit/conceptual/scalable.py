@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from codegen.build import where
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from codegen.emit.conceptual.grouped import Grouped
@@ -20,7 +19,7 @@ from codegen.emit.conceptual.pending import Request
 from codegen.emit.conceptual.preamble import clock, preamble
 from codegen.emit.conceptual.said import Said
 from codegen.emit.text import hash_comment
-from codegen.errors import GenerateError
+from codegen.errors import GenerateError, where
 from codegen.expr import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.scalable.places import opposite
@@ -117,7 +116,7 @@ class ScalableWriting:
             np.broadcast_to(self.said.sample.value(times), ranks.shape) if self.said.fixed(times) else None
         )
         for rank in np.flatnonzero(ranks).tolist():
-            self.said.pending.looped(before, rank, None if turns is None else int(turns[rank]))
+            self.said.pending.looped(before, before, rank, None if turns is None else int(turns[rank]))
 
     def most(self, times: Expr) -> Expr:
         """The largest of the trip counts that tasks have. Raises GenerateError when nobody knows it."""

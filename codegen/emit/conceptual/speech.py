@@ -36,9 +36,24 @@ class Sentences:
         self.lines.add(f"{sentence}{' THEN' if self.depth else '.'}{note}")
         self.count += 1
 
+    def mark(self) -> tuple[int, int]:
+        """This place in the text."""
+        self.flush()
+        return len(self.lines), self.count
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        """Take back what was said since a place, braces and all."""
+        self.flush()
+        self.lines.cut(mark[0])
+        self.count = mark[1]
+
     @contextmanager
-    def braces(self, head: str) -> Iterator[None]:
-        """A body in braces, left out when it stays empty."""
+    def braces(self, head: str, plain: tuple[str, str] | None = None) -> Iterator[None]:
+        """A body in braces, left out when it stays empty.
+
+        Args:
+            plain: a variable, and the head that will do where the body does not mention it.
+        """
         self.flush()
         mark, before = len(self.lines), self.count
         self.lines.add(f"{head} {{")
@@ -51,6 +66,8 @@ class Sentences:
         if self.count == before:
             self.lines.cut(mark)
             return
+        if plain and not self.lines.mentions(plain[0], mark + 1):
+            self.lines.replace(mark, f"{plain[1]} {{")
         self.lines.without_last_then()
         self.lines.add("} THEN" if self.depth else "}.")
 
