@@ -10,7 +10,7 @@ import pytest
 import extrap
 import scalatrace
 from codegen.build import build
-from extrap import values
+from extrap import ranks, values
 from extrap.errors import ExtrapolationError
 from extrap.extrapolate import of_model
 from scalatrace import Trace
@@ -69,7 +69,7 @@ def both(
     _, model, _ = extrap.model_of(traces)
     nprocs = target[0] * target[1]
     written = of_model(model, nprocs, target).trace
-    monkeypatch.setattr(values, "MOST_GROUPS", 1)
+    monkeypatch.setattr(ranks, "MOST_GROUPS", 1)
     monkeypatch.setattr(values, "MOST_TERMS", 1)
     return written, of_model(model, nprocs, target).trace
 
@@ -140,6 +140,6 @@ def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     made, everyone = values.Values(Grid((6, 7)), {}), np.ones(42, dtype=bool)
     differing = Field((Part("1", CYCLE, ("x", "y")),))
     assert isinstance(made.param(differing, everyone, Kind.COMM, ())[0], Groups)
-    monkeypatch.setattr(values, "MOST_BYTES", 42 * 30)
+    monkeypatch.setattr(ranks, "MOST_BYTES", 42 * 30)
     with pytest.raises(ExtrapolationError, match="names other comms on each of very many groups of ranks"):
         made.param(differing, everyone, Kind.COMM, ())
