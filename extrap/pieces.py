@@ -69,7 +69,7 @@ class Pieces:
     def slotted(self, part: Part, mine: Mask, kind: Kind | None) -> list[Piece]:
         """A part with a formula for each of several integers: a vec per set of their values."""
         assert part.formulas is not None
-        like = np.zeros(int(mine.sum()), dtype=np.int64)
+        like = np.zeros(np.count_nonzero(mine), dtype=np.int64)
         first = np.zeros(1, dtype=np.int64)
         for text in part.formulas:  # one after the other: each may be as long as there are ranks
             slot = self._ranks.slot(text, mine)

@@ -14,7 +14,7 @@ from extrap.contents import TABLES
 from extrap.errors import ExtrapolationError
 from extrap.plugins import OWNERS
 from scalatrace.trace.expression import LARGEST, called_in, evaluate
-from scalatrace.trace.field import Field, Part
+from scalatrace.trace.field import EVERYWHERE, Field, Part
 from scalatrace.trace.from_arrays import distinct, ranks_of_mask
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.ranklist import RankList
@@ -75,17 +75,25 @@ class Ranks:
 
     def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
         """Each part with its ranks, those without any left out."""
-        found, left = [], ranks
+        found: list[tuple[Part, Mask]] = []
+        left = ranks
         for part in field.parts:
+            if part.condition == EVERYWHERE:
+                return [*found, (part, left)] if left.any() else found
             mine = left & self.mask(part.condition)
             left = left & ~mine
             if mine.any():
                 found.append((part, mine))
         return found
 
+    @staticmethod
+    def key(mask: Mask) -> bytes:
+        """What tells a mask from others."""
+        return np.packbits(mask).tobytes()
+
     def ranklist(self, mask: Mask) -> RankList:
         """A mask's ranks."""
-        key = np.packbits(mask).tobytes()
+        key = self.key(mask)
         if key not in self._ranks:
             self._ranks[key] = ranks_of_mask(mask)
         return self._ranks[key]
@@ -97,7 +105,7 @@ class Ranks:
             if not -LARGEST <= int(value) <= LARGEST:
                 raise ExtrapolationError(f"{text} is {value} here: it does not fit into 64 bits")
             return int(value)
-        here = value[mine]
+        here = value if mine.all() else value[mine]
         return int(here[0]) if (here == here[0]).all() else value
 
 

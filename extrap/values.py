@@ -44,6 +44,7 @@ class Values:
         self.ranks = Ranks(grid, inputs)
         self.pieces = Pieces(self.ranks)
         self.sample = Sample(grid, self.ranks.env)
+        self._known: dict[Any, tuple[Elastic, Around]] = {}  # with the loops, whose identity is in the key
 
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         """A repeat over ranks, and those that run something at all; None when nobody does."""
@@ -78,11 +79,21 @@ class Values:
     def param(
         self, field: Field, ranks: Mask, kind: Kind, around: Around
     ) -> tuple[Elastic, list[Piece] | None]:
-        """A parameter of ranks, and its pieces, None where it is formulas.
+        """A parameter of ranks; the pieces of peers, None where they are formulas or it is something else.
 
         Raises:
             ExtrapolationError: a table would have to have too many entries.
         """
+        if kind is Kind.PEER:
+            return self._param(field, ranks, kind, around)
+        key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)
+        if key not in self._known:  # half of an exchange has the counts of the other
+            self._known[key] = self._param(field, ranks, kind, around)[0], around
+        return self._known[key][0], None
+
+    def _param(
+        self, field: Field, ranks: Mask, kind: Kind, around: Around
+    ) -> tuple[Elastic, list[Piece] | None]:
         try:
             if not self._too_many(field, ranks, kind):
                 pieces = self.pieces.of(field, ranks, kind, around)
@@ -121,7 +132,7 @@ class Values:
 
     def gathered(self, pieces: list[Piece], ranks: Mask, kind: Kind | None = None) -> Elastic:
         """The elastic value of pieces over ranks; those that are in none of them are in no group."""
-        everyone = sum(int(mine.sum()) for _, mine in pieces) == int(ranks.sum())
+        everyone = sum(np.count_nonzero(mine) for _, mine in pieces) == np.count_nonzero(ranks)
         if all(isinstance(value, Vec) for value, _ in pieces):
             by_vec: dict[Vec, Mask] = {}
             for value, mine in pieces:
@@ -173,7 +184,7 @@ class Values:
 def running(repeat: Any, ranks: Mask) -> Piece:
     """A repeat and those of its ranks that run something."""
     if isinstance(repeat, Vec):
-        return repeat, ranks & (repeat.constant != 0)
+        return repeat, ranks if repeat.constant != 0 else np.zeros_like(ranks)
     return repeat, ranks & (repeat != 0)
 
 

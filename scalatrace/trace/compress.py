@@ -65,6 +65,10 @@ def _fold(terms: list[Any]) -> bool:
         if single:
             if type(a) is int and b - a != last - before:
                 continue
+            if width == 1 and (
+                len(terms) < 3 or type(terms[-3]) is not int or terms[-3] + last != 2 * before
+            ):
+                continue  # no progression of three
         elif before[:2] != last[:2]:
             continue
         body = terms[-width:]
