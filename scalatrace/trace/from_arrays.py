@@ -81,7 +81,10 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
     if prod(spans) > LARGEST:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
     else:  # one number per column: far quicker to sort
-        keys = np.ravel_multi_index(tuple(table - low[:, None]), spans)
+        keys = table[0] - low[0]
+        for row, least, span in zip(table[1:], low[1:], spans[1:], strict=True):
+            keys *= span
+            keys += row - least
         if prod(spans) <= table.shape[1]:
             return _counted(keys, prod(spans))
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
