@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import lcm
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -73,14 +72,15 @@ def exact(
     chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
 ) -> Solution | None:
     """The formula with rational coefficients over these features, if it holds for all points."""
-    coefficients = _coefficients(table, values)
-    if coefficients is None or 0 in coefficients:
+    solved = _coefficients(table, values)
+    if solved is None or 0 in solved[0]:
         return None  # a shorter formula does
-    constant = int(values[0]) - sum(c * int(x) for c, x in zip(coefficients, table[:, 0], strict=True))
-    denominator = lcm(*(c.denominator for c in coefficients))
+    coefficients, denominator = solved
     if denominator > LARGEST_DENOMINATOR:
         return None
-    numbers = [int(c * denominator) for c in (constant, *coefficients)]
+    first = table[:, 0].tolist()
+    constant = denominator * int(values[0]) - sum(c * x for c, x in zip(coefficients, first, strict=True))
+    numbers = [constant, *coefficients]
     if max(map(abs, numbers)) > LARGEST:
         return None
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
@@ -96,19 +96,27 @@ def exact(
     return Solution(_text(numbers, denominator, chosen), weight, sure)
 
 
-def _coefficients(table: Ints, values: Ints) -> list[Fraction] | None:
-    """The coefficients that features have if a formula holds; None where no points tell them."""
+def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
+    """The coefficients that features have if a formula holds, and their denominator; None: no points tell."""
     beside = table - table[:, :1]
     told = _telling(beside)
     if told is None:
         return None
-    rows = [[Fraction(int(x)) for x in (*beside[:, p], values[p] - values[0])] for p in told]
-    for i, row in enumerate(rows):  # Gauss and Jordan; the points were chosen in an order that needs no swap
-        rows[i] = row = [x / row[i] for x in row]
+    right = (values[told] - values[0]).tolist()
+    rows = [[*row, x] for row, x in zip(beside[:, told].T.tolist(), right, strict=True)]
+    before = 1
+    for i, row in enumerate(rows):  # Gauss, Jordan and Bareiss; the points' order needs no swap
+        pivot = row[i]
+        if not pivot:
+            return None
         for j, other in enumerate(rows):
-            if j != i and other[i]:
-                rows[j] = [x - other[i] * y for x, y in zip(other, row, strict=True)]
-    return [row[-1] for row in rows]
+            if j != i:
+                by = other[i]
+                rows[j] = [(pivot * x - by * y) // before for x, y in zip(other, row, strict=True)]
+        before = pivot
+    common = gcd(before, *(row[-1] for row in rows))
+    common = -common if before < 0 else common
+    return [row[-1] // common for row in rows], before // common
 
 
 def _telling(beside: Ints) -> list[int] | None:

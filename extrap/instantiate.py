@@ -14,8 +14,10 @@ from extrap.errors import ExtrapolationError, InputError
 from extrap.fields import runs_once
 from extrap.model import Model, ParamRule, Rule
 from extrap.peers import Places
+from extrap.pieces import Around
+from extrap.ranks import Ints, Mask
 from extrap.timing_rules import Timing
-from extrap.values import Around, Ints, Mask, Values
+from extrap.values import Values
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.evaluate import Ends
@@ -79,10 +81,10 @@ class _Maker:
             stats=[Stat(name, resolution) for name, resolution in self.model.stats],
             frames=list(self.frames),
             signatures=list(self.signatures),
-            comms=[family_of(rule, self.grid, self.values.env) for rule in self.model.families],
-            types=list(self.values.tables.types),
-            strings=list(self.values.tables.strings),
-            arrays=list(self.values.tables.arrays),
+            comms=[family_of(rule, self.grid, self.values.ranks.env) for rule in self.model.families],
+            types=list(self.values.pieces.tables.types),
+            strings=list(self.values.pieces.tables.strings),
+            arrays=list(self.values.pieces.tables.arrays),
             preds=list(self.preds),
             counts=dict(self.model.counts),
             load=[None] * len(self.model.stats),

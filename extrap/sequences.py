@@ -153,6 +153,7 @@ def _counted(
     return Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
 
 
+@lru_cache(maxsize=1 << 12)
 def is_vec(shape: Shape) -> bool:
     """Whether a shape is of integers only, as a vec's is."""
     return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))

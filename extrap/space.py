@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import product
 from typing import Any
 
@@ -58,6 +59,8 @@ class Space:
         self._points: dict[bytes, Points] = {}
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[str, Ints]]] = {}
+        self._sieves: dict[Any, Sieve] = {}
+        self._numbered: dict[Any, Solution | None] = {}
 
     @staticmethod
     def _column(run: Run, name: str) -> Ints:
@@ -82,10 +85,19 @@ class Space:
         return self._over(names, chosen, counters, values)
 
     def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
-        columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
-        some = np.unique(np.linspace(0, len(chosen) - 1, INDEXED_SAMPLE).astype(np.int64))
+        where = names, _digest([chosen, *numbers.values()])  # the same for many a quantity of one loop
+        key = *where, _digest([values])
+        if key not in self._numbered:
+            columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
+            self._numbered[key] = self._sought(names, where, columns, values)
+        return self._numbered[key]
+
+    def _sought(self, names: Names, where: Any, columns: Mapping[str, Ints], values: Ints) -> Solution | None:
+        some = np.unique(np.linspace(0, len(values) - 1, INDEXED_SAMPLE).astype(np.int64))
         first = some[few(len(some))]
-        if not Sieve(_at(names, columns, first).table).possible(values[first]):
+        if where not in self._sieves:
+            self._sieves[where] = Sieve(_at(names, columns, first).table)
+        if not self._sieves[where].possible(values[first]):
             return None
         found = Points(_at(names, columns, some)).solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
@@ -124,6 +136,14 @@ class Space:
     def all_runs(self) -> Ints:
         """Which run each point belongs to."""
         return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
+
+
+def _digest(rows: Sequence[Ints]) -> bytes:
+    """What tells numbers from others; they themselves would be kept for long."""
+    found = blake2b(digest_size=16)
+    for row in rows:
+        found.update(row.tobytes())
+    return found.digest()
 
 
 def _at(names: Names, columns: Mapping[str, Ints], some: Ints) -> Basis:

@@ -6,7 +6,7 @@ The input traces are complete, so every end has its partner there; what is dropp
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from extrap.lossy.calls import Calls
@@ -54,8 +54,9 @@ def links_of(calls: Calls) -> Links:
     """The dependences between the calls of a trace."""
     found = Links()
     for rank in range(calls.trace.nprocs):
-        for number, makers in requests_of(calls, rank):
-            found.uses[number] = makers
+        for number, _, makers in requests_of(calls, rank):
+            if makers:
+                found.uses[number] = makers
             for maker in makers:
                 found.users[maker].append(number)
     _messages(calls, found)
@@ -63,8 +64,8 @@ def links_of(calls: Calls) -> Links:
     return found
 
 
-def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Each call of a rank that is given requests, and the calls that made those."""
+def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, Sequence[int], tuple[int, ...]]]:
+    """Each call of a rank that is given requests, the calls that made those alive, and those it is given."""
     live: list[int] = []
     for number in calls.of_rank(rank):
         call = calls.calls[number]
@@ -73,18 +74,14 @@ def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, tuple[int, ...]]
         elif "request" in call or "requests" in call:
             n = len(live)
             makers = tuple(live[n - 1 - age] for age in ages(call) if 0 <= age < n)
-            if makers:
-                yield number, makers
-            live = [one for one in live if not _over(calls, call, one, makers)]
+            yield number, tuple(live), makers
+            over = {one for one in makers if _over(call.op, calls.calls[one].op)}
+            live = [one for one in live if one not in over] if over else live
 
 
-def _over(calls: Calls, call: Call, maker: int, given: tuple[int, ...]) -> bool:
-    """Whether a request is no more after a call."""
-    if maker not in given:
-        return False
-    return call.op == "Request_free" or (
-        call.op in ENDING and not operation(calls.calls[maker].op).flow_later
-    )
+def _over(op: str, maker: str) -> bool:
+    """Whether a request that an operation is given, and another one made, is no more afterwards."""
+    return op == "Request_free" or (op in ENDING and not operation(maker).flow_later)
 
 
 # -- messages ----------------------------------------------------------------------------------------------

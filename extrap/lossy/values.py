@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
+from extrap.lossy.links import requests_of
 from extrap.lossy.repair import Repair
-from scalatrace.ops import operation
 from scalatrace.trace.compress import vec_of
-from scalatrace.trace.requests import ENDING
 from scalatrace.trace.tables import IntArray, Kind
 from scalatrace.trace.values import PROC_NULL
 from scalatrace.trace.walk import Call
@@ -51,32 +51,17 @@ def overrides(repair: Repair, arrays: Arrays) -> Overrides:
 def _requests(repair: Repair, rank: int, arrays: Arrays, found: Overrides) -> None:
     """Requests by their new ages, in the calls of one rank."""
     calls = repair.calls
-    live: list[int] = []
-    for number in calls.of_rank(rank):
-        call = calls.calls[number]
-        if operation(call.op).makes_request:
-            live.append(number)
-        elif "request" in call or "requests" in call:
-            if calls.kept(number):
-                _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, found[number])
-            ended = set(repair.links.uses.get(number, ())) if _ending(call) else set()
-            live = [
-                one
-                for one in live
-                if one not in ended
-                or (operation(calls.calls[one].op).flow_later and call.op != "Request_free")
-            ]
-
-
-def _ending(call: Call) -> bool:
-    return call.op in ENDING or call.op == "Request_free"
+    for number, live, _ in requests_of(calls, rank):
+        if calls.kept(number):
+            call = calls.calls[number]
+            _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, found[number])
 
 
 def _renamed(
     params: tuple[tuple[str, Kind], ...],
     call: Call,
     repair: Repair,
-    live: list[int],
+    live: Sequence[int],
     arrays: Arrays,
     new: dict[str, int],
 ) -> None:

@@ -34,10 +34,12 @@ def compress(values: Iterable[int]) -> tuple[Any, ...]:
 def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
     """Fewer terms with the same values as these, integers or loops."""
     terms: list[Any] = []
+    loops = False  # whether there are any, which could go on
     for part in parts:
         terms.append(part)
-        while _extend(terms) or _fold(terms):
-            pass
+        loops = loops or type(part) is tuple
+        while (loops and _extend(terms)) or _fold(terms):
+            loops = True
     return tuple(terms)
 
 
@@ -65,6 +67,10 @@ def _fold(terms: list[Any]) -> bool:
         if single:
             if type(a) is int and b - a != last - before:
                 continue
+            if width == 1 and (
+                len(terms) < 3 or type(terms[-3]) is not int or terms[-3] + last != 2 * before
+            ):
+                continue  # no progression of three
         elif before[:2] != last[:2]:
             continue
         body = terms[-width:]

@@ -53,8 +53,12 @@ def _progressions(values: Ints) -> list[Any]:
 
 def ranks_of_mask(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> RankList:
     """The ranks at which a mask is true."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return RankList.from_runs(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+    edges = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
+    if mask.size and mask[0]:
+        edges.insert(0, 0)
+    if mask.size and mask[-1]:
+        edges.append(len(mask))
+    return RankList.from_runs(zip(edges[::2], edges[1::2], strict=True))
 
 
 def ranks_of(members: Ints) -> RankList:
@@ -77,7 +81,10 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
     if prod(spans) > LARGEST:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
     else:  # one number per column: far quicker to sort
-        keys = np.ravel_multi_index(tuple(table - low[:, None]), spans)
+        keys = table[0] - low[0]
+        for row, least, span in zip(table[1:], low[1:], spans[1:], strict=True):
+            keys *= span
+            keys += row - least
         if prod(spans) <= table.shape[1]:
             return _counted(keys, prod(spans))
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -87,6 +94,6 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
 def _counted(keys: Ints, span: int) -> tuple[Ints, Ints]:
     """The same of small numbers, without sorting."""
     first = np.full(span, len(keys))
-    np.minimum.at(first, keys, np.arange(len(keys)))
+    first[keys[::-1]] = np.arange(len(keys))[::-1]  # of several places the one assigned last stays: the first
     there = first < len(keys)
     return first[there], (np.cumsum(there) - 1)[keys]

@@ -10,21 +10,23 @@ import pytest
 import extrap
 import scalatrace
 from codegen.build import build
-from extrap import values
+from extrap import ranks, values
 from extrap.errors import ExtrapolationError
 from extrap.extrapolate import of_model
 from scalatrace import Trace
 from scalatrace.cli import main
 from scalatrace.errors import UsageError
 from scalatrace.trace.diff import diff
-from scalatrace.trace.elastic import Formulas, Groups
+from scalatrace.trace.elastic import Columns, Formulas, Groups
 from scalatrace.trace.explicit import explicit
-from scalatrace.trace.field import CYCLE, Field, Part
+from scalatrace.trace.field import CYCLE, LOOPED, Field, Part
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.nodes import Node, Peer, Sequence
+from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.text import text
 from scalatrace.trace.textparse import parse
+from scalatrace.trace.values import Vec
 from support.calls import Made, call
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 
@@ -69,7 +71,7 @@ def both(
     _, model, _ = extrap.model_of(traces)
     nprocs = target[0] * target[1]
     written = of_model(model, nprocs, target).trace
-    monkeypatch.setattr(values, "MOST_GROUPS", 1)
+    monkeypatch.setattr(ranks, "MOST_GROUPS", 1)
     monkeypatch.setattr(values, "MOST_TERMS", 1)
     return written, of_model(model, nprocs, target).trace
 
@@ -137,9 +139,24 @@ def test_one_of_a_million_ranks_with_values_of_their_own(tmp_path: Path) -> None
 
 def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of tables that differ on too many ranks are an error that says so."""
-    made, everyone = values.Values(Grid((6, 7)), {}), np.ones(42, dtype=bool)
+    grid, everyone = Grid((6, 7)), np.ones(42, dtype=bool)
     differing = Field((Part("1", CYCLE, ("x", "y")),))
-    assert isinstance(made.param(differing, everyone, Kind.COMM, ())[0], Groups)
-    monkeypatch.setattr(values, "MOST_BYTES", 42 * 30)
+    assert isinstance(values.Values(grid, {}).param(differing, everyone, Kind.COMM, ())[0], Groups)
+    monkeypatch.setattr(ranks, "MOST_BYTES", 42 * 30)
     with pytest.raises(ExtrapolationError, match="names other comms on each of very many groups of ranks"):
-        made.param(differing, everyone, Kind.COMM, ())
+        values.Values(grid, {}).param(differing, everyone, Kind.COMM, ())
+
+
+def test_a_value_is_worked_out_once_per_loops_and_ranks() -> None:
+    """Equal parameters share a value; other ranks, or other loops around, have another one."""
+    made, everyone = values.Values(Grid((6, 7)), {}), np.ones(42, dtype=bool)
+    turns = Field((Part("1", LOOPED, ("1", "i1")),))
+    first, _ = made.param(turns, everyone, Kind.INT, (Vec(3),))
+    assert made.param(turns, everyone, Kind.INT, (Vec(4),))[0] != first
+    assert made.param(Field((Part("1", None, ("r",)),)), everyone, Kind.INT, ())[0] == Columns(
+        RankList.all(42), Vec(((42, 1, 0),))
+    )
+    some = np.arange(42) % 2 == 0
+    assert made.param(Field((Part("1", None, ("r",)),)), some, Kind.INT, ())[0] == Columns(
+        RankList(range(0, 42, 2)), Vec(((21, 2, 0),))
+    )
