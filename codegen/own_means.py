@@ -12,7 +12,7 @@ from math import log2
 
 from codegen.before import Arrival, Before, averaged, choose_context
 from codegen.program import Compute, Duration
-from scalatrace.trace.contexts import executions_after
+from scalatrace.trace.contexts import TooLongError, executions_after
 from scalatrace.trace.nodes import Event
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
@@ -33,18 +33,23 @@ class OwnMeans:
     """The computations before the calls of a trace, by ranks that compute alike."""
 
     def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+        self._trace, self._told = trace, trace.nprocs <= MOST_RANKS
         self._times: dict[int, dict[int, dict[int, int]]] = {}
 
     def split(
         self, node: Event, known: dict[int, Duration], ranks: RankList, before: Before
     ) -> list[tuple[Compute, RankList]]:
         """Computations and who makes which; nothing where too many differ."""
-        if self._trace.nprocs > MOST_RANKS:
+        if not self._told:
             return []
         classes: dict[tuple[object, ...], tuple[Compute, list[int], Counter[int]]] = {}
         for rank in ranks:
-            if times := self._executions(rank, node, known):
+            try:
+                times = self._executions(rank, node, known)
+            except TooLongError:
+                self._told = False
+                return []
+            if times:
                 compute = _own(known, times, before.of(RankList([rank])))
                 levels = tuple(round(log2(max(c.duration.ns, 1)) * LEVELS) for c in compute.contexts)
                 _, some, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))

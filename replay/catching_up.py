@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from replay.pace import NAP_NS, Pace
 
 WAITING_NAP_NS = 100_000
-"""So long may a message lie there while its receiver waits for one."""
+"""So long may a message lie there at first while its receiver waits for one."""
 
 
 @dataclass

@@ -29,7 +29,7 @@ class Delays:
         if options.compute is Compute.NONE:
             scale = 0.0
         self._stat = stat
-        self._factor = scale * Loads(trace, stat).over_means(rank)
+        self._factor = scale and scale * Loads(trace, stat).over_means(rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
         self._random = random.Random(f"{options.seed} {rank} {stat}").random

@@ -77,7 +77,9 @@ class Inbox:
         patience = Patience(npeers)
 
         def wait() -> None:
-            if not self.poll():
+            if self.poll():
+                patience.came()
+            else:
                 patience.rest()
 
         expected = self._post.exchange_counts(comm, counts, wait)

@@ -46,5 +46,7 @@ class Outgoing:
             is_done = live.test = live.test or self._mpi.test(live.handle)
             patience = Patience(self._mpi.size)
             while not is_done():
-                if not self._inbox.poll():
+                if self._inbox.poll():
+                    patience.came()
+                else:
                     patience.rest()

@@ -33,12 +33,16 @@ PR_SET_TIMERSLACK = 29
 class Patience:
     """One wait for something that is polled for."""
 
-    __slots__ = ("_left", "_nap_s")
+    __slots__ = ("_eager", "_left", "_nap_s")
 
     def __init__(self, ranks: int) -> None:
         """Wait as one of so many ranks; with a core for each there is no need to sleep."""
-        self._left = EAGER if ranks > CORES else -1
-        self._nap_s = NAP_S
+        self._eager = EAGER if ranks > CORES else -1
+        self.came()
+
+    def came(self) -> None:
+        """Begin anew: something was there."""
+        self._left, self._nap_s = self._eager, NAP_S
 
     def rest(self) -> None:
         """Let others run before the next poll."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from replay.delays import Delays
 from replay.drawn import Drawn, Lottery
-from replay.options import Options
+from replay.options import Compute, Options
 from replay.waits import waiting_part, waits
 from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation
@@ -49,7 +49,7 @@ class Planner:
         self._lottery = Lottery(trace, rank, options.seed)
         self._whatif = whatif
         self._in_mpi = Delays(trace, rank, options, WhatIf(), COMM)
-        self._waiting_part = waiting_part(trace, rank)
+        self._waiting_part = 1.0 if options.compute is Compute.NONE else waiting_part(trace, rank)
         self._issued: dict[str, Callable[[Call, Any], Any]] = {}
         self._receives: dict[str, bool | None] = {}
         self._waits: dict[str, bool] = {}

@@ -1,7 +1,7 @@
 """How often a rank runs each event node after each predecessor, from the compressed form.
 
 What repeats the same way every time is counted once and multiplied; only loops whose content differs from
-iteration to iteration are run through, node by node.
+iteration to iteration are run through, node by node, and only so far.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from typing import TYPE_CHECKING
 
+from scalatrace.errors import ScalatraceError
 from scalatrace.trace import elastic
 from scalatrace.trace.counting import runs
 from scalatrace.trace.nodes import Event, Node
@@ -18,7 +19,15 @@ from scalatrace.trace.nodes import Event, Node
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["executions_after"]
+__all__ = ["TooLongError", "executions_after"]
+
+MOST_STEPS = 1 << 17
+"""Nodes of one rank that are run through: about a tenth of a second."""
+
+
+class TooLongError(ScalatraceError):
+    """What comes after what would have to be run through for longer than it is worth."""
+
 
 Counts = Counter[tuple[int, int]]
 """Runs by id(event node) and predecessor."""
@@ -31,13 +40,14 @@ def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]
 
     Raises:
         FormatError: a repeat has too few values or is negative.
+        TooLongError: iterations that differ are too many.
     """
     events: dict[int, Event] = {}
     parts = _parts(trace, trace.nodes, rank, 1, events)
     uses: Counter[tuple[_Part, int]] = Counter()
-    pred, found = 0, Counter[tuple[int, int]]()
+    pred, found, left = 0, Counter[tuple[int, int]](), iter(range(MOST_STEPS))
     for part in parts:
-        pred = _run(part, pred, uses, found)
+        pred = _run(part, pred, uses, found, left)
     for (part, before), times in uses.items():
         for key, n in part.after(before)[0].items():
             found[key] += n * times
@@ -108,8 +118,10 @@ def _parts(
     return [part for part in found if part is not None]
 
 
-def _run(part: _Part, pred: int, uses: Counter[tuple[_Part, int]], found: Counts) -> int:
-    """Count one meeting of a part; the call that is the last then."""
+def _run(part: _Part, pred: int, uses: Counter[tuple[_Part, int]], found: Counts, left: Iterator[int]) -> int:
+    """Count one meeting of a part, if there are steps left; the call that is the last then."""
+    if next(left, None) is None:
+        raise TooLongError("too many iterations that differ")
     if part.same:
         uses[part, pred] += 1
         return part.after(pred)[1]
@@ -121,5 +133,5 @@ def _run(part: _Part, pred: int, uses: Counter[tuple[_Part, int]], found: Counts
         return part.key if times > 0 else pred
     for _ in range(times):
         for inner in part.parts:
-            pred = _run(inner, pred, uses, found)
+            pred = _run(inner, pred, uses, found, left)
     return pred

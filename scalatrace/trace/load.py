@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scalatrace.trace.contexts import executions_after
+from scalatrace.trace.contexts import TooLongError, executions_after
+from scalatrace.trace.counting import executions_of
 from scalatrace.trace.trace import LOAD_STEPS
 
 if TYPE_CHECKING:
@@ -34,22 +35,32 @@ class Means:
     def __init__(self, trace: Trace, stat: str) -> None:
         self._trace = trace
         self._means: dict[tuple[int, int], float] = {}
+        self._whole: dict[int, float] = {}
         index, total = trace.stat_index.get(stat), 0.0
         for leaf in trace.leaves() if index is not None else ():
-            for after in leaf.stats:
-                histogram = after.histograms[index or 0]
-                if histogram is not None and histogram.count:
-                    self._means[id(leaf), after.pred] = histogram.total / histogram.count
-                    total += histogram.total
+            known = [(s.pred, h) for s in leaf.stats if (h := s.histograms[index or 0]) and h.count]
+            for pred, histogram in known:
+                self._means[id(leaf), pred] = histogram.total / histogram.count
+            if known:
+                sum_of_leaf = sum(h.total for _, h in known)
+                self._whole[id(leaf)] = sum_of_leaf / sum(h.count for _, h in known)
+                total += sum_of_leaf
         self.per_rank = total / len(trace.ranks)
 
     def of(self, rank: int, wanted: Callable[[Event], bool] = lambda event: True) -> float:
-        """Return the sum over a rank's calls of the event nodes that are wanted."""
-        return sum(
-            times * self._means.get((id(leaf), pred), 0.0)
-            for leaf, pred, times in executions_after(self._trace, rank)
-            if wanted(leaf)
-        )
+        """Return the sum over a rank's calls of the event nodes that are wanted.
+
+        Where what came before each would take too long to find out, the mean after any call stands for it.
+        """
+        try:
+            return sum(
+                times * self._means.get((id(leaf), pred), 0.0)
+                for leaf, pred, times in executions_after(self._trace, rank)
+                if wanted(leaf)
+            )
+        except TooLongError:
+            whole = executions_of(self._trace, rank)
+            return sum(n * self._whole.get(id(leaf), 0.0) for leaf, n in whole if wanted(leaf))
 
 
 class Loads:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 from math import log2
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.test_rank_sets import rank_core, trace_of, united
-from scalatrace.core.binding import Core
+from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.errors import FormatError
 
 
 def cores(totals: list[float]) -> list[Core]:
@@ -49,3 +51,19 @@ def test_a_message_of_more_ranks_with_like_loads_is_no_longer() -> None:
         lengths.append(len(core.pack()))
         core.close()
     assert lengths[1] < lengths[0] + 32, lengths
+
+
+def test_a_message_with_ranks_that_there_are_not_is_refused() -> None:
+    core, other = rank_core(0, 2, [0]), rank_core(200, 300, [0])
+    packed = other.pack()
+    at = packed.index(b"\xcd\x01\x2c")  # 300 ranks
+    with pytest.raises(FormatError, match="ranklist"):
+        core.merge(packed[:at] + b"\xcd\x00\x02" + packed[at + 3 :])
+
+
+def test_a_core_that_goes_on_after_an_end_adds_to_its_load() -> None:
+    core = rank_core(0, 2, [0], 1000.0)
+    core.merge(rank_core(1, 2, [0], 1000.0).pack())
+    core.append(0, [0, COMM_WORLD], core.define_signature(["app.py:1:main"]), 0, 2, [3000.0])
+    core.finish()
+    check_loads(core, [4000.0, 1000.0])

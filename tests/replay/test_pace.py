@@ -108,3 +108,28 @@ def test_who_has_a_core_never_sleeps_between_polls(monkeypatch: pytest.MonkeyPat
     for _ in range(100):
         patience.rest()
     assert set(naps) == {0}
+
+
+def test_what_came_makes_the_next_wait_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    naps: list[float] = []
+    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
+    patience = Patience(ranks=CORES + 1)
+    for _ in range(EAGER + 40):
+        patience.rest()
+    patience.came()
+    patience.rest()
+    assert naps[-1] == 0
+
+
+def test_receiving_takes_from_the_wait_not_from_what_comes_after() -> None:
+    pace, clock = make(Compute.SLEEP)
+    came = iter([*[False] * 6, *[True] * 40, *[False] * 1000])
+
+    def poll() -> bool:
+        clock.now += 100_000
+        return next(came)
+
+    pace.poll = poll
+    pace.due_in(25_000_000)
+    pace.wait()
+    assert pace.late_ns <= 200_000

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from scalatrace.trace.contexts import executions_after
+from scalatrace.trace.contexts import TooLongError, executions_after
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.load import Loads
+from scalatrace.trace.load import Loads, Means
 from scalatrace.trace.nodes import Event, PredStats, Sequence
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.tables import Op, Stat
@@ -79,3 +79,24 @@ def _means(trace: Trace) -> list[float]:
         sum(found.mean for call in trace.walk(rank) if (found := call.stat("compute_ns")) is not None)
         for rank in range(trace.nprocs)
     ]
+
+
+def test_iterations_without_a_rule_are_run_through_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    irregular = Event(Vec(((0, 0, 1, 0),)), 0, 0, (), (_after(1, 10, 1000), _after(2, 30, 10)))
+    every = Event(Vec(1), 1, 0, (), (_after(1, 40, 10),))
+    trace = Trace(
+        nprocs=1,
+        ops=[Op("Isend", ()), Op("Waitall", ())],
+        preds=[START, (0, 0), (1, 0)],
+        stats=[Stat("compute_ns", 1.0)],
+        nodes=[Sequence(Vec(4), (every, irregular))],
+        load=[Vec(0)],
+    )
+    monkeypatch.setattr("scalatrace.trace.contexts.MOST_STEPS", 8)
+    with pytest.raises(TooLongError):
+        executions_after(trace, 0)
+    isends = sum(call.op == "Isend" for call in trace.walk(0))
+    assert 0 < isends < 4
+    # The mean Isend comes after either call.
+    whole = (10 * 1000 + 30 * 10) / 40
+    assert Means(trace, "compute_ns").of(0) == pytest.approx(isends * whole + 4 * 10)

@@ -46,8 +46,8 @@ void Loads::unite(const RankSet &mine, const Loads &other, const RankSet &theirs
     auto a = was.begin(), b = other.runs_.begin();
     uint64_t from_a = 0, from_b = 0; // ranks of the runs at a and b that are done
     all.each([&](Interval i) {
-        for (int32_t r = i.low; r <= i.high; ++r) {
-            auto &at = mine.contains(r) ? a : b;
+        for (int64_t r = i.low; r <= i.high; ++r) {
+            auto &at = mine.contains(static_cast<int32_t>(r)) ? a : b;
             uint64_t &done = &at == &a ? from_a : from_b;
             push({1, at->low, at->high});
             if (++done < at->count) continue;

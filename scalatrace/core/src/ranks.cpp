@@ -200,7 +200,7 @@ RankSet RankSet::minus(const RankSet &other) const {
 Vec RankSet::to_vec() const {
     Vec v;
     each([&](Interval i) {
-        for (int32_t r = i.low; r <= i.high; ++r) v.append(r);
+        for (int64_t r = i.low; r <= i.high; ++r) v.append(r);
     });
     return v;
 }

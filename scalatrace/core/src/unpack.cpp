@@ -133,7 +133,7 @@ class Loader {
             }
             out.append(box);
         }
-        if (out.size() > nranks_) in_.fail("a damaged ranklist");
+        if (out.size() > nranks_ || (!out.empty() && out.highest() >= made_->nprocs)) in_.fail("a damaged ranklist");
         return out;
     }
 
