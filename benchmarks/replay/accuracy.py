@@ -27,7 +27,11 @@ def lines(
 ) -> Iterator[list[str]]:
     """A line per workload and number of ranks; computations asleep for `sleep_us` or more, or real for 0."""
     for workload, nprocs, folder in cases(chosen, ranks):
-        yield _line(mpi, workload, nprocs, sleep_us, times, folder)
+        try:
+            yield _line(mpi, workload, nprocs, sleep_us, times, folder)
+        except (AssertionError, TimeoutError) as error:
+            told = f"not run: {str(error).splitlines()[0]}"
+            yield [workload.title, str(nprocs), "-", "-", told, *["-"] * 5]
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:
@@ -68,7 +72,9 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """Whether the mean absolute errors keep to the limits."""
     found = []
     for kind, column in (("lossless", 7), ("histograms", 9)):
-        errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows]
+        errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows if row[column] != "-"]
+        if not errors:
+            continue
         mean, limit = statistics.fmean(errors), LIMITS[kind]
         word = "yes" if mean <= limit else "NO"
         shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%})"
