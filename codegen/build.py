@@ -20,6 +20,7 @@ from codegen.own_means import OwnMeans
 from codegen.peers import WORLD, Peers
 from codegen.program import Argument, Branch, Call, Duration, Loop, Program, Stmt
 from codegen.tidy import tidy
+from codegen.turns import Turns
 from codegen.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.trace.absolute import absolute
 from scalatrace.trace.counting import executions
@@ -69,11 +70,19 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a node stands: who comes here, how often it was met before, what was called last."""
+    """Where a node stands.
+
+    Attributes:
+        ranks: who comes here.
+        met: how often they did before.
+        before: what was called last.
+        turn: of a node's content, how often the node was met before.
+    """
 
     ranks: RankList
     met: Expr
     before: Before
+    turn: Expr | None = None
 
     def after(self, before: Before) -> _Scope:
         return _Scope(self.ranks, self.met, before)
@@ -87,7 +96,7 @@ class _Builder:
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
         self.peers = Peers(trace)
-        self.own_means = OwnMeans(trace)
+        self.own_means, self.turns = OwnMeans(trace), Turns(trace)
         self.names = (f"i{n}" for n in count(1))
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
@@ -121,15 +130,17 @@ class _Builder:
         limits = bounds(times)
         first = self.ran_before(node, times, scope)
         if limits == (1, 1):
-            return self.content(node, _Scope(scope.ranks, first, scope.before))
+            return self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
         if limits == (0, 1):
-            stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before))
+            stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
             cond = is_nonzero(times)
             return _under(cond, stmts), scope.before.unless(cond, before)
         variable = Var(next(self.names), limits[1] if limits else None)
         index = add(first, variable)
         end = self.flow(node, scope.ranks, scope.before)
-        stmts, before = self.content(node, _Scope(scope.ranks, index, scope.before.looped(end, variable)))
+        stmts, before = self.content(
+            node, _Scope(scope.ranks, index, scope.before.looped(end, variable), scope.met)
+        )
         if not limits or limits[0] < 1:
             before = scope.before.either(before)
         return [Loop(variable, times, tuple(stmts))] if stmts else [], before
@@ -207,12 +218,25 @@ class _Builder:
         decided = told.first is not None or len(told.contexts) == 1
         if self.exact_times or decided:
             return [whole]
+        if (turns := self.by_turns(node, known, scope)) is not None:
+            return turns
         own = self.own_means.split(node, known, scope.ranks, scope.before)
         return [
             stmt
             for compute, ranks in own
             for stmt in _under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
+
+    def by_turns(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
+        """The computation before a call by how often the call was met before; None where no rule tells."""
+        found: list[Stmt] = []
+        rules = self.turns.rules(node, known, scope.ranks) if scope.turn is not None else []
+        for rule in rules:
+            stmts = rule.stmts(scope.turn or Const(0))
+            if stmts is None:
+                return None
+            found += _under(among(rule.ranks, scope.ranks, self.trace.nprocs), stmts)
+        return found if rules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
         return of_elastic(value, ranks, self.trace.nprocs, of)

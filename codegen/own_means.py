@@ -17,7 +17,7 @@ from scalatrace.trace.nodes import Event
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
 
-__all__ = ["OwnMeans"]
+__all__ = ["OwnMeans", "level"]
 
 MOST_RANKS = 1024
 """Ranks up to which each one's computation is looked at."""
@@ -51,7 +51,7 @@ class OwnMeans:
                 return []
             if times:
                 compute = _own(known, times, before.of(RankList([rank])))
-                levels = tuple(round(log2(max(c.duration.ns, 1)) * LEVELS) for c in compute.contexts)
+                levels = tuple(level(c.duration.ns) for c in compute.contexts)
                 _, some, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
                 some.append(rank)
                 total.update(times)
@@ -70,6 +70,11 @@ class OwnMeans:
                 table.setdefault(id(event), {})[pred] = n
             self._times[rank] = table
         return {pred: n for pred, n in self._times[rank].get(id(node), {}).items() if pred in preds}
+
+
+def level(ns: float) -> int:
+    """A number that means have in common when they are alike."""
+    return round(log2(max(ns, 1)) * LEVELS)
 
 
 def _own(known: dict[int, Duration], times: Mapping[int, int], arrivals: list[Arrival]) -> Compute:

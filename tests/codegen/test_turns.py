@@ -1,0 +1,66 @@
+"""Computations that alternate by a rule are told by how often a call was met, where nothing looks back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegen.build import build
+from codegen.program import Branch, Call, Compute, Loop, Stmt
+from codegen.turns import Turn, _period, _vecs
+from scalatrace.trace.histogram import Histogram
+from scalatrace.trace.nodes import Event, PredStats, Sequence
+from scalatrace.trace.tables import Op, Stat
+from scalatrace.trace.trace import START, Trace
+from scalatrace.trace.values import Vec
+
+TURNS = st.lists(st.one_of(st.none(), st.integers(0, 2)), min_size=1, max_size=12)
+
+
+@given(TURNS, st.integers(1, 5), st.integers(0, 11))
+def test_a_period_has_all_turns_that_are_known(turns: list[Turn], times: int, cut: int) -> None:
+    whole = (turns * times)[: max(1, len(turns) * times - cut)]
+    if all(turn is None for turn in whole):
+        return
+    for vec in _vecs(_period(whole)):
+        for turn, said in zip(whole, vec.first(len(whole)), strict=True):
+            assert turn is None or turn == said
+
+
+def _after(pred: int, count: int, ns: int) -> PredStats:
+    return PredStats(pred, (Histogram(count, ns, ns, ns, 0.0),))
+
+
+def alternating(nsteps: int) -> Trace:
+    """Send in every step, Recv in every other: each Send is 5 ms after a Recv, 1 ms after a Send."""
+    every_other = Vec(((0, 0, 1, 0),))
+    recv = Event(every_other, 1, 0, (), (_after(1, nsteps // 2, 100),))
+    send = Event(Vec(1), 0, 0, (), (_after(2, nsteps // 2, 5_000_000), _after(1, nsteps // 2, 1_000_000)))
+    return Trace(
+        nprocs=1,
+        ops=[Op("Barrier", ()), Op("Finalize", ())],
+        preds=[START, (0, 0), (1, 0)],
+        stats=[Stat("compute_ns", 1.0)],
+        nodes=[Sequence(Vec(nsteps), (recv, send))],
+    )
+
+
+def computed(stmts: tuple[Stmt, ...]) -> list[Compute]:
+    """The computations right before the Barrier."""
+    found: list[Compute] = []
+    for stmt in stmts:
+        match stmt:
+            case Loop(_, _, body):
+                return computed(body)
+            case Branch(_, then, otherwise):
+                found += computed(then) + computed(otherwise)
+            case Compute():
+                found.append(stmt)
+            case Call("Finalize"):
+                found.clear()
+    return found
+
+
+def test_alternating_computations_are_not_averaged() -> None:
+    program = build(alternating(40), exact_times=False)
+    assert sorted(c.contexts[0].duration.ns for c in computed(program.body)) == [1_000_000, 5_000_000]
