@@ -229,10 +229,12 @@ class _Builder:
 
     def by_turns(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
         """The computation before a call by how often the call was met before; None where no rule tells."""
+        if scope.turn is None:
+            return None
         found: list[Stmt] = []
-        rules = self.turns.rules(node, known, scope.ranks) if scope.turn is not None else []
+        rules = self.turns.rules(node, known, scope.ranks)
         for rule in rules:
-            stmts = rule.stmts(scope.turn or Const(0))
+            stmts = rule.stmts(scope.turn)
             if stmts is None:
                 return None
             found += _under(among(rule.ranks, scope.ranks, self.trace.nprocs), stmts)

@@ -17,7 +17,7 @@ from scalatrace.trace.nodes import Event
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
 
-__all__ = ["OwnMeans", "level"]
+__all__ = ["MOST_CLASSES", "OwnMeans", "level"]
 
 MOST_RANKS = 1024
 """Ranks up to which each one's computation is looked at."""

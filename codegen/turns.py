@@ -14,7 +14,7 @@ from itertools import islice
 
 from codegen.before import averaged
 from codegen.expr import Const, Expr, compare, length
-from codegen.own_means import level
+from codegen.own_means import MOST_CLASSES, level
 from codegen.program import Branch, Compute, Duration, Stmt
 from codegen.values import of_vec
 from scalatrace.trace.compress import vec_of
@@ -34,9 +34,6 @@ ALIKE = 16
 
 RARE = 16
 """A computation that comes once in so many executions or more is left to the others."""
-
-MOST_CLASSES = 12
-"""So many rules are said one by one."""
 
 LONGEST = 48
 """Variables and numbers of a rule that may still be read."""

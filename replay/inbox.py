@@ -77,10 +77,7 @@ class Inbox:
         patience = Patience(npeers)
 
         def wait() -> None:
-            if self.poll():
-                patience.came()
-            else:
-                patience.rest()
+            patience.polled(self.poll())
 
         expected = self._post.exchange_counts(comm, counts, wait)
         while self._received[family] < expected:

@@ -46,7 +46,4 @@ class Outgoing:
             is_done = live.test = live.test or self._mpi.test(live.handle)
             patience = Patience(self._mpi.size)
             while not is_done():
-                if self._inbox.poll():
-                    patience.came()
-                else:
-                    patience.rest()
+                patience.polled(self._inbox.poll())

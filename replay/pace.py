@@ -104,12 +104,12 @@ class Pace:
         """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
         longest = self.nap_ns
         while left > SLEEP_SLACK_NS:
-            if self.poll is not None and self.poll():
-                longest = self.nap_ns
-                left = deadline_ns - self.clock()
-                continue
             nap = left - SLEEP_SLACK_NS
             if self.poll is not None:
+                if self.poll():
+                    longest = self.nap_ns
+                    left = deadline_ns - self.clock()
+                    continue
                 nap = min(nap, longest)
                 longest = min(2 * longest, MOST_NAPS * self.nap_ns)
             self.sleep(nap / 1e9)

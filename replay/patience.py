@@ -44,6 +44,13 @@ class Patience:
         """Begin anew: something was there."""
         self._left, self._nap_s = self._eager, NAP_S
 
+    def polled(self, found: bool) -> None:
+        """Go on after a poll: at once when it found something."""
+        if found:
+            self.came()
+        else:
+            self.rest()
+
     def rest(self) -> None:
         """Let others run before the next poll."""
         if self._left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replay.delays import Delays
 from replay.drawn import Drawn, Lottery
@@ -42,6 +42,14 @@ class Plan:
     issued: Any = None
 
 
+class _Kind(NamedTuple):
+    """What calls of one operation have in common."""
+
+    receives: bool | None
+    waits: bool
+    issued: Callable[[Call, Any], Any]
+
+
 class Planner:
     """Plans the calls of one rank, in the order of its walk."""
 
@@ -50,22 +58,20 @@ class Planner:
         self._whatif = whatif
         self._in_mpi = Delays(trace, rank, options, WhatIf(), COMM)
         self._waiting_part = 1.0 if options.compute is Compute.NONE else waiting_part(trace, rank)
-        self._issued: dict[str, Callable[[Call, Any], Any]] = {}
-        self._receives: dict[str, bool | None] = {}
-        self._waits: dict[str, bool] = {}
+        self._kinds: dict[str, _Kind] = {}
 
     def plan(self, call: Call) -> Plan:
         """Return what is to be done."""
         ns, op = self._in_mpi.before(call), call.op
-        if op not in self._receives:
-            self._receives[op], self._waits[op] = receives(call), waits(op)
-            self._issued[op] = issued(op)
-        if self._waits[op]:
+        kind = self._kinds.get(op)
+        if kind is None:
+            kind = self._kinds[op] = _Kind(receives(call), waits(op), issued(op))
+        if kind.waits:
             ns = round(ns * self._waiting_part)
-        plan = Plan(call, ns, self._receives[op])
+        plan = Plan(call, ns, kind.receives)
         if not plan.receives and op not in ENDING and op not in STARTING:
             plan.drawn = self._whatif.view(self._lottery.call(call))
-            plan.issued = self._issued[op](call, plan.drawn)
+            plan.issued = kind.issued(call, plan.drawn)
         return plan
 
 

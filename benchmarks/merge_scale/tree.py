@@ -11,11 +11,11 @@ from ctypes import POINTER, byref, c_double, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from statistics import median
 
+from benchmarks.compiled import loaded
 from benchmarks.merge_scale.programs import Step, Wait
 from benchmarks.table import grouped
 from scalatrace.core.binding import COMM_WORLD, Core, StEvent, library
 from scalatrace.trace.tables import Kind
-from support.running import run
 
 HERE = Path(__file__).resolve().parent
 P2P = (("count", Kind.INT), ("peer", Kind.PEER), ("tag", Kind.INT), ("comm", Kind.COMM))
@@ -30,17 +30,12 @@ class Driver:
     """tree.c, compiled, with the functions of the core that it calls."""
 
     def __init__(self, folder: Path) -> None:
-        made = folder / "tree.so"
-        include = HERE.parents[1] / "scalatrace/core/include"
-        compiler = os.environ.get("CC", "cc")
-        command = [compiler, "-O2", "-shared", "-fPIC", f"-I{include}", "-o", made, HERE / "tree.c"]
-        run(command).check()
         names = ("st_core_append", "st_core_pack", "st_core_merge", "st_free")
         self._functions = (c_void_p * len(names))(
             *(ctypes.cast(getattr(library(), name), c_void_p).value for name in names)
         )
-        loaded = ctypes.CDLL(str(made))
-        self._steps, self._merge_row = loaded.steps, loaded.merge_row
+        tree = loaded(os.environ.get("CC", "cc"), HERE / "tree.c", folder)
+        self._steps, self._merge_row = tree.steps, tree.merge_row
         self._steps.argtypes = (c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint64)
         self._merge_row.argtypes = (c_void_p, c_void_p, c_size_t, POINTER(c_uint64))
         self._steps.restype, self._merge_row.restype = c_int, c_double

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.compiled import loaded
 from scalatrace.core.binding import (
     COMM_NULL,
     COMM_SELF,
@@ -23,7 +24,6 @@ from scalatrace.core.binding import (
 from scalatrace.trace.flatlog import FlatCall, FlatComm, FlatLog
 from scalatrace.trace.tables import Kind
 from support.mpis import Mpi
-from support.running import run
 
 HERE = Path(__file__).resolve().parent
 MOST_CALLS = 300_000
@@ -118,11 +118,7 @@ def place(comm: FlatComm, rank: int) -> tuple[int, int]:
 
 def feeder(mpi: Mpi, folder: Path) -> ctypes.CDLL:
     """Compile feed.c."""
-    made = folder / "feed.so"
-    include = HERE.parents[1] / "scalatrace/core/include"
-    command = [mpi.mpicc, "-O2", "-shared", "-fPIC", f"-I{include}", "-o", made, HERE / "feed.c"]
-    run(command, env=mpi.environment()).check()
-    loaded = ctypes.CDLL(str(made))
+    made = loaded(mpi.mpicc, HERE / "feed.c", folder, mpi.environment())
     sizes = (6, 8)  # ncalls, nlists
-    loaded.feed.argtypes = tuple(c_size_t if i in sizes else c_void_p for i in range(11))
-    return loaded
+    made.feed.argtypes = tuple(c_size_t if i in sizes else c_void_p for i in range(11))
+    return made

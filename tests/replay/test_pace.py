@@ -89,33 +89,39 @@ def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did(
     assert max(naps) == 5
 
 
-def test_polls_in_vain_rest_longer_and_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    naps: list[float] = []
-    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
+@pytest.fixture
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds that polls rest for, which nobody does here."""
+    found: list[float] = []
+    monkeypatch.setattr("replay.patience.time.sleep", found.append)
+    return found
+
+
+def polled_in_vain() -> Patience:
+    """Of a rank that shares its core, after many polls."""
     patience = Patience(ranks=CORES + 1)
     for _ in range(EAGER + 40):
         patience.rest()
+    return patience
+
+
+def test_polls_in_vain_rest_longer_and_longer(naps: list[float]) -> None:
+    polled_in_vain()
     assert naps[:EAGER] == [0] * EAGER
     assert naps[EAGER] == NAP_S
     assert naps[EAGER:] == sorted(naps[EAGER:])
     assert naps[-1] == LONGEST_S
 
 
-def test_who_has_a_core_never_sleeps_between_polls(monkeypatch: pytest.MonkeyPatch) -> None:
-    naps: list[float] = []
-    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
+def test_who_has_a_core_never_sleeps_between_polls(naps: list[float]) -> None:
     patience = Patience(ranks=CORES)
     for _ in range(100):
         patience.rest()
     assert set(naps) == {0}
 
 
-def test_what_came_makes_the_next_wait_short_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    naps: list[float] = []
-    monkeypatch.setattr("replay.patience.time.sleep", naps.append)
-    patience = Patience(ranks=CORES + 1)
-    for _ in range(EAGER + 40):
-        patience.rest()
+def test_what_came_makes_the_next_wait_short_again(naps: list[float]) -> None:
+    patience = polled_in_vain()
     patience.came()
     patience.rest()
     assert naps[-1] == 0
