@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 from benchmarks.debian.cases import CASES, Case
@@ -20,7 +21,19 @@ from support.mpis import Mpi, installed
 from support.running import Finished, mpirun, record, scalatrace
 
 TITLE = "Programs from Debian's packages, Debian's Open MPI"
-COLUMNS = ("program", "ranks", "results", "verify", "calls", "trace", "log", "log.gz", "s plain", "s traced")
+COLUMNS = (
+    "program",
+    "ranks",
+    "size",
+    "results",
+    "verify",
+    "calls",
+    "trace",
+    "log",
+    "log.gz",
+    "s plain",
+    "s traced",
+)
 
 
 def plain_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finished, float]:
@@ -39,25 +52,26 @@ def traced_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finishe
     return done, time.monotonic() - began
 
 
-def prepared(case: Case, parent: Path, name: str) -> Path:
+def prepared(case: Case, size: int, parent: Path, name: str) -> Path:
     """A fresh folder with the program's input."""
     folder = parent / name
     folder.mkdir()
-    case.prepare(folder)
+    case.prepare(folder, size)
     return folder
 
 
-def one(mpi: Mpi, case: Case, nprocs: int, parent: Path) -> tuple[list[str], list[str]]:
+def one(mpi: Mpi, case: Case, nprocs: int, size: int, parent: Path) -> tuple[list[str], list[str]]:
     """Run a case both ways. Returns the table's row and what went wrong."""
-    plain, traced = prepared(case, parent, "plain"), prepared(case, parent, "traced")
+    plain, traced = (prepared(case, size, parent, name) for name in ("plain", "traced"))
     expected, plain_s = plain_run(mpi, case, nprocs, plain)
     done, traced_s = traced_run(mpi, case, nprocs, traced)
     wanted = case.results(expected.stdout, plain)
     if not wanted:
         raise ValueError(f"{case.name}: no results in the output, nothing to compare")
+    head = [case.name, str(nprocs), f"{grouped(size)} {case.unit}"]
     seconds = [f"{plain_s:.1f}", f"{traced_s:.1f}"]
     if done.returncode != 0 or not (traced / "a.st").exists():
-        row = [case.name, str(nprocs), f"status {done.returncode}", *[""] * 5, *seconds]
+        row = [*head, f"status {done.returncode}", *[""] * 5, *seconds]
         return row, [f"{case.name}: {done.stderr[-3000:]}"]
     found = case.results(done.stdout, traced)
     problems = list(difflib.unified_diff(wanted, found, "plain", "traced", lineterm=""))
@@ -68,13 +82,16 @@ def one(mpi: Mpi, case: Case, nprocs: int, parent: Path) -> tuple[list[str], lis
         problems += [checked.stdout[-2000:], checked.stderr[-2000:]]
     sizes = measure(traced / "a.st", traced / "logs")
     numbers = map(grouped, (sizes.calls, sizes.trace, sizes.log, sizes.gzipped))
-    return [case.name, str(nprocs), *verdicts, *numbers, *seconds], problems
+    return [*head, *verdicts, *numbers, *seconds], problems
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("--only", default="", help="programs whose name contains this")
     parser.add_argument("--ranks", type=int, nargs="+", help="instead of each program's own choice")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", help="likewise: time steps, the order of HPL's matrix"
+    )
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/debian.md")
     args = parser.parse_args()
     mpi = installed().get("debian-openmpi")
@@ -88,9 +105,10 @@ def main() -> int:
         if shutil.which(case.program) is None:
             print(f"skipped: {case.name}, {case.program} is not installed (apt install {case.package})")
             continue
-        for nprocs in args.ranks or case.nprocs:
+        for nprocs, size in product(args.ranks or case.nprocs, args.sizes or case.sizes):
             with tempfile.TemporaryDirectory() as folder:
-                row, wrong = one(mpi, case, nprocs, Path(folder))
+                row, wrong = one(mpi, case, nprocs, size, Path(folder))
+            print(*row, sep="  ", file=sys.stderr, flush=True)
             rows.append(row)
             problems += wrong
     print("\n".join(problems))

@@ -21,8 +21,9 @@ class Case:
     Attributes:
         program: what must be installed; `package` is Debian's name for it.
         nprocs: ranks to run on.
+        sizes: how long it runs, and `unit`, in what: time steps, or the order of HPL's matrix.
         arguments: of the program.
-        prepare: puts the input into the folder where the program will run.
+        prepare: puts the input for one of the sizes into the folder where the program will run.
         results: the lines that must be equal with and without tracing, from standard output and that folder.
     """
 
@@ -30,13 +31,20 @@ class Case:
     package: str
     program: str
     nprocs: tuple[int, ...]
+    sizes: tuple[int, ...]
+    unit: str
     arguments: tuple[str, ...]
-    prepare: Callable[[Path], None]
+    prepare: Callable[[Path, int], None]
     results: Callable[[str, Path], list[str]]
 
 
-def _melt(folder: Path) -> None:
-    shutil.copy(HERE / "melt.in", folder)
+def _filled(name: str, folder: Path, size: int) -> None:
+    """An input file of this folder, with its `@SIZE@` replaced."""
+    (folder / name).write_text((HERE / name).read_text().replace("@SIZE@", str(size)))
+
+
+def _melt(folder: Path, steps: int) -> None:
+    _filled("melt.in", folder, steps)
 
 
 def _thermodynamics(output: str, _: Path) -> list[str]:
@@ -45,8 +53,8 @@ def _thermodynamics(output: str, _: Path) -> list[str]:
     return [line.strip() for line in output.splitlines() if re.search(wanted, line)]
 
 
-def _hpcc_input(folder: Path) -> None:
-    shutil.copy(HERE / "hpccinf.txt", folder)
+def _hpcc_input(folder: Path, order: int) -> None:
+    _filled("hpccinf.txt", folder, order)
 
 
 def _hpcc_checks(_: str, folder: Path) -> list[str]:
@@ -61,9 +69,9 @@ def _hpcc_checks(_: str, folder: Path) -> list[str]:
     return [" ".join(MEASURED.sub("#", line).split()) for line in verdicts + sizes]
 
 
-def _silicon(folder: Path) -> None:
+def _silicon(folder: Path, steps: int) -> None:
     """Silicon's pseudopotential is computed on the spot, by the package's own program for atoms."""
-    shutil.copy(HERE / "si.scf.in", folder)
+    _filled("si.md.in", folder, steps)
     shutil.copy(HERE / "si.ld1.in", folder)
     run(["ld1.x", "-in", "si.ld1.in"], cwd=folder).check()
     if not (folder / "Si.UPF").exists():
@@ -77,9 +85,16 @@ def _energies(output: str, _: Path) -> list[str]:
 
 
 _LAMMPS_ARGUMENTS = ("-in", "melt.in", "-log", "none")
-_PW_ARGUMENTS = ("-in", "si.scf.in")
+_PW_ARGUMENTS = ("-in", "si.md.in")
+RANKS = (4, 8, 16)
 CASES = (
-    Case("lammps, LJ melt", "lammps", "lmp", (4, 8), _LAMMPS_ARGUMENTS, _melt, _thermodynamics),
-    Case("hpcc", "hpcc", "hpcc", (4, 8), (), _hpcc_input, _hpcc_checks),
-    Case("pw.x, silicon", "quantum-espresso", "pw.x", (4, 8), _PW_ARGUMENTS, _silicon, _energies),
-)
+    Case(
+        "lammps, LJ melt", "lammps", "lmp", RANKS, (100, 1000, 5000), "steps",
+        _LAMMPS_ARGUMENTS, _melt, _thermodynamics,
+    ),
+    Case("hpcc", "hpcc", "hpcc", RANKS, (192, 384, 768), "order", (), _hpcc_input, _hpcc_checks),
+    Case(
+        "pw.x, silicon", "quantum-espresso", "pw.x", RANKS, (2, 8, 32), "MD steps",
+        _PW_ARGUMENTS, _silicon, _energies,
+    ),
+)  # fmt: skip

@@ -2,32 +2,36 @@
 
 python -m benchmarks.extrapolate [--only lu bt ...] [--keep]          exactness, at sizes that run here
 python -m benchmarks.extrapolate --million [--only lu bt ...] [--keep]   what 100 to 1,048,576 ranks cost
+
+With `--traces FOLDER` recorded traces are kept there, and taken from there when they are.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import os
+import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, Case
 from benchmarks.table import grouped, keep, show, told
 from extrap import extrapolate
 from extrap.errors import ExtrapolationError, InputError
 from extrap.plugins import load_plugins
-from scalatrace import Trace, load, save
+from scalatrace import load
 from scalatrace.trace.diff import diff
-from scalatrace.trace.grid import balanced
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.running import record
 
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
-COSTS = ("program", "ranks", "CPU, s", "largest input, bytes", "result, bytes", "most memory, MB", "note")
+COSTS = ("program", "ranks", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
 SIDES = (10, 32, 100, 320, 1024)
 
 
@@ -38,6 +42,7 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the cases, by how they begin")
     parser.add_argument("--million", action="store_true", help="sizes up to 1,048,576 ranks")
+    parser.add_argument("--traces", type=Path, metavar="FOLDER", help="of recorded traces")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate*.md")
     args = parser.parse_args()
     chosen = [c for c in CASES if not args.only or any(c.title.startswith(name) for name in args.only)]
@@ -49,38 +54,35 @@ def main() -> int:
             if args.million
             else ("Extrapolated traces against recorded ones", COLUMNS, "extrapolate")
         )
-        rows = told(make(mpi, chosen, Path(folder)))
+        traces = args.traces or Path(folder)
+        traces.mkdir(parents=True, exist_ok=True)
+        rows = told(make(mpi, chosen, traces))
     show(title, columns, rows)
     if args.keep:
         keep(name, title, columns, rows)
     return 0
 
 
-def traces_of(mpi: Mpi, case: Case, ranks: Sequence[int], folder: Path) -> Iterator[Trace]:
-    """The recorded traces of a case."""
-    load_plugins([SAMPLES / case.plugin] if case.plugin else [])
-    for nprocs in ranks:
-        n = case.n * (balanced(nprocs, 2)[0] if case.weak else 1)
-        argv = [word.format(n=n) for word in case.arguments]
-        options = [*case.options, *(["--param", f"n={n}"] if case.n else [])]
-        path = folder / f"{nprocs}.st"
-        record(
-            mpi,
-            nprocs,
-            [str(mpi.python), str(SAMPLES / case.source), *argv],
-            path,
-            options=options,
-            timeout=300,
-        ).check()
-        yield load(path)
+def recorded(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Path:
+    """The recorded trace of a case on so many ranks. AssertionError when it cannot be recorded."""
+    argv = [word.format(n=case.size(nprocs)) for word in case.arguments]
+    options = [*case.options, *case.noted(nprocs)]
+    words = [Path(case.source).stem, *argv, *options, str(nprocs)]
+    path = folder / ("-".join(word.strip("-") for word in words) + ".st")
+    if not path.exists():
+        command = [str(mpi.python), str(SAMPLES / case.source), *argv]
+        record(mpi, nprocs, command, path, options=options, timeout=300).check()
+    return path
 
 
 def exactness(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]:
     """A row per case."""
     for case in chosen:
         head = [case.title, ", ".join(map(str, case.inputs)), str(case.target)]
+        load_plugins([SAMPLES / case.plugin] if case.plugin else [])
         try:
-            *inputs, real = traces_of(mpi, case, (*case.inputs, case.target), folder)
+            paths = [recorded(mpi, case, nprocs, folder) for nprocs in (*case.inputs, case.target)]
+            *inputs, real = map(load, paths)
         except AssertionError as error:
             yield [*head, "-", "-", "-", "-", f"not recorded: {str(error).splitlines()[0]}"]
             continue
@@ -99,34 +101,55 @@ def exactness(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[s
 
 
 def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]:
-    """A row per case and size; the CPU time is that of reading, fitting, evaluating and writing."""
+    """A row per case and size: what the command takes, all of it, and walking a rank of its result."""
     for case in chosen:
-        inputs = list(traces_of(mpi, case, case.inputs, folder))
-        paths = [folder / f"{trace.nprocs}.st" for trace in inputs]
+        paths = [recorded(mpi, case, nprocs, folder) for nprocs in case.inputs]
         largest = max(path.stat().st_size for path in paths)
         for side in SIDES:
-            began = time.process_time()
-            try:
-                made = extrapolate([load(path) for path in paths], side * side).trace
-            except InputError:
+            nprocs = side * side
+            head = [case.title, grouped(nprocs)]
+            made = folder / "big.st"
+            done = command(case, paths, nprocs, made)
+            if done.status == 2:
                 continue  # not a size that the program runs on
-            except ExtrapolationError as error:
-                why = str(error).splitlines()[0]
-                yield [case.title, grouped(side * side), "-", grouped(largest), "-", "-", why]
+            if done.status:
+                yield [*head, "-", "-", grouped(largest), "-", "-", done.error]
                 continue
-            save(made, folder / "big.st")
-            spent = time.process_time() - began
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            size = (folder / "big.st").stat().st_size
+            began = time.process_time()
+            deque(load(made).walk(nprocs * 777_777 // 1_048_576), maxlen=0)
+            walk_s = time.process_time() - began
             yield [
-                case.title,
-                grouped(side * side),
-                f"{spent:.2f}",
+                *head,
+                f"{done.cpu_s:.2f}",
+                f"{done.peak_mb:.0f}",
                 grouped(largest),
-                grouped(size),
-                str(peak),
+                grouped(made.stat().st_size),
+                f"{walk_s:.2f}",
                 "",
             ]
+
+
+class Done(NamedTuple):
+    """How a command ended, its CPU time, its peak memory, the first line it complained with."""
+
+    status: int
+    cpu_s: float
+    peak_mb: float
+    error: str
+
+
+def command(case: Case, inputs: Sequence[Path], nprocs: int, made: Path) -> Done:
+    """`scalatrace extrapolate` in a process of its own."""
+    argv = [sys.executable, "-m", "scalatrace", "extrapolate", *map(str, inputs)]
+    argv += ["-P", str(nprocs), "-o", str(made), *case.noted(nprocs)]
+    argv += ["--plugin", str(SAMPLES / case.plugin)] if case.plugin else []
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        first = errors.readline().strip()
+    return Done(process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, first)
 
 
 if __name__ == "__main__":
