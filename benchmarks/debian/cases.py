@@ -94,7 +94,7 @@ CASES = (
     ),
     Case("hpcc", "hpcc", "hpcc", RANKS, (192, 384, 768), "order", (), _hpcc_input, _hpcc_checks),
     Case(
-        "pw.x, silicon", "quantum-espresso", "pw.x", RANKS, (2, 8, 32), "MD steps",
+        "pw.x, silicon", "quantum-espresso", "pw.x", RANKS, (2, 6, 18), "MD steps",
         _PW_ARGUMENTS, _silicon, _energies,
     ),
 )  # fmt: skip
