@@ -48,6 +48,7 @@ def extrapolate(
     dims_of: Sequence[Sequence[int]] | None = None,
     timing_model: str | None = None,
     run_noise: float = 0.0,
+    workers: int = 1,
 ) -> Extrapolation:
     """The trace of a program on `nprocs` ranks, from traces on fewer.
 
@@ -58,13 +59,15 @@ def extrapolate(
         dims_of: the grids of the input traces, found in them unless given.
         timing_model: a name of `extrap.timing.registry.TIMING_MODELS`; chosen by its fit unless given.
         run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
+        workers: processes, forked from this one, that share the work; the result is the same.
 
     Raises:
         InputError: the inputs do not go together.
         ExtrapolationError: something in the traces follows no rule.
     """
-    _, model, evidence = model_of(traces, dims_of)
-    return replace(of_model(model, nprocs, dims, params, timing_model, run_noise), evidence=evidence)
+    _, model, evidence = model_of(traces, dims_of, workers)
+    made = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
+    return replace(made, evidence=evidence)
 
 
 def of_model(
@@ -74,6 +77,7 @@ def of_model(
     params: Mapping[str, int] | None = None,
     timing: str | None = None,
     run_noise: float = 0.0,
+    workers: int = 1,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
     if not 0 < nprocs <= MAX_RANK:
@@ -84,16 +88,16 @@ def of_model(
         raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
     inputs = target_inputs(model, params or {})
     timing_model(timing)
-    rule = over_ranks(histograms(model), [g.nprocs for g in grids], nprocs, timing, run_noise)
+    rule = over_ranks(histograms(model), [g.nprocs for g in grids], nprocs, timing, run_noise, workers)
     return Extrapolation(instantiate(model, grid, inputs, rule), grid, model)
 
 
 def model_of(
-    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
+    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None, workers: int = 1
 ) -> tuple[list[Trace], Model, str]:
     """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
     ordered, runs, evidence = prepared(traces, dims_of)
-    return ordered, fit(ordered, runs), evidence
+    return ordered, fit(ordered, runs, workers), evidence
 
 
 def prepared(

@@ -18,6 +18,7 @@ from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
 from extrap.sought import BY_INDEX, BY_LOOPS, PER_PART, PLAIN, Chains, Samples
 from extrap.space import Run, Space
+from extrap.workers import each
 from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.counters import Chain
@@ -34,13 +35,17 @@ if TYPE_CHECKING:
 __all__ = ["Fitter", "assembled", "fit", "where"]
 
 
-def fit(traces: Sequence[Trace], runs: Sequence[Run]) -> Model:
+def fit(traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1) -> Model:
     """The symbolic trace behind traces of one program on several numbers of ranks.
+
+    Args:
+        traces, runs: what is known.
+        workers: processes that share the events among them.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
     """
-    return assembled(traces, runs, Fitter(traces, Space(runs)).rules())
+    return assembled(traces, runs, Fitter(traces, Space(runs), workers).rules())
 
 
 def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
@@ -64,11 +69,16 @@ PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
 
-class Fitter:
-    """Fits nodes, one after the other."""
+_Fitted = tuple[Field, tuple[ParamRule, ...]]
+"""Of an event: how often it runs, and its parameters."""
 
-    def __init__(self, traces: Sequence[Trace], space: Space) -> None:
-        self.traces, self.space = traces, space
+
+class Fitter:
+    """Fits nodes: events by several workers at once, or one after the other."""
+
+    def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
+        self.traces, self.space, self._workers = traces, space, workers
+        self._fitted: dict[int, _Fitted] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
@@ -79,7 +89,20 @@ class Fitter:
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all nodes of all trees."""
         trees = self.trees()
-        return self.nodes(align(trees), dict.fromkeys(trees))
+        nodes, around = align(trees), dict.fromkeys(trees)
+        if self._workers > 1:
+            events = list(self._leaves(nodes, around))
+            found = each(lambda event: self._event(*event), events, self._workers)
+            self._fitted = {id(node): one for (node, _), one in zip(events, found, strict=True)}
+        return self.nodes(nodes, around)
+
+    def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
+        """The events of nodes, with the loops around them."""
+        for node in nodes:
+            if node.key is not None:
+                yield node, around
+            else:
+                yield from self._leaves(node.children, self._within(node, around))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
         """The rules of nodes within these loops."""
@@ -87,15 +110,24 @@ class Fitter:
 
     def node(self, node: Aligned, around: Chains) -> Rule:
         """The rule of a node that these points meet, or would, within these loops."""
+        if node.key is None:
+            return Rule(
+                self._repeat(node, around), children=self.nodes(node.children, self._within(node, around))
+            )
+        repeat, params = self._fitted.get(id(node)) or self._event(node, around)
+        return Rule(repeat, *node.key, params, tuple(self._stats(node)))
+
+    def _event(self, node: Aligned, around: Chains) -> _Fitted:
+        repeat = self._repeat(node, around)
+        inside = around if runs_once(repeat) else self._within(node, around)
+        return repeat, self.parameters(node, inside)
+
+    def _repeat(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
         repeat = fields.fit(self.space, samples, around, repeats=True)
         if repeat is None:
             raise fields.told(f"repeat of {where(node)}", samples, self.space)
-        if node.key is None:
-            return Rule(repeat, children=self.nodes(node.children, self._within(node, around)))
-        inside = around if runs_once(repeat) else self._within(node, around)
-        op, stack = node.key
-        return Rule(repeat, op, stack, self.parameters(node, inside), tuple(self._stats(node)))
+        return repeat
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""

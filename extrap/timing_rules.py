@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from extrap.timing.extremes import stretched
 from extrap.timing.joint import extrapolate_histogram
+from extrap.workers import each
 
 if TYPE_CHECKING:
     from scalatrace.trace.histogram import Histogram
@@ -33,8 +34,9 @@ def over_ranks(
     nprocs: int,
     model: str | None = None,
     run_noise: float = 0.0,
+    workers: int = 1,
 ) -> Timing:
-    """Timing that follows the number of ranks.
+    """Timing that follows the number of ranks, of these histograms.
 
     Args:
         rules: the histograms of all events.
@@ -42,7 +44,9 @@ def over_ranks(
         nprocs: ranks of the result.
         model: a name of `extrap.timing.registry.TIMING_MODELS`; None: the best.
         run_noise: how much whole runs differ, as a part of the time.
+        workers: processes that share them.
     """
+    rules = list(rules)
     least = least_totals(rules)
 
     def timing(rows: Rows) -> tuple[Any, ...]:
@@ -59,7 +63,10 @@ def over_ranks(
         made = extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
         return stretched(made, last)
 
-    return timing
+    if workers < 2:
+        return timing
+    known = {id(rows): made for rows, made in zip(rules, each(timing, rules, workers), strict=True)}
+    return lambda rows: known[id(rows)]
 
 
 def by_ranks(rows: Rows, seen: Sequence[int], at: int) -> dict[int, Histogram]:

@@ -1,6 +1,7 @@
 """Trace Debian's lammps, hpcc and pw.x: same results as untraced, nothing lost, bytes of trace and logs.
 
-python -m benchmarks.debian [--only hpcc] [--keep]
+python -m benchmarks.debian [--only hpcc] [--ranks 4] [--sizes 100 1000] [--keep]
+python -m benchmarks.debian --histograms [--keep]    bytes where counts and peers past 8 values are histograms
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -34,6 +36,7 @@ COLUMNS = (
     "s plain",
     "s traced",
 )
+HISTOGRAMS = ("--histograms", "8")
 
 
 def plain_run(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> tuple[Finished, float]:
@@ -85,14 +88,29 @@ def one(mpi: Mpi, case: Case, nprocs: int, size: int, parent: Path) -> tuple[lis
     return [*head, *verdicts, *numbers, *seconds], problems
 
 
+def bytes_of(mpi: Mpi, case: Case, nprocs: int, sizes: Sequence[int], parent: Path) -> list[str]:
+    """The row of a program and a number of ranks: trace bytes for each size, recorded with histograms."""
+    row = [case.name, str(nprocs), f"{', '.join(map(str, sizes))} {case.unit}"]
+    for size in sizes:
+        folder = prepared(case, size, parent, str(size))
+        command = [case.program, *case.arguments]
+        trace = folder / "a.st"
+        record(mpi, nprocs, command, trace, options=HISTOGRAMS, env=SINGLE, timeout=900).check()
+        row.append(grouped(trace.stat().st_size))
+    return row
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=TITLE)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", default="", help="programs whose name contains this")
     parser.add_argument("--ranks", type=int, nargs="+", help="instead of each program's own choice")
     parser.add_argument(
         "--sizes", type=int, nargs="+", help="likewise: time steps, the order of HPL's matrix"
     )
-    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/debian.md")
+    parser.add_argument("--histograms", action="store_true", help="sizes with histograms, no logs")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/debian*.md")
     args = parser.parse_args()
     mpi = installed().get("debian-openmpi")
     if mpi is None:
@@ -100,11 +118,35 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:  # the shim is built now, not inside the first measured run
         record(mpi, 1, ["true"], Path(folder, "a.st"), timeout=300)
+    chosen = [case for case in CASES if args.only in case.name]
+    for case in (case for case in chosen if shutil.which(case.program) is None):
+        print(f"skipped: {case.name}, {case.program} is not installed (apt install {case.package})")
+    chosen = [case for case in chosen if shutil.which(case.program)]
+    return with_histograms(mpi, chosen, args) if args.histograms else lossless(mpi, chosen, args)
+
+
+def with_histograms(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) -> int:
+    """The table of sizes with histograms."""
+    rows = []
+    for case in chosen:
+        for nprocs in args.ranks or case.nprocs:
+            with tempfile.TemporaryDirectory() as folder:
+                rows.append(bytes_of(mpi, case, nprocs, args.sizes or case.sizes, Path(folder)))
+            print(*rows[-1], sep="  ", file=sys.stderr, flush=True)
+    title, columns = (
+        f"{TITLE}, {' '.join(HISTOGRAMS)}",
+        ("program", "ranks", "sizes", *("bytes" for _ in rows[0][3:])),
+    )
+    show(title, columns, rows)
+    if args.keep:
+        keep("debian_histograms", title, columns, rows)
+    return 0
+
+
+def lossless(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) -> int:
+    """The table of lossless traces beside plain logs."""
     rows, problems = [], []
-    for case in (case for case in CASES if args.only in case.name):
-        if shutil.which(case.program) is None:
-            print(f"skipped: {case.name}, {case.program} is not installed (apt install {case.package})")
-            continue
+    for case in chosen:
         for nprocs, size in product(args.ranks or case.nprocs, args.sizes or case.sizes):
             with tempfile.TemporaryDirectory() as folder:
                 row, wrong = one(mpi, case, nprocs, size, Path(folder))

@@ -31,7 +31,7 @@ from support.programs import SAMPLES
 from support.running import record
 
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
-COSTS = ("program", "ranks", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
+COSTS = ("program", "ranks", "s", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
 SIDES = (10, 32, 100, 320, 1024)
 
 
@@ -113,13 +113,14 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
             if done.status == 2:
                 continue  # not a size that the program runs on
             if done.status:
-                yield [*head, "-", "-", grouped(largest), "-", "-", done.error]
+                yield [*head, "-", "-", "-", grouped(largest), "-", "-", done.error]
                 continue
             began = time.process_time()
             deque(load(made).walk(nprocs * 777_777 // 1_048_576), maxlen=0)
             walk_s = time.process_time() - began
             yield [
                 *head,
+                f"{done.elapsed_s:.2f}",
                 f"{done.cpu_s:.2f}",
                 f"{done.peak_mb:.0f}",
                 grouped(largest),
@@ -130,9 +131,10 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
 
 
 class Done(NamedTuple):
-    """How a command ended, its CPU time, its peak memory, the first line it complained with."""
+    """How a command ended, its time, CPU time and peak memory, the first line it complained with."""
 
     status: int
+    elapsed_s: float
     cpu_s: float
     peak_mb: float
     error: str
@@ -144,12 +146,14 @@ def command(case: Case, inputs: Sequence[Path], nprocs: int, made: Path) -> Done
     argv += ["-P", str(nprocs), "-o", str(made), *case.noted(nprocs)]
     argv += ["--plugin", str(SAMPLES / case.plugin)] if case.plugin else []
     with tempfile.TemporaryFile("w+") as errors:
+        began = time.monotonic()
         process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=errors)
         _, status, used = os.wait4(process.pid, 0)
+        elapsed_s = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
         first = errors.readline().strip()
-    return Done(process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, first)
+    return Done(process.returncode, elapsed_s, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, first)
 
 
 if __name__ == "__main__":

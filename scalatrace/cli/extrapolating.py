@@ -121,8 +121,9 @@ def extrapolated(
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
     from extrap.extrapolate import model_of
+    from extrap.workers import available
 
-    _, model, evidence = model_of(traces, dims_of)
+    _, model, evidence = model_of(traces, dims_of, available())
     size = nprocs or prod(dims or ())
     return {"evidence": evidence, **formulas(model), **instantiated(model, size, dims, params, output, times)}
 
@@ -137,8 +138,9 @@ def instantiated(
 ) -> dict[str, Any]:
     """Evaluate formulas, write the trace, and return what there is to tell."""
     from extrap.extrapolate import of_model
+    from extrap.workers import available
 
-    found = of_model(model, nprocs, dims, params, times.model, times.run_noise)
+    found = of_model(model, nprocs, dims, params, times.model, times.run_noise, available())
     return {
         **saved(found.trace, found.grid, output),
         "untried": untried(model, params),
@@ -167,8 +169,9 @@ def symbolic(
     """Write the formulas and return what there is to tell."""
     from extrap.extrapolate import model_of
     from extrap.symbolic import save
+    from extrap.workers import available
 
-    _, model, evidence = model_of(traces, dims_of)
+    _, model, evidence = model_of(traces, dims_of, available())
     save(model, output)
     return {"evidence": evidence, **formulas(model), "bytes": Path(output).stat().st_size, "output": output}
 

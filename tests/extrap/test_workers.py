@@ -1,0 +1,56 @@
+"""Workers: the same results in the same order, the first error, and an answer when one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import extrap
+from extrap.errors import ExtrapolationError
+from extrap.workers import each
+from scalatrace import save
+from support.grids import trace_of, wavefront
+
+PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 20])
+def test_results_come_in_order(workers: int) -> None:
+    assert each(lambda n: n * n, range(10), workers) == [n * n for n in range(10)]
+
+
+def test_nothing_to_do() -> None:
+    assert each(str, [], 4) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_error_counts(workers: int) -> None:
+    def work(n: int) -> int:
+        if n in (3, 8):
+            raise ExtrapolationError(f"no rule for {n}")
+        return n
+
+    with pytest.raises(ExtrapolationError, match="no rule for 3"):
+        each(work, range(10), workers)
+
+
+def test_without_a_killed_worker() -> None:
+    here = os.getpid()
+
+    def work(n: int) -> int:
+        if n == 3 and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return -n
+
+    assert each(work, range(6), 2) == [-n for n in range(6)]
+
+
+def test_the_trace_is_the_same_byte_by_byte(tmp_path: Path) -> None:
+    traces = [trace_of(wavefront, dims, 24) for dims in PLANES]
+    for workers in (1, 3):
+        made = extrap.extrapolate(traces, 63, (9, 7), workers=workers)
+        save(made.trace, tmp_path / f"{workers}.st")
+    assert (tmp_path / "1.st").read_bytes() == (tmp_path / "3.st").read_bytes()
