@@ -120,9 +120,18 @@ def _is_large(args: Sequence[Any]) -> bool:
     return False
 
 
+def handle_type(handle: Any) -> Any:
+    """Return the C type of an mpi4py handle, or of those of its class."""
+    return _HANDLES[MPI._sizeof(handle)]
+
+
+def by_value(handle: Any) -> Any:
+    """Return an mpi4py handle as a C argument: what it is when a call is made."""
+    return handle_type(handle).from_address(MPI._addressof(handle))
+
+
 def _by_value(handle: Any, large: bool, around: Around) -> Any:
-    """Return an mpi4py handle as a C argument."""
-    return _HANDLES[MPI._sizeof(handle)].from_address(MPI._addressof(handle))
+    return by_value(handle)
 
 
 def _int(arg: Any, large: bool, around: Around) -> Any:
@@ -174,9 +183,8 @@ def _out(arg: Out, large: bool, around: Around) -> Any:
 def _handles(arg: Handles, large: bool, around: Around) -> Any:
     if not arg.items:
         return ctypes.c_void_p(0)
-    c_type = _HANDLES[MPI._sizeof(arg.items[0])]
-    places = [c_type.from_address(MPI._addressof(item)) for item in arg.items]
-    room = (c_type * len(places))(*(place.value for place in places))
+    places = list(map(by_value, arg.items))
+    room = (handle_type(arg.items[0]) * len(places))(*(place.value for place in places))
 
     def fill() -> None:
         room[:] = [place.value for place in places]

@@ -16,6 +16,7 @@ from replay import calls as _registered  # noqa: F401  (the handlers)
 from replay.delays import Delays
 from replay.drawn import is_probabilistic
 from replay.exact import ExactRank
+from replay.largest import buffered, largest_sent
 from replay.options import Compute, Options
 from replay.pace import Pace
 from replay.patience import sleep_precisely
@@ -25,8 +26,6 @@ from replay.rank import Rank
 from replay.result import RankResult
 from replay.transport import Transport
 from replay.whatif import WhatIf
-from scalatrace.trace.counting import executions_of
-from scalatrace.trace.walk import distinct_calls
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -44,7 +43,7 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     pace = Pace(options.compute)
     rank = Rank(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
-    rank.most_buffered = most_buffered(trace, transport.rank, whatif)
+    rank.most_buffered = largest_sent(trace, transport.rank, whatif, buffered)
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbableRank(trace, rank, transport, options, whatif)
@@ -64,17 +63,6 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     result = RankResult.of(rank, wall_ns)
     rank.detach()
     return replace(result, received=received)
-
-
-def most_buffered(trace: Trace, rank: int, whatif: WhatIf) -> int:
-    """Return the bytes of the largest buffered send of a rank."""
-    most = 0
-    for leaf, times in executions_of(trace, rank):
-        if "bsend" in trace.ops[leaf.op].name.lower():
-            for call, _ in distinct_calls(trace, leaf, rank, times):
-                event = whatif.view(call)
-                most = max(most, event["count"] * event["datatype"].size)
-    return most
 
 
 class Ahead:

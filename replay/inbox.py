@@ -1,45 +1,26 @@
 """Receiving what is sent, without being told what (§5.2.6): a message is received when it comes.
 
 In a trace with histograms for destinations nobody knows which receive takes which message. ScalaReplay 2 lets
-every rank walk through its senders' traces to find the sends to itself. Here MPI is asked instead (matched
-probes): it knows what has come, whoever sent it and however the senders' times drift. No message is lost,
-since all are counted, and at the end, or before a communicator goes, as many are received as were sent.
-Nobody waits for ever, since whoever waits receives.
+every rank walk through its senders' traces to find the sends to itself. Here MPI is asked instead (receives
+of any message): it knows what has come, whoever sent it and however the senders' times drift. No message is
+lost, since all are counted, and at the end, or before a communicator goes, as many are received as were
+sent. Nobody waits for ever, since whoever waits receives.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Protocol
 
 from replay.patience import Patience
-from replay.transport import Handle
-
-
-class Post(Protocol):
-    """What the inbox asks of a transport."""
-
-    def take_message(self, comm: Handle) -> int | None:
-        """Receive a message that has come, if there is one, and return its bytes; past any tracer."""
-
-    def forget_messages(self, comm: Handle) -> None:
-        """Let go of what is kept for a communicator, which goes away."""
-
-    def exchange_counts(self, comm: Handle, counts: list[int], poll: Polling) -> int:
-        """Tell each peer its count; return the sum of what the peers tell."""
-
-
-class Polling(Protocol):
-    """Called again and again while something is awaited."""
-
-    def __call__(self) -> object: ...
+from replay.transport import Handle, Transport
 
 
 class Inbox:
     """The messages of one rank, by communicator family."""
 
-    def __init__(self, post: Post) -> None:
-        self._post = post
+    def __init__(self, transport: Transport, largest_sent: int) -> None:
+        """Begin; all ranks do, each with the bytes of the largest message that it will send."""
+        self._mpi, self._post = transport, transport.mailboxes(largest_sent)
         self._comms: dict[int, tuple[Handle, int]] = {}
         self._received: Counter[int] = Counter()
         self._sent: dict[int, Counter[int]] = {}
@@ -48,6 +29,9 @@ class Inbox:
 
     def open(self, family: int, comm: Handle, npeers: int) -> None:
         """Watch a communicator, whose peer parameters count to `npeers`."""
+        if family in self._comms:
+            self._post.close(family)
+        self._post.open(family, comm)
         self._comms[family] = comm, npeers
         self._received[family] = 0
         self._sent[family] = Counter()
@@ -57,16 +41,13 @@ class Inbox:
         self._sent[family][peer] += 1
 
     def poll(self) -> bool:
-        """Receive what has come, at most one message of each communicator; say whether there was any."""
-        found = False
-        for family, (comm, _) in self._comms.items():
-            nbytes = self._post.take_message(comm)
-            if nbytes is not None:
-                self._received[family] += 1
-                self.messages += 1
-                self.nbytes += nbytes
-                found = True
-        return found
+        """Receive a message that has come; say whether there was one."""
+        return self._came(self._post.take())
+
+    def wait(self, request: Handle) -> None:
+        """Wait for a request, receiving meanwhile."""
+        while self._came(self._post.wait(request)):
+            pass
 
     def close(self, family: int) -> None:
         """Receive all that was sent on a communicator; all its ranks come here."""
@@ -76,16 +57,25 @@ class Inbox:
         counts = [self._sent[family][peer] for peer in range(npeers)]
         patience = Patience(npeers)
 
-        def wait() -> None:
+        def rest() -> None:
             patience.polled(self.poll())
 
-        expected = self._post.exchange_counts(comm, counts, wait)
+        expected = self._mpi.exchange_counts(comm, counts, rest)
         while self._received[family] < expected:
-            wait()
+            rest()
         del self._comms[family]
-        self._post.forget_messages(comm)
+        self._post.close(family)
 
     def close_all(self) -> None:
         """Receive all that was sent anywhere."""
         for family in sorted(self._comms):
             self.close(family)
+
+    def _came(self, message: tuple[int, int] | None) -> bool:
+        if message is None:
+            return False
+        family, nbytes = message
+        self._received[family] += 1
+        self.messages += 1
+        self.nbytes += nbytes
+        return True

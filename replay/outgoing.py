@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from replay.inbox import Inbox
-from replay.patience import Patience
 from replay.rank import Rank
 from replay.requests import Live
-
-if TYPE_CHECKING:
-    from replay.transport import Transport
 
 MOST_UNDER_WAY = 64
 """Sends that blocked in the program but are not waited for any longer."""
@@ -20,8 +15,8 @@ MOST_UNDER_WAY = 64
 class Outgoing:
     """The sends of one rank that have not ended."""
 
-    def __init__(self, rank: Rank, transport: Transport, inbox: Inbox) -> None:
-        self._rank, self._mpi, self._inbox = rank, transport, inbox
+    def __init__(self, rank: Rank, inbox: Inbox) -> None:
+        self._rank, self._inbox = rank, inbox
         self._under_way: list[Live] = []
 
     def leave(self, live: Live) -> None:
@@ -43,7 +38,4 @@ class Outgoing:
     def wait(self, lives: Sequence[Live]) -> None:
         """Wait for requests."""
         for live in lives:
-            is_done = live.test = live.test or self._mpi.test(live.handle)
-            patience = Patience(self._mpi.size)
-            while not is_done():
-                patience.polled(self._inbox.poll())
+            self._inbox.wait(live.handle)

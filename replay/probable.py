@@ -18,6 +18,7 @@ from replay.catching_up import CatchingUp
 from replay.drawn import SENDING
 from replay.errors import ReplayError
 from replay.inbox import Inbox
+from replay.largest import largest_sent
 from replay.options import Compute, Options
 from replay.outgoing import Outgoing
 from replay.plans import Plan, Planner
@@ -53,13 +54,13 @@ class ProbableRank:
         self, trace: Trace, rank: Rank, transport: Transport, options: Options, whatif: WhatIf
     ) -> None:
         self._trace, self.rank, self._mpi = trace, rank, transport
-        self.inbox = Inbox(transport)
+        self.inbox = Inbox(transport, largest_sent(trace, transport.rank, whatif))
         self.prepare: Callable[[Call], Plan] | None = Planner(trace, transport.rank, options, whatif).plan
         self._watched = _families_of_messages(trace)
         self._starts: dict[Live, Any] = {}
         self._received: set[Live] = set()
         self._late = CatchingUp(rank.pace)
-        self._outgoing = Outgoing(rank, transport, self.inbox)
+        self._outgoing = Outgoing(rank, self.inbox)
         self._idup = False
         rank.pace.poll = self.inbox.poll
         rank.on_communicator = self._made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ class Live:
         buffers: memory in use until then.
         made: the call that made it, if that is kept to be used again.
         call: what made it, whose arrays MPI may use until it ends.
-        test: says whether it is complete, once somebody has asked.
     """
 
     handle: Any
@@ -30,7 +29,6 @@ class Live:
     buffers: list[Any] = field(default_factory=list)
     made: Made | None = None
     call: Any = None
-    test: Callable[[], bool] | None = None
 
 
 class LiveList:

@@ -25,6 +25,22 @@ class Buffer(Protocol):
         """Bytes from its start."""
 
 
+class Post(Protocol):
+    """What receives whatever comes on some communicators, by keys of the caller's."""
+
+    def open(self, key: int, comm: Handle) -> None:
+        """Begin to receive on a communicator."""
+
+    def close(self, key: int) -> None:
+        """Receive no more on it."""
+
+    def take(self) -> tuple[int, int] | None:
+        """Receive a message that has come: its key and its bytes; None when there is none."""
+
+    def wait(self, request: Handle) -> tuple[int, int] | None:
+        """Wait for a request, or for a message that comes before it ends; None: the request has ended."""
+
+
 class Transport(Protocol):
     """One rank's way to issue MPI calls."""
 
@@ -76,17 +92,14 @@ class Transport(Protocol):
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
 
-    def take_message(self, comm: Handle) -> int | None:
-        """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
+    def mailboxes(self, nbytes: int) -> Post:
+        """Return what receives messages of up to so many bytes on all ranks, past any tracer.
 
-    def forget_messages(self, comm: Handle) -> None:
-        """Let go of what `take_message` keeps for a communicator, which goes away."""
+        All ranks call it, each with the bytes of the largest message that it sends.
+        """
 
     def exchange_counts(self, comm: Handle, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
-
-    def test(self, request: Handle) -> Callable[[], bool]:
-        """Return what says, each time it is called, whether a request is complete; past any tracer."""
 
     def is_null(self, handle: Handle) -> bool:
         """Say whether a handle is its kind's null handle."""

@@ -118,26 +118,13 @@ class MemoryTransport:
         """Collect from the only rank there is."""
         return [data]
 
-    def take_message(self, comm: Named) -> int | None:
-        """Return the next of `incoming`."""
-        return self.incoming.pop(0) if self.incoming else None
-
-    def forget_messages(self, comm: Named) -> None:
-        """Nothing is kept."""
+    def mailboxes(self, nbytes: int) -> MemoryPost:
+        """Return what receives `incoming`."""
+        return MemoryPost(self)
 
     def exchange_counts(self, comm: Named, counts: list[int], poll: Callable[[], object]) -> int:
         """Say that as many messages were sent here as lie here."""
         return len(self.incoming)
-
-    def test(self, request: Named) -> Callable[[], bool]:
-        """Say that it is, and note each time it was asked for what is not null."""
-
-        def done() -> bool:
-            if not self.is_null(request):
-                self.quiet("Test", Ref(request), Out(values=[0]), Constant.STATUS)
-            return True
-
-        return done
 
     def is_null(self, handle: Named) -> bool:
         """Say whether nothing has been made of a handle."""
@@ -166,6 +153,32 @@ class MemoryTransport:
     def _name(self) -> str:
         self.made += 1
         return f"made {self.made}"
+
+
+class MemoryPost:
+    """Receives what lies in a transport, on the first communicator that is open."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self._transport = transport
+        self._keys: list[int] = []
+
+    def open(self, key: int, comm: Named) -> None:
+        """Begin to receive."""
+        self._keys.append(key)
+
+    def close(self, key: int) -> None:
+        """Receive no more."""
+        self._keys.remove(key)
+
+    def take(self) -> tuple[int, int] | None:
+        """Return the next message, as far as there is one."""
+        incoming = self._transport.incoming
+        return (self._keys[0], incoming.pop(0)) if incoming else None
+
+    def wait(self, request: Named) -> None:
+        """Let a request be complete, and note that it was asked for if it is not null."""
+        if not self._transport.is_null(request):
+            self._transport.quiet("Wait", Ref(request), Constant.STATUS)
 
 
 def _size(tree: TypeTree) -> int:

@@ -13,6 +13,7 @@ from mpi4py import MPI
 
 from replay import clibrary, mpi_types
 from replay.args import Constant, Count, Counts, Ints, Out, Ref
+from replay.mailboxes import Mailboxes
 from scalatrace.trace.typetree import TypeTree
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED
 
@@ -59,7 +60,6 @@ class MPITransport:
     def __init__(self, seed: int = 0) -> None:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
         self._seed = seed * 1_000_003 + self.rank
-        self._probes: dict[int, Probe] = {}
         self.issue: Callable[[clibrary.Ready], None] = operator.call  # no frame of its own around the call
 
     def handle(self, kind: str) -> Any:
@@ -176,16 +176,12 @@ class MPITransport:
             print(message, file=sys.stderr, flush=True)
         MPI.COMM_WORLD.Abort(status)
 
-    def take_message(self, comm: Any) -> int | None:
-        """Receive a message that has come, from whomever, and return its bytes; None when there is none."""
-        probe = self._probes.get(id(comm))
-        if probe is None:
-            probe = self._probes[id(comm)] = Probe(comm)
-        return probe.take()
-
-    def forget_messages(self, comm: Any) -> None:
-        """Let go of what `take_message` keeps for a communicator."""
-        self._probes.pop(id(comm), None)
+    def mailboxes(self, nbytes: int) -> Mailboxes:
+        """Return what receives messages of up to as many bytes as any rank says."""
+        largest, mine = (ctypes.c_longlong * 1)(), (ctypes.c_longlong * 1)(nbytes)
+        addresses = clibrary.address(mine, 0), clibrary.address(largest, 0)
+        self.quiet("Allreduce", *addresses, 1, MPI.LONG_LONG, MPI.MAX, MPI.COMM_WORLD)
+        return Mailboxes(largest[0])
 
     def exchange_counts(self, comm: Any, counts: list[int], poll: Callable[[], object]) -> int:
         """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
@@ -194,62 +190,18 @@ class MPITransport:
             "PMPI_", "Ialltoall", (Ints(counts), 1, MPI.INT, told, 1, MPI.INT, comm, Ref(request))
         )
         call()
-        done = self.test(request)
-        while not done():
+        test = clibrary.ready("PMPI_", "Test", (Ref(request), done := Out(), Constant.STATUS))
+        test()
+        while not done.value:
             poll()
+            test()
         for step in call.after:
             step()  # what has come since the call returned
         return sum(told.values)
 
-    def test(self, request: Any) -> Callable[[], bool]:
-        """Return what says, each time it is called, whether a request is complete; past any tracer."""
-        call = clibrary.ready("PMPI_", "Test", (Ref(request), Out(), Constant.STATUS))
-        make, flag = call.call, call.call.args[1]
-
-        def done() -> bool:
-            if code := make():
-                raise call.refused(code)
-            return bool(flag[0])
-
-        return done
-
     def is_null(self, handle: Any) -> bool:
         """Say whether a handle is null."""
         return not handle
-
-
-class Probe:
-    """Receives what comes on a communicator, past any tracer."""
-
-    def __init__(self, comm: Any) -> None:
-        self._comm = comm  # whose handle the calls read
-        self._found, self._nbytes, self._message = Out(), Out(), MPI.Message()
-        status = (ctypes.c_char * clibrary.STATUS_BYTES)()
-        self._status = clibrary.address(status, 0)
-        self._kept = status
-        envelope = (MPI.ANY_SOURCE, MPI.ANY_TAG, comm)
-        self._improbe = clibrary.ready(
-            "PMPI_", "Improbe", (*envelope, self._found, Ref(self._message), self._status)
-        )
-        self._count = clibrary.ready("PMPI_", "Get_count", (self._status, MPI.BYTE, self._nbytes))
-        self._receive_up_to(64)
-
-    def _receive_up_to(self, nbytes: int) -> None:
-        self._room = (ctypes.c_char * nbytes)()
-        message = (Count(nbytes), MPI.BYTE, Ref(self._message), self._status)
-        self._mrecv = clibrary.ready("PMPI_", "Mrecv", (clibrary.address(self._room, 0), *message))
-
-    def take(self) -> int | None:
-        """Return the bytes of the message that was received; None when there was none."""
-        self._improbe()
-        if not self._found.value:
-            return None
-        self._count()
-        nbytes = self._nbytes.value
-        if nbytes > len(self._room):
-            self._receive_up_to(2 * nbytes)
-        self._mrecv()
-        return nbytes
 
 
 def _leave_alone(inbuf: Any, inoutbuf: Any, datatype: Any) -> None:

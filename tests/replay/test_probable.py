@@ -15,12 +15,14 @@ from replay import Compute, Options, UnsupportedError, check, run
 from replay.drawn import Lottery, is_probabilistic
 from replay.draws import COUNT, PEER, Draws, Weighted
 from replay.inbox import Inbox
+from replay.largest import buffered, largest_sent
 from replay.transport_memory import MemoryTransport
+from replay.whatif import Rule, WhatIf
 from scalatrace.trace.elastic import Summary
 from scalatrace.trace.histogram import Bin, Histogram
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import PROC_NULL
+from scalatrace.trace.values import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.mpis import Mpi
 from support.running import mpirun, record
@@ -157,31 +159,33 @@ def test_what_cannot_be_drawn_is_said_before_the_first_call(event: dict[str, Any
 
 
 def test_an_inbox_takes_all_that_was_sent_before_it_closes() -> None:
-    class Post:
-        def __init__(self) -> None:
-            self.waiting, self.later = [8, 8], [16]
-
-        def take_message(self, comm: Any) -> int | None:
-            if not self.waiting and self.later:
-                self.waiting, self.later = self.later, []
-                return None
-            return self.waiting.pop() if self.waiting else None
-
+    class Transport(MemoryTransport):
         def exchange_counts(self, comm: Any, counts: list[int], poll: Any) -> int:
             assert counts == [0, 2]
             poll()
+            self.incoming.append(16)
             return 3
 
-        def forget_messages(self, comm: Any) -> None:
-            assert not self.waiting + self.later
-
-    inbox = Inbox(Post())
-    inbox.open(0, "comm", 2)
+    transport = Transport(incoming=[8, 8])
+    inbox = Inbox(transport, 100)
+    inbox.open(0, transport.handle("comm"), 2)
     inbox.sent(0, 1)
     inbox.sent(0, 1)
     inbox.close_all()
     assert (inbox.messages, inbox.nbytes) == (3, 32)
     inbox.close(0)  # a second time there is nothing to do
+
+
+def test_the_largest_message_that_may_be_drawn() -> None:
+    trace = sends()
+    assert largest_sent(trace, 1, WhatIf()) == 200 * 8
+    assert largest_sent(trace, 1, WhatIf((Rule(nbytes=2.5),))) == 3 * 200 * 8
+    assert largest_sent(trace, 1, WhatIf(), buffered) == 0
+    b = Builder(2)
+    kept = b.event(
+        "Ibsend", count=Vec((3, 9, 4)), datatype=DOUBLE, dest=To(Encoding.MODULO, 1), tag=0, comm=Comm()
+    )
+    assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), buffered) == 9 * 8
 
 
 def replayed(mpi: Mpi, nprocs: int, trace: Path, seed: int, tmp_path: Path) -> dict[str, Any]:
