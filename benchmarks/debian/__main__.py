@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
+from benchmarks.book import Book
 from benchmarks.debian.cases import CASES, Case
 from benchmarks.sizes import SINGLE, measure
 from benchmarks.table import grouped, keep, show
@@ -36,6 +37,7 @@ COLUMNS = (
     "s plain",
     "s traced",
 )
+NOTES = ("Calls, trace and logs are those of all ranks; sizes in bytes.",)
 HISTOGRAMS = ("--histograms", "8")
 
 
@@ -64,18 +66,19 @@ def prepared(case: Case, size: int, parent: Path, name: str) -> Path:
 
 
 def one(mpi: Mpi, case: Case, nprocs: int, size: int, parent: Path) -> tuple[list[str], list[str]]:
-    """Run a case both ways. Returns the table's row and what went wrong."""
+    """Run a case both ways. Returns what stands in its row, and what went wrong."""
     plain, traced = (prepared(case, size, parent, name) for name in ("plain", "traced"))
-    expected, plain_s = plain_run(mpi, case, nprocs, plain)
-    done, traced_s = traced_run(mpi, case, nprocs, traced)
+    try:
+        expected, plain_s = plain_run(mpi, case, nprocs, plain)
+        done, traced_s = traced_run(mpi, case, nprocs, traced)
+    except TimeoutError:
+        return ["time limit", *["-"] * 7], []
     wanted = case.results(expected.stdout, plain)
     if not wanted:
         raise ValueError(f"{case.name}: no results in the output, nothing to compare")
-    head = [case.name, str(nprocs), f"{grouped(size)} {case.unit}"]
     seconds = [f"{plain_s:.1f}", f"{traced_s:.1f}"]
     if done.returncode != 0 or not (traced / "a.st").exists():
-        row = [*head, f"status {done.returncode}", *[""] * 5, *seconds]
-        return row, [f"{case.name}: {done.stderr[-3000:]}"]
+        return [f"status {done.returncode}", *["-"] * 5, *seconds], [f"{case.name}: {done.stderr[-3000:]}"]
     found = case.results(done.stdout, traced)
     problems = list(difflib.unified_diff(wanted, found, "plain", "traced", lineterm=""))
     verdicts = ["differ" if problems else "equal"]
@@ -84,13 +87,16 @@ def one(mpi: Mpi, case: Case, nprocs: int, size: int, parent: Path) -> tuple[lis
     if checked.returncode != 0:
         problems += [checked.stdout[-2000:], checked.stderr[-2000:]]
     sizes = measure(traced / "a.st", traced / "logs")
-    numbers = map(grouped, (sizes.calls, sizes.trace, sizes.log, sizes.gzipped))
-    return [*head, *verdicts, *numbers, *seconds], problems
+    return [
+        *verdicts,
+        *map(grouped, (sizes.calls, sizes.trace, sizes.log, sizes.gzipped)),
+        *seconds,
+    ], problems
 
 
 def bytes_of(mpi: Mpi, case: Case, nprocs: int, sizes: Sequence[int], parent: Path) -> list[str]:
     """The row of a program and a number of ranks: trace bytes for each size, recorded with histograms."""
-    row = [case.name, str(nprocs), f"{', '.join(map(str, sizes))} {case.unit}"]
+    row = [case.title, str(nprocs), ", ".join(map(str, sizes))]
     for size in sizes:
         folder = prepared(case, size, parent, str(size))
         command = [case.program, *case.arguments]
@@ -145,18 +151,18 @@ def with_histograms(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) 
 
 def lossless(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) -> int:
     """The table of lossless traces beside plain logs."""
-    rows, problems = [], []
+    book = Book("debian", TITLE, COLUMNS, 3, args.keep, NOTES)
+    problems = []
     for case in chosen:
         for nprocs, size in product(args.ranks or case.nprocs, args.sizes or case.sizes):
             with tempfile.TemporaryDirectory() as folder:
-                row, wrong = one(mpi, case, nprocs, size, Path(folder))
+                found, wrong = one(mpi, case, nprocs, size, Path(folder))
+            row = [case.title, str(nprocs), str(size), *found]
             print(*row, sep="  ", file=sys.stderr, flush=True)
-            rows.append(row)
+            book.add(row)
             problems += wrong
     print("\n".join(problems))
-    show(TITLE, COLUMNS, rows)
-    if args.keep:
-        keep("debian", TITLE, COLUMNS, rows, "Calls, trace and logs are those of all ranks; sizes in bytes.")
+    book.show()
     return 1 if problems else 0
 
 

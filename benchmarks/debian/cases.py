@@ -37,6 +37,11 @@ class Case:
     prepare: Callable[[Path, int], None]
     results: Callable[[str, Path], list[str]]
 
+    @property
+    def title(self) -> str:
+        """What tables call it."""
+        return f"{self.name} ({self.unit})"
+
 
 def _filled(name: str, folder: Path, size: int) -> None:
     """An input file of this folder, with its `@SIZE@` replaced."""

@@ -83,7 +83,7 @@ def exactness(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[s
         try:
             paths = [recorded(mpi, case, nprocs, folder) for nprocs in (*case.inputs, case.target)]
             *inputs, real = map(load, paths)
-        except AssertionError as error:
+        except (AssertionError, TimeoutError) as error:
             yield [*head, "-", "-", "-", "-", f"not recorded: {str(error).splitlines()[0]}"]
             continue
         params = {"n": int(real.meta["param.n"])} if case.n else None

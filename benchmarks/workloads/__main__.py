@@ -15,8 +15,8 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.book import Book
 from benchmarks.workloads import cost, options, sizes
-from benchmarks.workloads.book import Book
 from benchmarks.workloads.claims import claims, verdicts
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload

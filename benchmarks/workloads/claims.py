@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 
-from benchmarks.workloads.book import Line
+from benchmarks.book import Line
 from support.workloads import WORKLOADS
 
 #: Values without rules: a lossless trace keeps them all.

@@ -15,10 +15,10 @@ from typing import TypeVar
 import rich.progress
 from rich.console import Console
 
+from benchmarks.book import Book, Line
 from benchmarks.overhead.setups import Bench, Loop
 from benchmarks.sizes import SINGLE
 from benchmarks.table import grouped
-from benchmarks.workloads.book import Book, Line
 from benchmarks.workloads.feed import Feed, feeder
 from benchmarks.workloads.sizes import command
 from support.mpis import Mpi

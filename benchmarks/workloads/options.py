@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from benchmarks.book import NOTHING
 from benchmarks.sizes import SINGLE
 from benchmarks.table import grouped
-from benchmarks.workloads.book import NOTHING
 from benchmarks.workloads.sizes import command
 from support.mpis import Mpi
 from support.running import record

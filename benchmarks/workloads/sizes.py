@@ -6,9 +6,9 @@ import json
 import tempfile
 from pathlib import Path
 
+from benchmarks.book import NOTHING
 from benchmarks.sizes import SINGLE, Sizes, measure
 from benchmarks.table import grouped
-from benchmarks.workloads.book import NOTHING
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import Argument, record, scalatrace

@@ -79,6 +79,6 @@ class Book:
         print("\n".join(self.summary(self.lines)))
 
 
-def _place(key: tuple[str, ...]) -> tuple[int, ...]:
+def _place(key: tuple[str, ...]) -> tuple[int, str, tuple[int, ...]]:
     program = _ORDER.index(key[0]) if key[0] in _ORDER else len(_ORDER)
-    return (program, *(int(word) if word.isdigit() else 0 for word in key[1:]))
+    return program, key[0], tuple(int(word) if word.isdigit() else 0 for word in key[1:])
