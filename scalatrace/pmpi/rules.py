@@ -254,7 +254,7 @@ def _scalar(procedure: Procedure, p: Parameter) -> Value:
         return Value(p.name, STRING, _text(p, when))
     if p.kind == "GROUP":
         return Value(p.name, ARRAY, f"(int64_t)st_group(call, {p.name})")
-    kind, text = _number(p)
+    kind, text = _number(procedure, p)
     return Value(p.name, kind, f"{when} ? {text} : ST_UNDEFINED" if when else text)
 
 
@@ -266,9 +266,10 @@ def _text(p: Parameter, condition: str) -> str:
     return f"(int64_t){function}({p.name})"
 
 
-def _number(p: Parameter) -> tuple[int, str]:
+def _number(procedure: Procedure, p: Parameter) -> tuple[int, str]:
     if p.kind in ("RANK", "RANK_NNI"):
-        relative = p.name not in ("root", "remote_leader")
+        of_a_group = made_communicator(procedure) and not communicator(procedure)  # no caller's rank is known
+        relative = p.name not in ("root", "remote_leader") and not of_a_group
         return (PEER if relative else INT), f"st_rank({p.name})"
     if p.kind == "TAG":
         return INT, f"st_tag({p.name})"

@@ -50,7 +50,10 @@ FROM_GROUPS = """\
 ranks = [r for r in range(WORLD.size) if r % 2 == WORLD.rank % 2]
 others = [r for r in range(WORLD.size) if r % 2 != WORLD.rank % 2]
 world = WORLD.group
-inter = MPI.Intercomm.Create_from_groups(world.Incl(ranks), 0, world.Incl(others), 0, "a tag")
+if WORLD.rank % 2:  # another place in the program, so that nothing is known but one rank's values
+    inter = MPI.Intercomm.Create_from_groups(world.Incl(ranks), 0, world.Incl(others), 0, "a tag")
+else:
+    inter = MPI.Intercomm.Create_from_groups(world.Incl(ranks), 0, world.Incl(others), 0, "a tag")
 inter.Barrier()
 inter.Free()
 """
