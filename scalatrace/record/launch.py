@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -103,6 +104,10 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
     }
 
 
+LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun)(\.\w+)?")
+"""Tracers in them would be of whatever MPI comes first, not of the ranks' own."""
+
+
 def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     """Become the program `argv`, with the tracer in it. Raises ScalatraceError when that cannot be.
 
@@ -113,6 +118,10 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     words = list(argv)
     if words[0].endswith(".py") and not os.access(words[0], os.X_OK):
         words.insert(0, sys.executable)
+    if LAUNCHERS.fullmatch(name := Path(words[0]).name):
+        raise UsageError(
+            f"{name} starts ranks: record them, not it: {name} -n 4 scalatrace record -- program"
+        )
     program = shutil.which(words[0])
     if program is None:
         raise UsageError(f"{words[0]}: no such program")
