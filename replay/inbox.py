@@ -55,7 +55,7 @@ class Inbox:
             return
         comm, npeers = self._comms[family]
         counts = [self._sent[family][peer] for peer in range(npeers)]
-        patience = Patience(npeers)
+        patience = Patience(self._mpi.shares_cores)
 
         def rest() -> None:
             patience.polled(self.poll())

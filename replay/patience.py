@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import time
 
 EAGER = 8
@@ -35,9 +34,9 @@ class Patience:
 
     __slots__ = ("_eager", "_left", "_nap_s")
 
-    def __init__(self, ranks: int) -> None:
-        """Wait as one of so many ranks; with a core for each there is no need to sleep."""
-        self._eager = EAGER if ranks > CORES else -1
+    def __init__(self, shares_cores: bool) -> None:
+        """Wait as a rank that has a core of its own, and need not sleep, or shares one."""
+        self._eager = EAGER if shares_cores else -1
         self.came()
 
     def came(self) -> None:
@@ -59,6 +58,3 @@ class Patience:
             return
         time.sleep(self._nap_s)
         self._nap_s = min(LONGER * self._nap_s, LONGEST_S)
-
-
-CORES = len(os.sched_getaffinity(0))

@@ -148,7 +148,7 @@ class Rank:
     def poll(self, op: str, flag: Out, *args: Any) -> None:
         """Make a call until its flag says yes."""
         call, start = self.issue(op, *args), self.pace.last_ns
-        patience = Patience(self.mpi.size)
+        patience = Patience(self.mpi.shares_cores)
         while not flag.value:
             if self.pace.poll is not None:
                 self.pace.poll()

@@ -46,6 +46,8 @@ class Transport(Protocol):
 
     rank: int
     size: int
+    shares_cores: bool
+    """Whether the ranks of this machine are more than its cores that they may use."""
 
     def handle(self, kind: str) -> Handle:
         """Return a null handle: "comm", "request", "message", "win", "file", "group", "type"."""

@@ -49,6 +49,7 @@ class MemoryTransport:
 
     rank: int = 0
     size: int = 1
+    shares_cores: bool = False
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     quiet_calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     groups: dict[int, tuple[int, ...]] = field(default_factory=dict)

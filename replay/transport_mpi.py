@@ -11,7 +11,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from replay import clibrary, mpi_types
+from replay import clibrary, cores, mpi_types
 from replay.args import Constant, Count, Counts, Ints, Out, Ref
 from replay.mailboxes import Mailboxes
 from scalatrace.trace.typetree import TypeTree
@@ -59,6 +59,7 @@ class MPITransport:
 
     def __init__(self, seed: int = 0) -> None:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+        self.shares_cores = cores.are_shared(self)
         self._seed = seed * 1_000_003 + self.rank
         self.issue: Callable[[clibrary.Ready], None] = operator.call  # no frame of its own around the call
 

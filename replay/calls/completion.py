@@ -114,7 +114,7 @@ def get_status(rank: Rank, event: Any) -> None:
 
 def await_quietly(rank: Rank, op: str, lives: Sequence[Live]) -> None:
     """Wait, in the time of a call, until requests could complete: past any tracer, not completing them."""
-    start, flag, patience = rank.pace.wait(), Out(), Patience(rank.mpi.size)
+    start, flag, patience = rank.pace.wait(), Out(), Patience(rank.mpi.shares_cores)
     for live in lives:
         flag.values = [0]
         while not flag.value:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from replay.options import Compute
 from replay.pace import SLEEP_SLACK_NS, Pace
-from replay.patience import CORES, EAGER, LONGEST_S, NAP_S, Patience
+from replay.patience import EAGER, LONGEST_S, NAP_S, Patience
+from support.mpis import Mpi
+from support.running import mpirun
 
 
 @dataclass
@@ -99,7 +103,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def polled_in_vain() -> Patience:
     """Of a rank that shares its core, after many polls."""
-    patience = Patience(ranks=CORES + 1)
+    patience = Patience(shares_cores=True)
     for _ in range(EAGER + 40):
         patience.rest()
     return patience
@@ -114,7 +118,7 @@ def test_polls_in_vain_rest_longer_and_longer(naps: list[float]) -> None:
 
 
 def test_who_has_a_core_never_sleeps_between_polls(naps: list[float]) -> None:
-    patience = Patience(ranks=CORES)
+    patience = Patience(shares_cores=False)
     for _ in range(100):
         patience.rest()
     assert set(naps) == {0}
@@ -139,3 +143,20 @@ def test_receiving_takes_from_the_wait_not_from_what_comes_after() -> None:
     pace.due_in(25_000_000)
     pace.wait()
     assert pace.late_ns <= 200_000
+
+
+@pytest.mark.mpi
+def test_ranks_bound_to_cores_of_their_own_share_none(openmpi_first: Mpi, tmp_path: Path) -> None:
+    cores = len(os.sched_getaffinity(0))
+    program = tmp_path / "bound.py"
+    program.write_text(
+        "import os, sys\n"
+        "from mpi4py import MPI\n"
+        "from replay.transport_mpi import MPITransport\n"
+        "cores = sorted(os.sched_getaffinity(0))\n"
+        "os.sched_setaffinity(0, {cores[MPI.COMM_WORLD.rank % len(cores)]})\n"
+        "sys.stdout.write(f'{MPITransport().shares_cores} ')\n"
+    )
+    for nprocs in (cores, cores + 1) if cores < 8 else (1,):
+        done = mpirun(openmpi_first, nprocs, [openmpi_first.python, program], cwd=tmp_path).check()
+        assert set(done.stdout.split()) == {str(nprocs > cores)}
