@@ -22,13 +22,22 @@ class Inbox:
         """Begin; all ranks do, each with the bytes of the largest message that it will send."""
         self._mpi, self._post = transport, transport.mailboxes(largest_sent)
         self._comms: dict[int, tuple[Handle, int]] = {}
+        self._alone: dict[int, Handle] = {}
         self._received: Counter[int] = Counter()
         self._sent: dict[int, Counter[int]] = {}
         self.messages = 0
         self.nbytes = 0
 
-    def open(self, family: int, comm: Handle, npeers: int) -> None:
-        """Watch a communicator, whose peer parameters count to `npeers`."""
+    def open(self, family: int, comm: Handle, npeers: int, alone: bool = False) -> None:
+        """Watch a communicator, whose peer parameters count to `npeers`; or of which this is the only rank.
+
+        There each message is received once it is sent: MPICH (5.0) gives a receive of any message what a
+        collective sends to itself.
+        """
+        self._alone.pop(family, None)
+        if alone:
+            self._alone[family] = comm
+            return
         if family in self._comms:
             self._post.close(family)
         self._post.open(family, comm)
@@ -36,9 +45,13 @@ class Inbox:
         self._received[family] = 0
         self._sent[family] = Counter()
 
-    def sent(self, family: int, peer: int) -> None:
-        """Note that a message goes out to a rank of a family."""
-        self._sent[family][peer] += 1
+    def sent(self, family: int, peer: int, tag: int) -> None:
+        """Note that a message is under way to a rank of a family."""
+        if family in self._alone:
+            self.messages += 1
+            self.nbytes += self._post.take_own(self._alone[family], tag)
+        else:
+            self._sent[family][peer] += 1
 
     def poll(self) -> bool:
         """Receive a message that has come; say whether there was one."""
@@ -51,6 +64,7 @@ class Inbox:
 
     def close(self, family: int) -> None:
         """Receive all that was sent on a communicator; all its ranks come here."""
+        self._alone.pop(family, None)
         if family not in self._comms:
             return
         comm, npeers = self._comms[family]

@@ -34,6 +34,7 @@ class Mailboxes:
     def __init__(self, nbytes: int) -> None:
         """Make room for messages of so many bytes on each communicator."""
         self._room = max(1, nbytes)
+        self._own = (ctypes.c_char * self._room)()
         self._boxes: list[_Mailbox] = []
         self._handle = clibrary.handle_type(MPI.Request)
         self._index, self._flag, self._nbytes = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
@@ -65,6 +66,14 @@ class Mailboxes:
             return None
         self._call(self._testany)
         return self._came(self._index.value) if self._flag.value else None
+
+    def take_own(self, comm: Any, tag: int) -> int:
+        """Receive what this rank sent to itself on a communicator that it has alone; return its bytes."""
+        message = (clibrary.address(self._own, 0), Count(self._room), MPI.BYTE, 0, tag)
+        status = clibrary.address(self._status, 0)
+        clibrary.ready("PMPI_", "Recv", (*message, comm, status))()
+        self._call(self._get_count)
+        return self._nbytes.value
 
     def wait(self, request: Any) -> Message | None:
         """Wait for a request, or for a message that comes before it ends; None: the request has ended."""

@@ -120,7 +120,7 @@ class ProbableRank:
     def _watch(self, family: int, comm: Handle | None) -> None:
         if comm is not None and family in self._watched:
             peers = self._trace.communicator(family, self._mpi.rank).peers
-            self.inbox.open(family, comm, len(peers))
+            self.inbox.open(family, comm, len(peers), alone=peers == (self._mpi.rank,))
 
     def _is_receive(self, plan: Plan) -> bool:
         if plan.receives is not None:
@@ -178,9 +178,9 @@ class ProbableRank:
 
     def _send(self, plan: Plan, nonblocking: bool) -> None:
         call, issued = plan.call, plan.issued
-        if issued["dest"] >= 0:
-            self.inbox.sent(call.family, issued["dest"])
         self._hand(issued)
+        if issued["dest"] >= 0:
+            self.inbox.sent(call.family, issued["dest"], issued["tag"])
         if nonblocking:
             return
         live, pace = self.rank.requests.at(0), self.rank.pace
@@ -231,12 +231,12 @@ class ProbableRank:
             if drawn is None:
                 rank.mpi.quiet("Start", Ref(live.handle))
                 continue
-            if drawn["dest"] >= 0:
-                self.inbox.sent(drawn.family, drawn["dest"])
             built = rank.type(drawn["datatype"])
             n = drawn["count"] * drawn.get("partitions", 1)
             message = [rank.out(n, built), drawn["dest"], drawn["tag"], rank.comm(drawn.family)]
             rank.mpi.quiet("Isend", message[0], n, built.handle, *message[1:], Ref(live.handle))
+            if drawn["dest"] >= 0:
+                self.inbox.sent(drawn.family, drawn["dest"], drawn["tag"])
         rank.take_sent(call.op)  # the trace does not count bytes of a Start either
         self._count(call)
         rank.counted_as = ""

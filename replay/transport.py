@@ -37,6 +37,9 @@ class Post(Protocol):
     def take(self) -> tuple[int, int] | None:
         """Receive a message that has come: its key and its bytes; None when there is none."""
 
+    def take_own(self, comm: Handle, tag: int) -> int:
+        """Receive what this rank sent to itself on a communicator that it has alone; return its bytes."""
+
     def wait(self, request: Handle) -> tuple[int, int] | None:
         """Wait for a request, or for a message that comes before it ends; None: the request has ended."""
 

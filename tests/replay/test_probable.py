@@ -35,6 +35,12 @@ from mpi4py import MPI
 import numpy as np
 world = MPI.COMM_WORLD
 halves = world.Split(world.rank % 2, world.rank)
+alone = world.Split(world.rank)
+for n in (5, 50):
+    own = alone.Isend(bytearray(n), 0, n)
+    alone.Recv(bytearray(60), 0, n)
+    own.Wait()
+    alone.Alltoall(np.zeros(n), np.zeros(n))
 for comm in (world, halves, world.Dup()):
     there, back = np.zeros(1 << 17), np.zeros(1 << 17)
     requests = [comm.Send_init([there, 1000, MPI.DOUBLE], (comm.rank + 1) % comm.size, 4),
@@ -169,8 +175,8 @@ def test_an_inbox_takes_all_that_was_sent_before_it_closes() -> None:
     transport = Transport(incoming=[8, 8])
     inbox = Inbox(transport, 100)
     inbox.open(0, transport.handle("comm"), 2)
-    inbox.sent(0, 1)
-    inbox.sent(0, 1)
+    inbox.sent(0, 1, 7)
+    inbox.sent(0, 1, 7)
     inbox.close_all()
     assert (inbox.messages, inbox.nbytes) == (3, 32)
     inbox.close(0)  # a second time there is nothing to do
@@ -188,8 +194,10 @@ def test_the_largest_message_that_may_be_drawn() -> None:
     assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), buffered) == 9 * 8
 
 
-def replayed(mpi: Mpi, nprocs: int, trace: Path, seed: int, tmp_path: Path) -> dict[str, Any]:
-    options = ["--compute", "none", "--verify", "--json", "--seed", seed]
+def replayed(
+    mpi: Mpi, nprocs: int, trace: Path, seed: int, tmp_path: Path, compute: str = "none"
+) -> dict[str, Any]:
+    options = ["--compute", compute, "--verify", "--json", "--seed", seed]
     command = [*mpi.scalatrace(), "replay", trace, *options]
     done = mpirun(mpi, nprocs, command, cwd=tmp_path, timeout=60)
     facts: dict[str, Any] = json.loads(done.check().stdout)
@@ -201,10 +209,11 @@ def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
     trace, program = tmp_path / "a.st", tmp_path / "circle.py"
     program.write_text(CIRCLE)
     record(mpi, 4, [str(mpi.python), program], trace, options=["--histograms", "1"]).check()
-    for seed in range(4):
-        facts = replayed(mpi, 4, trace, seed, tmp_path)
+    for seed, compute in enumerate(("none", "none", "sleep", "spin")):
+        facts = replayed(mpi, 4, trace, seed, tmp_path, compute)
         assert facts["unequal"] == []
-        assert facts["received"] == 4 * (3 * 6 * 4 + 5)
+        assert (facts["computed_s"] > 0) == (compute != "none")
+        assert facts["received"] == 4 * (3 * 6 * 4 + 5 + 2)
 
 
 @pytest.mark.mpi
