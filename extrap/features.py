@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 
-from scalatrace.trace.expression import FUNCTIONS
+from scalatrace.trace.expression import FUNCTIONS, names_of
 
-__all__ = ["RESERVED", "Feature", "Names", "features"]
+__all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
 
-RESERVED = frozenset(
-    ["X", "Y", "Z", "W", "x", "y", "z", "w", "P", "r", "i", "i1", "i2", "l1", "l2", *FUNCTIONS]
-)
+GRID_NAMES = frozenset("XYZWxyzw")
+"""Sizes of a grid, and a rank's coordinates in it."""
+
+RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "l1", "l2", *FUNCTIONS])
 """Names that formulas use themselves."""
 
 
@@ -51,6 +52,11 @@ EXTRA: list[tuple[str, float]] = []
 """What plug-ins add: expressions and their weights."""
 
 
+def fits(text: str, names: Names) -> bool:
+    """Whether a plug-in's expression is for grids of so many dimensions; it may be about others only."""
+    return names_of(text) & GRID_NAMES <= {*names.sizes, *names.coords}
+
+
 def features(names: Names) -> tuple[Feature, ...]:
     """All candidates, the lightest first, no text twice."""
     return _features(names, tuple(EXTRA))
@@ -59,7 +65,7 @@ def features(names: Names) -> tuple[Feature, ...]:
 @lru_cache(maxsize=256)
 def _features(names: Names, extra: tuple[tuple[str, float], ...]) -> tuple[Feature, ...]:
     found: dict[str, Feature] = {}
-    offered = [Feature(text, weight) for text, weight in extra] if names.coords else []
+    offered = [Feature(*one) for one in extra if fits(one[0], names)] if names.coords else []
     for feature in sorted([*offered, *_all(names)], key=lambda f: f.weight):
         found.setdefault(feature.text, feature)
     return tuple(found.values())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from extrap.errors import InputError
-from extrap.features import Names
+from extrap.features import Names, fits
 from extrap.sieve import Sieve, few
 from extrap.solve import Basis, Points, Solution
 from scalatrace.trace.expression import evaluate
@@ -156,7 +156,7 @@ EXTRA_PARTITIONS: list[list[str]] = []
 
 def _partitions(names: Names) -> Iterator[list[str]]:
     yield [EVERYWHERE]
-    yield from EXTRA_PARTITIONS
+    yield from (one for one in EXTRA_PARTITIONS if all(fits(text, names) for text in one))
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]

@@ -102,6 +102,22 @@ def test_a_plugin_that_fails_is_one_error(tmp_path: Path, text: str, told: str) 
         extrap.extrapolate([cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64)
 
 
+def along(rank: Rank) -> list[Made]:
+    """To the next rank of a line, from all but the last."""
+    (n,), (i,) = rank.dims, rank.place
+    return [call("Send", 5, count=8, dest=i + 1, comm="world")] * (i < n - 1)
+
+
+def test_a_plugin_for_another_grid_is_not_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "planes.py"
+    path.write_text(
+        "FUNCTIONS = {'f': lambda r, s: r}; FEATURES = [('f(r, Y)', 2)]; PARTITIONS = [['y==0', 'y>0']]"
+    )
+    plugins.load_plugins([path])
+    made = extrap.extrapolate([trace_of(along, (n,)) for n in (4, 5, 6, 8)], 12).trace
+    assert diff(made, trace_of(along, (12,)), ["times"]) == []
+
+
 def test_formulas_without_their_plugin_name_it() -> None:
     with pytest.raises(FormulaError, match=r"knows the function cg_other: .*--plugin"):
         expression.evaluate("cg_other(r, P)", {"r": 1, "P": 4})
