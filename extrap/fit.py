@@ -94,7 +94,9 @@ class Fitter:
             events = list(self._leaves(nodes, around))
             found = each(lambda event: self._event(*event), events, self._workers)
             self._fitted = {id(node): one for (node, _), one in zip(events, found, strict=True)}
-        return self.nodes(nodes, around)
+        rules = self.nodes(nodes, around)
+        self._fitted.clear()
+        return rules
 
     def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
         """The events of nodes, with the loops around them."""
@@ -102,6 +104,7 @@ class Fitter:
             if node.key is not None:
                 yield node, around
             else:
+                self._repeat(node, around)  # which is wrong before what is in it
                 yield from self._leaves(node.children, self._within(node, around))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:

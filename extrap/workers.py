@@ -9,6 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from scalatrace.errors import ScalatraceError
+
 __all__ = ["available", "each"]
 
 T = TypeVar("T")
@@ -32,13 +34,17 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     Raises:
         what `work` raises for the first item for which it does.
     """
-    if min(workers, len(items)) < 2:
+    workers = min(workers, len(items))
+    if workers < 2:
         return [work(item) for item in items]
     share = -(-len(items) // workers)
     with ProcessPoolExecutor(workers, get_context("fork"), _inherit, (work, items)) as pool:
         try:
             return list(pool.map(_done, range(len(items)), chunksize=share))
-        except BrokenProcessPool:  # one was killed, probably for its memory
+        except (
+            BrokenProcessPool,
+            ScalatraceError,
+        ):  # killed, for its memory; or for the same error
             return [work(item) for item in items]
 
 

@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from mpi4py import MPI
 
 from replay import clibrary
 from replay.args import Constant, Out, Ref
 
-if TYPE_CHECKING:
-    from replay.transport_mpi import MPITransport
-
 CORES = 1 << 12
 """Of a machine, at most; those beyond are taken for one another."""
 
 
-def are_shared(mpi: MPITransport) -> bool:
-    """Return, on all ranks of this machine, whether they share cores; past any tracer."""
+def are_shared(quiet: Callable[..., None]) -> bool:
+    """Return, on all ranks of this machine, whether they share cores; `quiet` makes calls past any tracer."""
     machine, size = MPI.Comm(), Out()
-    mpi.quiet("Comm_split_type", MPI.COMM_WORLD, MPI.COMM_TYPE_SHARED, 0, Constant.INFO_NULL, Ref(machine))
-    mpi.quiet("Comm_size", machine, size)
+    quiet("Comm_split_type", MPI.COMM_WORLD, MPI.COMM_TYPE_SHARED, 0, Constant.INFO_NULL, Ref(machine))
+    quiet("Comm_size", machine, size)
     mine, all_of_us = (ctypes.c_ubyte * CORES)(), (ctypes.c_ubyte * CORES)()
     for core in os.sched_getaffinity(0):
         mine[core % CORES] = 1
     rooms = clibrary.address(mine, 0), clibrary.address(all_of_us, 0)
-    mpi.quiet("Allreduce", *rooms, CORES, MPI.BYTE, MPI.BOR, machine)
-    mpi.quiet("Comm_free", Ref(machine))
+    quiet("Allreduce", *rooms, CORES, MPI.BYTE, MPI.BOR, machine)
+    quiet("Comm_free", Ref(machine))
     return size.value > sum(all_of_us)

@@ -38,12 +38,11 @@ class Inbox:
         if alone:
             self._alone[family] = comm
             return
-        if family in self._comms:
-            self._post.close(family)
+        if family not in self._comms:  # else made again: its messages are counted on
+            self._received[family] = 0
+            self._sent[family] = Counter()
         self._post.open(family, comm)
         self._comms[family] = comm, npeers
-        self._received[family] = 0
-        self._sent[family] = Counter()
 
     def sent(self, family: int, peer: int, tag: int) -> None:
         """Note that a message is under way to a rank of a family."""

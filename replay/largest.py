@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,7 @@ def _largest(op: Op, leaf: Event, name: str, rank: int, times: int) -> int:
     """Return the largest value of a parameter that an operation may have; at least 0."""
     histogram = histogram_of(op, leaf, name)
     if histogram is not None:
-        return max((ceil(b.max) for b in counts_of(histogram)), default=0)
+        return max((ceil(max(b.max, b.mean)) for b in counts_of(histogram)), default=0)
     return max({0, *_values(op, leaf, name, rank, times)})
 
 
@@ -61,4 +62,4 @@ def _values(op: Op, leaf: Event, name: str, rank: int, times: int) -> set[int]:
         return set()
     param = leaf.params[place]
     vec = at(param.value if isinstance(param, Peer) else param, rank)
-    return set() if vec is None else {vec.constant} if vec.constant is not None else set(vec.first(times))
+    return set() if vec is None else {vec.constant} if vec.constant is not None else set(islice(vec, times))

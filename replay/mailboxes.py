@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import partial
+from mmap import mmap
 from typing import Any, NamedTuple
 
 from mpi4py import MPI
@@ -33,17 +34,23 @@ class Mailboxes:
 
     def __init__(self, nbytes: int) -> None:
         """Make room for messages of so many bytes on each communicator."""
-        self._room = max(1, nbytes)
-        self._own = (ctypes.c_char * self._room)()
+        large = clibrary.has("PMPI_Recv_init_c")
+        self._room = max(1, nbytes if large else min(nbytes, clibrary.INT_MAX))  # MPI can send no larger ones
         self._boxes: list[_Mailbox] = []
         self._handle = clibrary.handle_type(MPI.Request)
-        self._index, self._flag, self._nbytes = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+        self._index, self._flag = ctypes.c_int(), ctypes.c_int()
+        wide = self._room > clibrary.INT_MAX
+        self._nbytes: Any = ctypes.c_longlong() if wide else ctypes.c_int()
         self._status = (ctypes.c_char * clibrary.STATUS_BYTES)()
+        byte, found = clibrary.by_value(MPI.BYTE), ctypes.byref(self._nbytes)
+        self._get_count = partial(
+            clibrary.symbol("PMPI_Get_count_c" if wide else "PMPI_Get_count"), self._status, byte, found
+        )
         self._arrange()
 
     def open(self, key: int, comm: Any) -> None:
         """Begin to receive on a communicator."""
-        room, request = (ctypes.c_char * self._room)(), MPI.Request()
+        room, request = self._memory(), MPI.Request()
         message = (clibrary.address(room, 0), Count(self._room), MPI.BYTE, MPI.ANY_SOURCE, MPI.ANY_TAG)
         clibrary.ready("PMPI_", "Recv_init", (*message, comm, Ref(request)))()
         start = clibrary.ready("PMPI_", "Start", (Ref(request),))
@@ -69,11 +76,12 @@ class Mailboxes:
 
     def take_own(self, comm: Any, tag: int) -> int:
         """Receive what this rank sent to itself on a communicator that it has alone; return its bytes."""
-        message = (clibrary.address(self._own, 0), Count(self._room), MPI.BYTE, 0, tag)
+        room = self._memory()
+        message = (clibrary.address(room, 0), Count(self._room), MPI.BYTE, 0, tag)
         status = clibrary.address(self._status, 0)
         clibrary.ready("PMPI_", "Recv", (*message, comm, status))()
         self._call(self._get_count)
-        return self._nbytes.value
+        return int(self._nbytes.value)
 
     def wait(self, request: Any) -> Message | None:
         """Wait for a request, or for a message that comes before it ends; None: the request has ended."""
@@ -86,6 +94,10 @@ class Mailboxes:
                 return self._came(self._index.value - 1)
         place.value = self._slots[0]
         return None
+
+    def _memory(self) -> Any:
+        """Return room for a message; the system gives what is not written to only by name."""
+        return (ctypes.c_char * self._room).from_buffer(mmap(-1, self._room))
 
     def _came(self, at: int) -> Message:
         box = self._boxes[at]
@@ -107,5 +119,3 @@ class Mailboxes:
         self._test = partial(clibrary.symbol("PMPI_Test"), slots, flag, status)
         self._testany = partial(clibrary.symbol("PMPI_Testany"), n, pointer(slots, size), index, flag, status)
         self._waitany = partial(clibrary.symbol("PMPI_Waitany"), n + 1, slots, index, status)
-        byte = clibrary.by_value(MPI.BYTE)
-        self._get_count = partial(clibrary.symbol("PMPI_Get_count"), status, byte, pointer(self._nbytes))

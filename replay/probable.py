@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from replay.args import Ref
+from replay.args import Count, Ref
 from replay.calls.completion import of_ages
 from replay.catching_up import CatchingUp
 from replay.drawn import SENDING
@@ -233,8 +233,9 @@ class ProbableRank:
                 continue
             built = rank.type(drawn["datatype"])
             n = drawn["count"] * drawn.get("partitions", 1)
-            message = [rank.out(n, built), drawn["dest"], drawn["tag"], rank.comm(drawn.family)]
-            rank.mpi.quiet("Isend", message[0], n, built.handle, *message[1:], Ref(live.handle))
+            message = rank.out(n, built), Count(n), built.handle
+            to = rank.mpi.constant(drawn["dest"]), drawn["tag"], rank.comm(drawn.family)
+            rank.mpi.quiet("Isend", *message, *to, Ref(live.handle))
             if drawn["dest"] >= 0:
                 self.inbox.sent(drawn.family, drawn["dest"], drawn["tag"])
         rank.take_sent(call.op)  # the trace does not count bytes of a Start either

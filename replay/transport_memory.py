@@ -174,7 +174,7 @@ class MemoryPost:
     def take(self) -> tuple[int, int] | None:
         """Return the next message, as far as there is one."""
         incoming = self._transport.incoming
-        return (self._keys[0], incoming.pop(0)) if incoming else None
+        return (self._keys[0], incoming.pop(0)) if incoming and self._keys else None
 
     def take_own(self, comm: Named, tag: int) -> int:
         """Return the bytes of the next message; 0 when there is none."""

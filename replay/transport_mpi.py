@@ -59,7 +59,7 @@ class MPITransport:
 
     def __init__(self, seed: int = 0) -> None:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
-        self.shares_cores = cores.are_shared(self)
+        self.shares_cores = cores.are_shared(self.quiet)
         self._seed = seed * 1_000_003 + self.rank
         self.issue: Callable[[clibrary.Ready], None] = operator.call  # no frame of its own around the call
 

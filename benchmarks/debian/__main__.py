@@ -101,8 +101,11 @@ def bytes_of(mpi: Mpi, case: Case, nprocs: int, sizes: Sequence[int], parent: Pa
         folder = prepared(case, size, parent, str(size))
         command = [case.program, *case.arguments]
         trace = folder / "a.st"
-        record(mpi, nprocs, command, trace, options=HISTOGRAMS, env=SINGLE, timeout=900).check()
-        row.append(grouped(trace.stat().st_size))
+        try:
+            record(mpi, nprocs, command, trace, options=HISTOGRAMS, env=SINGLE, timeout=900).check()
+            row.append(grouped(trace.stat().st_size))
+        except TimeoutError:
+            row.append("time limit")
     return row
 
 
@@ -141,7 +144,7 @@ def with_histograms(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) 
             print(*rows[-1], sep="  ", file=sys.stderr, flush=True)
     title, columns = (
         f"{TITLE}, {' '.join(HISTOGRAMS)}",
-        ("program", "ranks", "sizes", *("bytes" for _ in rows[0][3:])),
+        ("program", "ranks", "sizes", *("bytes" for _ in max(rows, key=len, default=[])[3:])),
     )
     show(title, columns, rows)
     if args.keep:

@@ -19,6 +19,9 @@ from scalatrace.record.resolved import shim_of
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
 STACKS = ("auto", "python", "native", "none")
+LAUNCHERS = re.compile(r"(mpi(run|exec)|orterun|prterun|prun|srun|aprun|jsrun|ibrun)([._](\w+))?")
+"""Tracers in them would be of whatever MPI comes first, not of the ranks' own."""
+
 _SEPARATOR = "\x1f"
 
 
@@ -104,10 +107,6 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
     }
 
 
-LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun|prun|srun|aprun|jsrun)(\.\w+)?")
-"""Tracers in them would be of whatever MPI comes first, not of the ranks' own."""
-
-
 def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     """Become the program `argv`, with the tracer in it. Raises ScalatraceError when that cannot be.
 
@@ -118,7 +117,8 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     words = list(argv)
     if words[0].endswith(".py") and not os.access(words[0], os.X_OK):
         words.insert(0, sys.executable)
-    if LAUNCHERS.fullmatch(name := Path(words[0]).name):
+    name = Path(words[0]).name
+    if LAUNCHERS.fullmatch(name) and (name == words[0] or name.startswith("mpi")):  # ./srun may be anything
         raise UsageError(
             f"{name} starts ranks: record them, not it: {name} -n 4 scalatrace record -- program"
         )

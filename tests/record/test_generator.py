@@ -58,6 +58,10 @@ def test_types_are_the_headers_names_the_standards() -> None:
         ("Comm_split", "comm:c color:i key:i newcomm:c"),
         ("Cart_create", "comm:c ndims:i dims:a periods:a reorder:i newcomm:c"),
         ("Intercomm_create", "comm:c local_leader:p peer_comm:c remote_leader:i tag:i newcomm:c"),
+        (
+            "Intercomm_create_from_groups",
+            "local_group:a local_leader:i remote_group:a remote_leader:i stringtag:s newcomm:c",
+        ),
         ("Win_lock", "lock_type:s rank:p assert:s win:i comm:c"),
         ("File_write_at", "fh:i comm:c offset:i count:i datatype:t"),
         ("Startall", "requests:a"),

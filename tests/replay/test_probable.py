@@ -43,7 +43,9 @@ for n in (5, 50):
     alone.Alltoall(np.zeros(n), np.zeros(n))
 for comm in (world, halves, world.Dup()):
     there, back = np.zeros(1 << 17), np.zeros(1 << 17)
-    requests = [comm.Send_init([there, 1000, MPI.DOUBLE], (comm.rank + 1) % comm.size, 4),
+    requests = [comm.Send_init([there, 10, MPI.DOUBLE], MPI.PROC_NULL if comm.rank else 0, 9),
+                comm.Recv_init([back, 10, MPI.DOUBLE], MPI.PROC_NULL if comm.rank else 0, 9),
+                comm.Send_init([there, 1000, MPI.DOUBLE], (comm.rank + 1) % comm.size, 4),
                 comm.Recv_init([back, 1000, MPI.DOUBLE], (comm.rank - 1) % comm.size, 4)]
     for step in range(6):
         to, source = (comm.rank + step) % comm.size, (comm.rank - step) % comm.size
@@ -182,6 +184,22 @@ def test_an_inbox_takes_all_that_was_sent_before_it_closes() -> None:
     inbox.close(0)  # a second time there is nothing to do
 
 
+def test_a_histogram_of_one_bin_is_no_bound_for_its_mean() -> None:
+    b = Builder(1)
+    narrow = Histogram(100, 100100, 100110, 100105, 1).rounded()
+    send = b.event(
+        "Send",
+        count=Summary(narrow, 100105),
+        datatype=DOUBLE,
+        dest=To(Encoding.MODULO, Vec(0)),
+        tag=0,
+        comm=Comm(),
+    )
+    trace = b.of(b.loop(100, send))
+    drawn = {call["count"] for call in map(Lottery(trace, 0, seed=1).call, trace.walk(0))}
+    assert largest_sent(trace, 0, WhatIf()) >= 8 * max(drawn)
+
+
 def test_the_largest_message_that_may_be_drawn() -> None:
     trace = sends()
     assert largest_sent(trace, 1, WhatIf()) == 200 * 8
@@ -189,7 +207,7 @@ def test_the_largest_message_that_may_be_drawn() -> None:
     assert largest_sent(trace, 1, WhatIf(), buffered) == 0
     b = Builder(2)
     kept = b.event(
-        "Ibsend", count=Vec((3, 9, 4)), datatype=DOUBLE, dest=To(Encoding.MODULO, 1), tag=0, comm=Comm()
+        "Ibsend", count=Vec((3, 9, 4)), datatype=DOUBLE, dest=To(Encoding.MODULO, Vec(1)), tag=0, comm=Comm()
     )
     assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), buffered) == 9 * 8
 
@@ -204,6 +222,47 @@ def replayed(
     return facts
 
 
+BOXES = """\
+from mpi4py import MPI
+from replay.mailboxes import Mailboxes
+world, other = MPI.COMM_WORLD, MPI.COMM_WORLD.Dup()
+boxes = Mailboxes(100)
+assert boxes.take() is None
+boxes.open(7, world)
+boxes.open(8, other)
+assert boxes.wait(MPI.Request()) is None  # null
+partner = 1 - world.rank
+unused = world.Send_init(bytearray(3), partner, 1)
+assert boxes.wait(unused) is None  # never started
+for n in (9, 0, 100):
+    sent = other.Isend(bytearray(n), partner, n)
+    barrier = world.Ibarrier()
+    came = []
+    while (message := boxes.wait(barrier)) is not None:
+        came.append(message)
+    assert not barrier
+    while not came:
+        came += [message for message in (boxes.take(),) if message]
+    assert came == [(8, n)], came
+    sent.Wait()
+boxes.close(8)
+world.Send(bytearray(5), world.rank, 2)
+while (message := boxes.take()) is None:
+    pass
+assert message == (7, 5)
+boxes.close(7)
+other.Free()
+print("done", flush=True)
+"""
+
+
+@pytest.mark.mpi
+def test_mailboxes(mpi: Mpi, tmp_path: Path) -> None:
+    program = tmp_path / "boxes.py"
+    program.write_text(BOXES)
+    assert mpirun(mpi, 2, [mpi.python, program], cwd=tmp_path, timeout=60).check().stdout.count("done") == 2
+
+
 @pytest.mark.mpi
 def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
     trace, program = tmp_path / "a.st", tmp_path / "circle.py"
@@ -213,7 +272,7 @@ def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
         facts = replayed(mpi, 4, trace, seed, tmp_path, compute)
         assert facts["unequal"] == []
         assert (facts["computed_s"] > 0) == (compute != "none")
-        assert facts["received"] == 4 * (3 * 6 * 4 + 5 + 2)
+        assert facts["received"] == 4 * (3 * 6 * 4 + 5 + 2) + 4 * 6
 
 
 @pytest.mark.mpi
