@@ -91,7 +91,7 @@ def exactness(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[s
             made = extrapolate(inputs, case.target, params=params).trace
         except (ExtrapolationError, InputError) as error:
             yield [
-                *head, grouped(real.nevents()), "all", "-", str(real.nnodes), str(error).splitlines()[0]
+                *head, grouped(real.nevents()), "all", "-", str(real.nnodes), first_line(str(error))
             ]  # fmt: skip
             continue
         differing = len(diff(made, real, ["times"]))
@@ -113,7 +113,7 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
             if done.status == 2:
                 continue  # not a size that the program runs on
             if done.status:
-                yield [*head, "-", "-", "-", grouped(largest), "-", "-", done.error]
+                yield [*head, "-", "-", "-", grouped(largest), "-", "-", first_line(done.error)]
                 continue
             began = time.process_time()
             deque(load(made).walk(nprocs * 777_777 // 1_048_576), maxlen=0)
@@ -128,6 +128,11 @@ def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]
                 f"{walk_s:.2f}",
                 "",
             ]
+
+
+def first_line(error: str) -> str:
+    """What a program was refused for, in short."""
+    return (error.splitlines() or [""])[0].replace(f"{SAMPLES}/", "").split(", ")[0]
 
 
 class Done(NamedTuple):
