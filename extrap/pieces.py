@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from extrap.contents import TABLES, Tables
-from extrap.ranks import Mask, Ranks, TooManyGroups, alike, masks_of
+from extrap.ranks import Ints, Mask, Ranks, TooManyGroups, alike, masks_of
 from scalatrace.errors import UsageError
 from scalatrace.trace.alike import groups_of
 from scalatrace.trace.elastic import Elastic, Formulas
@@ -39,6 +39,7 @@ class Pieces:
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks, self.tables = ranks, Tables()
+        self._known: dict[int, tuple[Elastic, Ints, list[Vec]]] = {}
 
     def of(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
         """A field's values over ranks: a vec with its ranks, or an array where each has one value.
@@ -58,9 +59,9 @@ class Pieces:
         if part.formulas is None:
             return []
         if part.shape == INDEXED:
-            return self.indexed(part, mine)
+            return self.indexed(part, mine, self._ranks.most(kind))
         if part.shape == LOOPED:
-            return self.looped(part, mine, around)
+            return self.looped(part, mine, around, self._ranks.most(kind))
         if part.shape is None and kind not in TABLES:
             value = self._ranks.slot(part.formulas[0], mine)
             return [(value if isinstance(value, np.ndarray) else self.vec(part, [value], kind), mine)]
@@ -83,7 +84,7 @@ class Pieces:
         vecs = [self.vec(part, list(column), kind) for column in zip(*rows, strict=True)]
         return list(zip(vecs, masks_of(like, len(first), mine), strict=True))
 
-    def indexed(self, part: Part, mine: Mask) -> list[Piece]:
+    def indexed(self, part: Part, mine: Mask, most: int) -> list[Piece]:
         """A part whose values follow the number of the execution: a vec per set of coordinates."""
         assert part.formulas is not None
         length, value = part.formulas
@@ -92,9 +93,11 @@ class Pieces:
         for column, some in self.places(names, mine):
             vec = counted(length, value, {**self._ranks.env, **dict(zip(names, column, strict=True))})
             by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
+            if len(by_vec) > most:
+                raise TooManyGroups
         return list(by_vec.items())
 
-    def looped(self, part: Part, mine: Mask, around: Around) -> list[Piece]:
+    def looped(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
         """A part whose values follow the loops around it: a vec per set of coordinates and loops."""
         assert part.formulas is not None
         levels, text = int(part.formulas[0]), part.formulas[1]
@@ -109,6 +112,8 @@ class Pieces:
             for loops, these in self.alike_loops(inner, some):
                 vec = along(text, place, loops, endless)
                 by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
+                if len(by_vec) > most:
+                    raise TooManyGroups
         return list(by_vec.items())
 
     def places(self, names: list[str], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
@@ -121,30 +126,39 @@ class Pieces:
         """The different loops around something that these ranks run, and the ranks of each."""
         if any(isinstance(repeat, Formulas) for repeat in around):
             raise TooManyGroups
-        found: list[tuple[tuple[Vec, ...], Mask]] = [((), ranks)]
-        for repeat in around:
-            longer = []
-            for loops, mine in found:
-                for some, vec in [(None, repeat)] if isinstance(repeat, Vec) else self._groups(repeat):
-                    these = mine if some is None else mine & some
-                    if these.any():
-                        longer.append(((*loops, vec), these))
-            found = longer
-            if len(found) > self._ranks.most(None):
-                raise TooManyGroups
-        return found
+        where = np.flatnonzero(ranks)
+        numbered = [self._numbered(repeat) for repeat in around]
+        rows = np.array([np.zeros_like(where), *(numbers[where] for numbers, _ in numbered)])
+        runs_all = (rows >= 0).all(axis=0)
+        where, rows = where[runs_all], rows[:, runs_all]
+        if not len(where):
+            return []
+        first, like = distinct(rows)
+        if len(first) > self._ranks.most(None):
+            raise TooManyGroups
+        mine = np.zeros_like(ranks)
+        mine[where] = True
+        loops = [
+            tuple(vecs[row[at]] for row, (_, vecs) in zip(rows[1:], numbered, strict=True))
+            for at in first.tolist()
+        ]
+        return list(zip(loops, masks_of(like, len(first), mine), strict=True))
 
-    def _groups(self, repeat: Elastic) -> Iterator[tuple[Mask, Vec]]:
-        everyone = RankList.all(self._ranks.grid.nprocs)
-        try:
-            groups = list(groups_of(repeat, everyone, self._ranks.most(None)))
-        except UsageError:
-            raise TooManyGroups from None
-        for ranks, vec in groups:
-            mask = np.zeros(self._ranks.grid.nprocs, dtype=bool)
-            for start, stop in ranks.runs:
-                mask[start:stop] = True
-            yield mask, vec
+    def _numbered(self, repeat: Elastic) -> tuple[Ints, list[Vec]]:
+        """Which of these vecs each rank has; -1 for none."""
+        if id(repeat) not in self._known:
+            nprocs = self._ranks.grid.nprocs
+            vecs: list[Vec] = []
+            numbers = np.full(nprocs, -1)
+            try:
+                for ranks, vec in groups_of(repeat, RankList.all(nprocs), self._ranks.most(None)):
+                    for start, stop in ranks.runs:
+                        numbers[start:stop] = len(vecs)
+                    vecs.append(vec)
+            except UsageError:
+                raise TooManyGroups from None
+            self._known[id(repeat)] = repeat, numbers, vecs
+        return self._known[id(repeat)][1:]
 
     def vec(self, part: Part, slots: list[int], kind: Kind | None) -> Vec:
         """The vec of a part's integers."""

@@ -38,8 +38,9 @@ def vec_parts(vec: Vec, times: int = 0, width: int = 0) -> Parts:
 
 def cycle(row: Sequence[int]) -> Vec:
     """These values again and again."""
-    once = vec_of(row)
-    return once if once.constant is not None else Vec(((0, 0, *compress(row)),))
+    if len(set(row)) == 1:
+        return vec_of(row)
+    return Vec(((0, 0, *compress(row)),))
 
 
 def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
