@@ -156,7 +156,7 @@ def saved(trace: Trace, grid: Grid, output: str) -> dict[str, Any]:
     return {
         "grid": str(grid),
         "ranks": trace.nprocs,
-        "events": trace.nevents(),
+        "events": trace.counted(),
         "nodes": trace.nnodes,
         "bytes": Path(output).stat().st_size,
         "output": output,
@@ -209,8 +209,9 @@ def tell(facts: Mapping[str, Any]) -> None:
         text = f"warning: {name} was the same in all traces: what follows from it is a guess"
         screen.print(text, highlight=False, markup=False)
     if "ranks" in facts:
+        events = "uncounted" if facts["events"] is None else f"{facts['events']:,}"
         screen.print(
-            f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {facts['events']:,} events, "
+            f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {events} events, "
             f"{facts['nodes']} nodes, {facts['bytes']:,} bytes",
             highlight=False,
             markup=False,

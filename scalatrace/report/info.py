@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -33,12 +33,13 @@ class InfoReporter:
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain data."""
         trace = self.trace
-        least, most = least_and_most(trace)
+        events = trace.counted()
+        least, most = (None, None) if events is None else least_and_most(trace)
         return {
             "nprocs": trace.nprocs,
             "ranks": list(trace.ranks),
             "meta": dict(trace.meta),
-            "events": trace.nevents(),
+            "events": events,
             "events_per_rank": {"min": least, "max": most},
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
@@ -63,14 +64,10 @@ class InfoReporter:
         self._shares(console, facts["payload_bytes"])
 
     def _header(self, console: Console, facts: dict[str, Any]) -> None:
-        per_rank = facts["events_per_rank"]
-        spread = number(per_rank["min"])
-        if per_rank["max"] != per_rank["min"]:
-            spread += f" to {number(per_rank['max'])}"
         rows = [(key, value) for key, value in self.trace.meta.items()]
         rows += [
             ("ranks", f"{self.trace.nprocs}{self._missing()}"),
-            ("events", f"{number(facts['events'])} ({spread} per rank)"),
+            ("events", _told(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
         if facts["not_selected"]:
@@ -78,8 +75,10 @@ class InfoReporter:
         if any(family.kind == "spawn" for family in self.trace.comms):
             rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
-            each = facts["events"] / self.file_bytes
-            rows.append(("file", f"{number(self.file_bytes)} bytes, {each:,.3g} events per byte"))
+            size = f"{number(self.file_bytes)} bytes"
+            if facts["events"] is not None:
+                size += f", {facts['events'] / self.file_bytes:,.3g} events per byte"
+            rows.append(("file", size))
         width = max(len(key) for key, _ in rows)
         for key, value in rows:
             console.print(Text.assemble((f"{clean(key):<{width}}  ", DIM), clean(value)), soft_wrap=True)
@@ -123,3 +122,12 @@ class InfoReporter:
         for name, size in sorted(parts.items(), key=lambda item: -item[1]):
             rows.add_row(name, nbytes(size), percent(size, whole))
         console.print(rows)
+
+
+def _told(facts: Mapping[str, Any]) -> str:
+    """The number of events, and how many each rank has."""
+    if facts["events"] is None:
+        return "uncounted: very many ranks, each with its own number"
+    least, most = facts["events_per_rank"]["min"], facts["events_per_rank"]["max"]
+    spread = number(least) if least == most else f"{number(least)} to {number(most)}"
+    return f"{number(facts['events'])} ({spread} per rank)"

@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from scalatrace.errors import UsageError
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
 from scalatrace.trace.elastic import Groups
@@ -36,10 +35,8 @@ class TreeReporter:
     def _title(self) -> Text:
         trace = self.trace
         program = clean(trace.meta.get("program", "trace"))
-        try:
-            events = number(trace.nevents())
-        except UsageError:  # repeats by formulas, of very many ranks
-            events = "uncounted"
+        counted = trace.counted()
+        events = "uncounted" if counted is None else number(counted)
         return Text.assemble(
             (program, "bold"),
             (f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes", DIM),

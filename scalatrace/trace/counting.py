@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from typing import TYPE_CHECKING
 
-from scalatrace.errors import FormatError
+from scalatrace.errors import FormatError, UsageError
 from scalatrace.trace import elastic
 from scalatrace.trace.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.nodes import Event, Node, named_ranks
@@ -21,8 +21,13 @@ __all__ = ["executions", "executions_of", "least_and_most", "nevents", "particip
 Classes = list[tuple[RankList, int]]
 """Disjoint sets of ranks and how often each runs a node."""
 
-MOST_PLACES = 1 << 13
-"""Places at which a repeat by formulas is worked out to count all ranks' calls."""
+MOST_PLACES, MOST_RUNS = 1 << 13, 1 << 16
+"""Places at which a repeat by formulas is worked out to count all ranks' calls, and runs of ranks alike."""
+
+TOO_MANY = "very many ranks call in very many different numbers: too many to count"
+
+MOST_LOOKED_AT = 1 << 26
+"""Places times ranks: each place is sought among all."""
 
 
 def runs(repeat: Elastic, rank: int, met: int) -> int:
@@ -87,6 +92,8 @@ def _after(repeat: Elastic, met: Classes) -> Classes:
         for some, n in _classes(repeat, ranks, times):
             if n:
                 found.setdefault(n, []).extend(some.runs)
+        if isinstance(repeat, Formulas) and sum(map(len, found.values())) > MOST_RUNS:
+            raise UsageError(TOO_MANY)
     return [(RankList.from_runs(intervals), n) for n, intervals in found.items()]
 
 
@@ -94,12 +101,14 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
     if isinstance(repeat, Vec):
         yield ranks, _total(repeat, met)
     elif isinstance(repeat, Columns):
-        for rank in ranks & repeat.ranks:
+        if len(named := ranks & repeat.ranks) > MOST_RUNS:
+            raise UsageError(TOO_MANY)
+        for rank in named:
             yield RankList.from_runs([(rank, rank + 1)]), (repeat.value(rank) or 0) * met
     elif isinstance(repeat, Formulas):
         from scalatrace.trace.alike import groups_of  # numpy takes longer to import than most traces to read
 
-        for group, vec in groups_of(repeat, ranks, MOST_PLACES):
+        for group, vec in groups_of(repeat, ranks, min(MOST_PLACES, MOST_LOOKED_AT // max(1, len(ranks)))):
             _not_negative(vec)
             yield group, _total(vec, met)
     else:
@@ -109,7 +118,7 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
 
 
 def nevents(trace: Trace) -> int:
-    """Number of calls of all ranks together."""
+    """Number of calls of all ranks together. Raises UsageError for very many ranks, each with its own."""
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
 
 

@@ -98,11 +98,22 @@ class Trace:
         return walk.walk(self, rank)
 
     def nevents(self, rank: int | None = None) -> int:
-        """Number of calls of a rank, or of all ranks, without walking."""
+        """Number of calls of a rank, or of all ranks, without walking.
+
+        Raises:
+            UsageError: there are very many ranks, and how often each calls is told by formulas.
+        """
         if rank is None:
             return counting.nevents(self)
         self._known(rank)
         return sum(n for _, n in counting.executions_of(self, rank))
+
+    def counted(self) -> int | None:
+        """Number of calls of all ranks; None where `nevents` refuses to count them."""
+        try:
+            return self.nevents()
+        except UsageError:
+            return None
 
     @property
     def nnodes(self) -> int:

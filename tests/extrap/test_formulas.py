@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from extrap.extrapolate import of_model
 from scalatrace import Trace
 from scalatrace.cli import main
 from scalatrace.errors import UsageError
+from scalatrace.trace import counting
 from scalatrace.trace.diff import diff
 from scalatrace.trace.elastic import Columns, Formulas, Groups
 from scalatrace.trace.explicit import explicit
@@ -135,6 +137,22 @@ def test_one_of_a_million_ranks_with_values_of_their_own(tmp_path: Path) -> None
     assert (tmp_path / "big.st").stat().st_size < 1.2 * (tmp_path / "small.st").stat().st_size
     with pytest.raises(UsageError, match="1,048,576 ranks"):
         explicit(read)
+
+
+def test_very_many_ranks_need_not_be_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "MOST_RUNS", 1 << 10)
+    for dims in PLANES:
+        scalatrace.save(trace_of(tagged, dims), tmp_path / f"{dims[0] * dims[1]}.st")
+    inputs = [str(path) for path in sorted(tmp_path.glob("*.st"))]
+    out = str(tmp_path / "big.st")
+    assert main(["extrapolate", *inputs, "-P", str(1 << 14), "-o", out]) == 0
+    assert "uncounted events" in capsys.readouterr().out
+    assert main(["info", out]) == 0
+    assert "uncounted" in capsys.readouterr().out
+    assert main(["info", "--json", out]) == 0
+    assert json.loads(capsys.readouterr().out)["events"] is None
 
 
 def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
