@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,6 @@ from scalatrace.record.resolved import shim_of
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
 STACKS = ("auto", "python", "native", "none")
-LAUNCHERS = re.compile(r"(mpi(run|exec)|orterun|prterun|prun|srun|aprun|jsrun|ibrun)([._](\w+))?")
-"""Tracers in them would be of whatever MPI comes first, not of the ranks' own."""
-
 _SEPARATOR = "\x1f"
 
 
@@ -117,11 +113,6 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     words = list(argv)
     if words[0].endswith(".py") and not os.access(words[0], os.X_OK):
         words.insert(0, sys.executable)
-    name = Path(words[0]).name
-    if LAUNCHERS.fullmatch(name) and (name == words[0] or name.startswith("mpi")):  # ./srun may be anything
-        raise UsageError(
-            f"{name} starts ranks: record them, not it: {name} -n 4 scalatrace record -- program"
-        )
     program = shutil.which(words[0])
     if program is None:
         raise UsageError(f"{words[0]}: no such program")

@@ -45,6 +45,8 @@ def find_mpi(argv: Sequence[str]) -> Mpi:
     """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
     if forced := os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC"):
         return _of_compiler(_on_path(forced.split()[0]))
+    if argv and (launcher := _beside_launcher(argv[0])):
+        return launcher
     library = _library_of(argv)
     for mpi in installed(library):
         if library is None or mpi.library.resolve() == library.resolve():
@@ -106,6 +108,17 @@ def _of_compiler(compiler: Path) -> Mpi:
             if f"-l{name[3:].split('.')[0]}" in words and (folder / name).exists():
                 return Mpi(_library_behind(folder / name), compiler)
     raise ScalatraceError(f"{compiler}: cannot tell which MPI library it links")
+
+
+def _beside_launcher(program: str) -> Mpi | None:
+    """The MPI of `mpiexec` or `mpirun.openmpi`: that of the compiler beside it, not the first on the PATH."""
+    path = Path(shutil.which(program) or program)
+    if not re.fullmatch(r"mpi(run|exec)(\.\w+)?", path.name):
+        return None
+    compiler = path.with_name(f"mpicc{path.suffix}")
+    with suppress(ScalatraceError):
+        return _of_compiler(compiler) if os.access(compiler, os.X_OK) else None
+    return None
 
 
 def _library_of(argv: Sequence[str]) -> Path | None:

@@ -49,15 +49,6 @@ def test_meta() -> None:
     [
         ([], 2, "no program given"),
         (["no-such-program-anywhere"], 2, "no such program"),
-        (["srun", "app"], 2, "srun starts ranks"),
-        (["mpirun_rsh", "app"], 2, "mpirun_rsh starts ranks"),
-        (["./srun"], 2, "no such program"),
-        (["mpirunner"], 2, "no such program"),
-        (
-            ["/opt/mpi/bin/mpiexec.hydra", "-n", "2", "app"],
-            2,
-            "mpiexec.hydra -n 4 scalatrace record -- program",
-        ),
     ],
 )
 def test_mistakes(words: list[str], status: int, message: str) -> None:
