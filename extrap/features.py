@@ -11,10 +11,11 @@ from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 
 from scalatrace.trace.expression import FUNCTIONS, names_of
+from scalatrace.trace.grid import NAMES
 
 __all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
 
-GRID_NAMES = frozenset("XYZWxyzw")
+GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
 
 RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "l1", "l2", *FUNCTIONS])

@@ -10,7 +10,7 @@ import numpy as np
 from extrap.contents import TABLES, Tables
 from extrap.ranks import Ints, Mask, Ranks, TooManyGroups, alike, masks_of
 from scalatrace.errors import UsageError
-from scalatrace.trace.alike import groups_of
+from scalatrace.trace.alike import numbered
 from scalatrace.trace.elastic import Elastic, Formulas
 from scalatrace.trace.evaluate import along, counted
 from scalatrace.trace.expression import evaluate, names_of
@@ -127,8 +127,8 @@ class Pieces:
         if any(isinstance(repeat, Formulas) for repeat in around):
             raise TooManyGroups
         where = np.flatnonzero(ranks)
-        numbered = [self._numbered(repeat) for repeat in around]
-        rows = np.array([np.zeros_like(where), *(numbers[where] for numbers, _ in numbered)])
+        loops_of = [self._numbered(repeat) for repeat in around]
+        rows = np.array([np.zeros_like(where), *(numbers[where] for numbers, _ in loops_of)])
         runs_all = (rows >= 0).all(axis=0)
         where, rows = where[runs_all], rows[:, runs_all]
         if not len(where):
@@ -139,7 +139,7 @@ class Pieces:
         mine = np.zeros_like(ranks)
         mine[where] = True
         loops = [
-            tuple(vecs[row[at]] for row, (_, vecs) in zip(rows[1:], numbered, strict=True))
+            tuple(vecs[row[at]] for row, (_, vecs) in zip(rows[1:], loops_of, strict=True))
             for at in first.tolist()
         ]
         return list(zip(loops, masks_of(like, len(first), mine), strict=True))
@@ -148,16 +148,11 @@ class Pieces:
         """Which of these vecs each rank has; -1 for none."""
         if id(repeat) not in self._known:
             nprocs = self._ranks.grid.nprocs
-            vecs: list[Vec] = []
-            numbers = np.full(nprocs, -1)
             try:
-                for ranks, vec in groups_of(repeat, RankList.all(nprocs), self._ranks.most(None)):
-                    for start, stop in ranks.runs:
-                        numbers[start:stop] = len(vecs)
-                    vecs.append(vec)
+                found = numbered(repeat, RankList.all(nprocs), nprocs, self._ranks.most(None))
             except UsageError:
                 raise TooManyGroups from None
-            self._known[id(repeat)] = repeat, numbers, vecs
+            self._known[id(repeat)] = repeat, *found
         return self._known[id(repeat)][1:]
 
     def vec(self, part: Part, slots: list[int], kind: Kind | None) -> Vec:

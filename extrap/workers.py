@@ -41,10 +41,7 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     with ProcessPoolExecutor(workers, get_context("fork"), _inherit, (work, items)) as pool:
         try:
             return list(pool.map(_done, range(len(items)), chunksize=share))
-        except (
-            BrokenProcessPool,
-            ScalatraceError,
-        ):  # killed, for its memory; or for the same error
+        except (BrokenProcessPool, ScalatraceError):  # killed for its memory; or to have the same error
             return [work(item) for item in items]
 
 

@@ -15,7 +15,7 @@ from scalatrace.trace.values import Vec
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-__all__ = ["groups_of"]
+__all__ = ["groups_of", "numbered"]
 
 
 def groups_of(value: Elastic, ranks: RankList, most: int) -> Iterator[tuple[RankList, Vec]]:
@@ -33,6 +33,20 @@ def groups_of(value: Elastic, ranks: RankList, most: int) -> Iterator[tuple[Rank
         yield from _by_number(value, ranks & value.ranks, most)
     else:
         yield from _by_formulas(value, ranks & value.ranks, most)
+
+
+def numbered(value: Elastic, ranks: RankList, nprocs: int, most: int) -> tuple[Ints, list[Vec]]:
+    """The value vectors of some ranks, and which of them each of all ranks has, -1 for none.
+
+    Raises:
+        UsageError, FormatError: as `groups_of`.
+    """
+    numbers, vecs = np.full(nprocs, -1), list[Vec]()
+    for some, vec in groups_of(value, ranks, most):
+        for start, stop in some.runs:
+            numbers[start:stop] = len(vecs)
+        vecs.append(vec)
+    return numbers, vecs
 
 
 def _by_number(value: Columns, ranks: RankList, most: int) -> Iterator[tuple[RankList, Vec]]:
@@ -72,9 +86,5 @@ def _places(value: Formulas, ranks: RankList, where: Ints, most: int) -> Ints:
     for repeat in value.around:
         if isinstance(repeat, Vec):
             continue
-        row = np.full(value.grid.nprocs, -1)
-        for number, (some, _) in enumerate(groups_of(repeat, ranks, most)):
-            for start, stop in some.runs:
-                row[start:stop] = number
-        rows.append(row[where])
+        rows.append(numbered(repeat, ranks, value.grid.nprocs, most)[0][where])
     return np.array(rows)

@@ -16,15 +16,13 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["executions", "executions_of", "least_and_most", "nevents", "participants", "runs"]
+__all__ = ["executions", "executions_of", "least_and_most", "nevents", "participants", "runs", "takes_long"]
 
 Classes = list[tuple[RankList, int]]
 """Disjoint sets of ranks and how often each runs a node."""
 
 MOST_PLACES, MOST_RUNS = 1 << 13, 1 << 16
 """Places at which a repeat by formulas is worked out to count all ranks' calls, and runs of ranks alike."""
-
-TOO_MANY = "very many ranks call in very many different numbers: too many to count"
 
 MOST_LOOKED_AT = 1 << 26
 """Places times ranks: each place is sought among all."""
@@ -93,7 +91,7 @@ def _after(repeat: Elastic, met: Classes) -> Classes:
             if n:
                 found.setdefault(n, []).extend(some.runs)
         if isinstance(repeat, Formulas) and sum(map(len, found.values())) > MOST_RUNS:
-            raise UsageError(TOO_MANY)
+            raise UsageError("very many ranks call in very many different numbers: too many to count")
     return [(RankList.from_runs(intervals), n) for n, intervals in found.items()]
 
 
@@ -101,10 +99,11 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
     if isinstance(repeat, Vec):
         yield ranks, _total(repeat, met)
     elif isinstance(repeat, Columns):
-        if len(named := ranks & repeat.ranks) > MOST_RUNS:
-            raise UsageError(TOO_MANY)
-        for rank in named:
-            yield RankList.from_runs([(rank, rank + 1)]), (repeat.value(rank) or 0) * met
+        alike: dict[int, list[tuple[int, int]]] = {}
+        for rank in ranks & repeat.ranks:
+            alike.setdefault(repeat.value(rank) or 0, []).append((rank, rank + 1))
+        for n, intervals in alike.items():
+            yield RankList.from_runs(intervals), n * met
     elif isinstance(repeat, Formulas):
         from scalatrace.trace.alike import groups_of  # numpy takes longer to import than most traces to read
 
@@ -120,6 +119,15 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
 def nevents(trace: Trace) -> int:
     """Number of calls of all ranks together. Raises UsageError for very many ranks, each with its own."""
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+
+
+def takes_long(nodes: AnySequence[Node]) -> bool:
+    """Whether very many ranks each have a number of their own, which are counted one by one."""
+    return any(
+        (isinstance(node.repeat, Columns) and len(node.repeat.ranks) > MOST_RUNS)
+        or (not isinstance(node, Event) and takes_long(node.nodes))
+        for node in nodes
+    )
 
 
 def least_and_most(trace: Trace) -> tuple[int, int]:

@@ -109,9 +109,9 @@ class Trace:
         return sum(n for _, n in counting.executions_of(self, rank))
 
     def counted(self) -> int | None:
-        """Number of calls of all ranks; None where `nevents` refuses to count them."""
+        """Number of calls of all ranks; None where `nevents` refuses to count them, or takes long."""
         try:
-            return self.nevents()
+            return None if counting.takes_long(self.nodes) else self.nevents()
         except UsageError:
             return None
 
