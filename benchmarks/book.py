@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.table import keep, kept, show
@@ -68,6 +68,12 @@ class Book:
             below = [f"- {text}" for text in self.summary(self.lines)]
             keep(self.name, self.title, self.columns, rows, *self.notes, below=below)
 
+    def fill(self, rows: Iterable[Sequence[str]]) -> None:
+        """Add lines, each printed as soon as it is made."""
+        for cells in rows:
+            print(*cells, sep="  ", flush=True)
+            self.add(cells)
+
     @property
     def lines(self) -> list[Line]:
         """All lines, by program and numbers."""
@@ -77,6 +83,11 @@ class Book:
         """Print table and summary."""
         show(self.title, self.columns, [line.cells for line in self.lines])
         print("\n".join(self.summary(self.lines)))
+
+
+def cells_judged(judge: Callable[[list[tuple[str, ...]]], list[str]]) -> Summary:
+    """The summary that a function of the lines' texts makes."""
+    return lambda lines: judge([line.cells for line in lines])
 
 
 def _place(key: tuple[str, ...]) -> tuple[int, str, tuple[int, ...]]:

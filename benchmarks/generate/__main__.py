@@ -3,6 +3,7 @@
 python -m benchmarks.generate correct [--only lu ring] [--ranks 4 16] [--steps 6] [--to c] [--keep]
 python -m benchmarks.generate size [--only lu ft] [--ranks 4 16] [--keep]     at 10 and 100 time steps
 python -m benchmarks.generate timing [--only lu ft] [--ranks 4 9 16] [--repeat 3] [--most-s 2] [--keep]
+python -m benchmarks.generate scalable [--only lu ft] [--repeat 3] [--keep]    at other sizes than the traces'
 python -m benchmarks.generate collectives [--only ft] [--ranks 4 16] [--plot ft.svg] [--keep]
 """
 
@@ -10,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from benchmarks import table
-from benchmarks.generate import collectives, correct, size, timing
+from benchmarks.book import Book, cells_judged
+from benchmarks.generate import collectives, correct, scalable, size, timing
 from benchmarks.generate.made import LANGUAGES, programs
 from scalatrace.errors import UsageError
 from scalatrace.report.curves import check_plot
@@ -34,36 +36,43 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 2
     mpi = installed()[args.mpi]
-    columns, title, lines, judge = {
-        "correct": (correct.COLUMNS, "Benchmarks against applications", _correct, correct.verdicts),
-        "size": (size.COLUMNS, "Lines of generated programs", _size, size.verdicts),
-        "timing": (timing.COLUMNS, "Benchmark time against the application's", _timing, timing.verdicts),
-        "collectives": (
-            collectives.COLUMNS, "Collectives and messages in their place", _collectives, collectives.verdicts
-        ),
-    }[args.what]  # fmt: skip
-    rows = table.told(lines(mpi, args))
-    found = judge(rows)
-    table.show(title, columns, rows)
-    print(*found, sep="\n")
+    book, lines = _book(args)
+    book.fill(lines(mpi, args))
+    book.show()
     if args.plot:
-        collectives.draw(rows, args.plot)
-    if args.keep:
-        table.keep(f"generate_{args.what}", title, columns, rows, below=[f"- {line}" for line in found])
-    return int(any(line.startswith("NO") for line in found))
+        collectives.draw([line.cells for line in book.lines], args.plot)
+    return int(any(line.startswith("NO") for line in book.summary(book.lines)))
+
+
+Lines = Callable[[Mpi, argparse.Namespace], Iterator[list[str]]]
+
+
+def _book(args: argparse.Namespace) -> tuple[Book, Lines]:
+    """The table of what is asked for, and what makes its lines."""
+    module: Any
+    module, title, lines, nkeys = {
+        "correct": (correct, "Benchmarks against applications", _correct, 3),
+        "size": (size, "Lines of generated programs", _size, 4),
+        "timing": (timing, "Benchmark time against the application's", _timing, 2),
+        "scalable": (scalable, "Scalable benchmarks' time at other sizes", _scalable, 3),
+        "collectives": (collectives, "Collectives and messages in their place", _collectives, 2),
+    }[args.what]
+    summary = cells_judged(module.verdicts)
+    book = Book(f"generate_{args.what}", title, module.COLUMNS, nkeys, args.keep, summary=summary)
+    return book, lines
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("correct", "size", "timing", "collectives"))
+    parser.add_argument("what", choices=("correct", "size", "timing", "scalable", "collectives"))
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the programs, by how they begin")
     parser.add_argument("--ranks", nargs="+", type=int)
     parser.add_argument("--steps", type=int, default=6, help="time steps of the workloads")
     parser.add_argument("--to", nargs="+", choices=LANGUAGES, default=LANGUAGES, help="languages")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--most-s", type=float, default=2.0, help="timing: of the application")
+    parser.add_argument("--most-s", type=float, default=2.0, help="timing, scalable: of the application")
     parser.add_argument("--mpi", default="openmpi")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="collectives: .svg, .png or .pdf")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/generate_<what>.md")
@@ -86,6 +95,10 @@ def _size(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
 def _timing(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
     ranks = args.ranks or [4, 9, 16]
     return timing.lines(mpi, _chosen(args), ranks, SLEEP_US, args.repeat, args.most_s)
+
+
+def _scalable(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
+    return scalable.lines(mpi, args.only, SLEEP_US, args.repeat, args.most_s)
 
 
 def _collectives(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:

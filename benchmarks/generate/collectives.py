@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.generate.made import NotMadeError, command, traced
+from benchmarks.generate.made import NotMadeError, benchmark, command, traced
 from benchmarks.generate.runs import seconds
 from codegen.generate import Options
 from scalatrace.report.curves import Curves, draw_curves
@@ -33,9 +33,8 @@ def _line(
     try:
         argv = command(mpi, workload.of_steps(steps), folder)
         trace = traced(mpi, nprocs, argv, folder / "app.st")
-        native, messages = (
-            seconds(mpi, trace, language, Options(by_messages=way), folder, times) for way in WAYS.values()
-        )
+        texts = (benchmark(trace, language, Options(by_messages=way)).text for way in WAYS.values())
+        native, messages = (seconds(mpi, nprocs, text, language, folder, times) for text in texts)
     except NotMadeError as error:
         return [*head, str(error)[:60], "-", "-"]
     return [*head, f"{native:.4f}", f"{messages:.4f}", f"{messages / native - 1:+.1%}"]

@@ -8,21 +8,27 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.generate.made import LIMIT_S, NotMadeError, benchmark, started
-from codegen.generate import Options
-from scalatrace import Trace
+from benchmarks.generate.made import LIMIT_S, NotMadeError, started
 from support.mpis import Mpi
 from support.running import Argument, mpirun
 
 __all__ = ["seconds"]
 
 
-def seconds(mpi: Mpi, trace: Trace, language: str, options: Options, folder: Path, times: int) -> float:
-    """Median seconds of a trace's benchmark in a language; coNCePTuaL is compiled. Raises NotMadeError."""
-    text = benchmark(trace, language, options).text
+def seconds(
+    mpi: Mpi,
+    nprocs: int,
+    text: str,
+    language: str,
+    folder: Path,
+    times: int,
+    arguments: Sequence[str] = (),
+) -> float:
+    """Median seconds of a benchmark's text in a language; coNCePTuaL is compiled. Raises NotMadeError."""
     argv = started(mpi, text, language, folder, compiled=True)
     more = ["--sleep"] if language != "conceptual" else []
-    return statistics.median(_once(mpi, trace.nprocs, [*argv, *more], folder) for _ in range(times))
+    command = [*argv, *more, *arguments]
+    return statistics.median(_once(mpi, nprocs, command, folder) for _ in range(times))
 
 
 def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.generate.made import LANGUAGES, NotMadeError
+from benchmarks.errors import errors_within
+from benchmarks.generate.made import LANGUAGES, NotMadeError, benchmark
 from benchmarks.generate.runs import seconds
 from benchmarks.replay.runs import app_s, arguments, paced, recorded
-from codegen.generate import Options
 from scalatrace import load
 from support.mpis import Mpi
 from support.workloads import Workload
@@ -44,7 +44,7 @@ def _line(
     cells = []
     for language in LANGUAGES:
         try:
-            spent = seconds(mpi, trace, language, Options(), folder, times)
+            spent = seconds(mpi, nprocs, benchmark(trace, language).text, language, folder, times)
             cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
         except NotMadeError as error:
             cells += [str(error)[:60], "-"]
@@ -53,13 +53,4 @@ def _line(
 
 def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """Whether the mean absolute errors keep to the limits."""
-    found = []
-    for language, column in zip(LANGUAGES, (6, 8, 10), strict=True):
-        errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows if row[column] != "-"]
-        if not errors:
-            continue
-        mean, limit = statistics.fmean(errors), LIMITS[language]
-        word = "yes" if mean <= limit else "NO"
-        shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%}, of {len(errors)} runs)"
-        found.append(f"{word}: {language}: mean absolute error {shown}")
-    return found
+    return errors_within(LIMITS, rows, COLUMNS.index("app, s") + 2)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from benchmarks import table
+from benchmarks.book import Book, cells_judged
 from benchmarks.replay import accuracy, seeds, speed
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
@@ -34,19 +35,18 @@ def main() -> int:
     args = parser.parse_args()
     mpi = installed()[args.mpi]
     chosen = [w for w in WORKLOADS if not args.only or w.title in args.only]
-    columns, title, lines, judge = {
-        "accuracy": (accuracy.COLUMNS, "Replay time against the program's", _accuracy, accuracy.verdicts),
-        "real": (accuracy.COLUMNS, "Replay time, with computation of its own", _real, accuracy.verdicts),
-        "speed": (speed.COLUMNS, "Replays without computation, two ranks", _speed, speed.verdicts),
-        "seeds": (seeds.COLUMNS, "Replays of traces with histograms", _seeds, seeds.verdicts),
+    module: Any
+    module, title, lines, nkeys = {
+        "accuracy": (accuracy, "Replay time against the program's", _accuracy, 2),
+        "real": (accuracy, "Replay time, with computation of its own", _real, 2),
+        "speed": (speed, "Replays without computation, two ranks", _speed, 1),
+        "seeds": (seeds, "Replays of traces with histograms", _seeds, 2),
     }[args.what]
-    rows = table.told(lines(mpi, args, chosen))
-    found = judge(rows)
-    table.show(title, columns, rows)
-    print(*found, sep="\n")
-    if args.keep:
-        table.keep(f"replay_{args.what}", title, columns, rows, below=[f"- {line}" for line in found])
-    return int(any(line.startswith("NO") for line in found))
+    summary = cells_judged(module.verdicts)
+    book = Book(f"replay_{args.what}", title, module.COLUMNS, nkeys, args.keep, summary=summary)
+    book.fill(lines(mpi, args, chosen))
+    book.show()
+    return int(any(line.startswith("NO") for line in summary(book.lines)))
 
 
 def _accuracy(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
+from benchmarks.errors import errors_within
 from benchmarks.replay.runs import app_s, arguments, paced, recorded, replay_s
 from support.mpis import Mpi
 from support.workloads import Workload
@@ -70,13 +71,4 @@ def _round(
 
 def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """Whether the mean absolute errors keep to the limits."""
-    found = []
-    for kind, column in (("lossless", 7), ("histograms", 9)):
-        errors = [abs(float(row[column].rstrip("%")) / 100) for row in rows if row[column] != "-"]
-        if not errors:
-            continue
-        mean, limit = statistics.fmean(errors), LIMITS[kind]
-        word = "yes" if mean <= limit else "NO"
-        shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%})"
-        found.append(f"{word}: {kind}: mean absolute error {shown}")
-    return found
+    return errors_within(LIMITS, rows, COLUMNS.index("lossless, s") + 1)

@@ -98,8 +98,8 @@ static const char *read_options(int argc, char **argv) {
         struct option *found = NULL;
         for (int o = 0; o < OPTIONS; o++)
             if (strlen(options[o].name) == length && !strncmp(options[o].name, argv[i], length)) found = &options[o];
-        if (!found && strcmp(argv[i], "--profile")) return "no such option";
-        if (!found) continue;
+        if (!found && (!strcmp(argv[i], "--profile") || !strcmp(argv[i], "--sleep"))) continue;
+        if (!found) return "no such option";
         const char *text = argv[i][length] ? argv[i] + length + 1 : i + 1 < argc ? argv[++i] : "";
         char *end;
         *found->value = strtol(text, &end, 10);

@@ -43,7 +43,7 @@ def test_it_does_what_the_trace_of_that_size_says(
         command = [str(binary)]
     want, again = tmp_path / "want.st", tmp_path / "again.st"
     scalatrace(openmpi, "instantiate", formulas, "-P", "7", "-o", want).check()
-    record(openmpi, 7, command, again, timeout=60).check()
+    record(openmpi, 7, [*command, "--sleep"], again, timeout=60).check()
     scalatrace(openmpi, "diff", want, again, "--ignore", "callsites,times").check()
     refused = mpirun(openmpi, 3, [*command, "--x", "4"], timeout=60)
     assert refused.returncode == 2

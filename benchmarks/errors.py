@@ -1,0 +1,27 @@
+"""Whether the errors in a table keep to their limits."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+__all__ = ["errors_within"]
+
+
+def errors_within(limits: Mapping[str, float], rows: Sequence[Sequence[str]], first: int) -> list[str]:
+    """A line per kind: whether the mean of its absolute errors is within its limit.
+
+    Args:
+        first: column of the first kind's errors; each next one's is two to the right.
+    """
+    found = []
+    for i, (kind, limit) in enumerate(limits.items()):
+        cells = [row[first + 2 * i] for row in rows]
+        errors = [abs(float(cell.rstrip("%")) / 100) for cell in cells if cell != "-"]
+        if not errors:
+            continue
+        mean = statistics.fmean(errors)
+        word = "yes" if mean <= limit else "NO"
+        shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%}, of {len(errors)} runs)"
+        found.append(f"{word}: {kind}: mean absolute error {shown}")
+    return found

@@ -1,0 +1,138 @@
+"""The time of scalable benchmarks at sizes between and beyond those of the traces (§4.4.5)."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.errors import errors_within
+from benchmarks.generate.made import LANGUAGES, SUFFIXES, NotMadeError
+from benchmarks.generate.runs import seconds
+from benchmarks.replay.runs import Pace, app_s, arguments, paced, recorded
+from scalatrace.trace.grid import balanced
+from support.mpis import Mpi
+from support.programs import Sample
+from support.running import Argument, scalatrace
+
+COLUMNS = (
+    "program", "inputs", "ranks", "asleep, ms", "steps", "app, s",
+    "C, s", "error", "Python, s", "error", "coNCePTuaL, s", "error",
+)  # fmt: skip
+LIMITS = dict.fromkeys(LANGUAGES, 0.06)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, the ranks of the traces that its benchmark is made of, and those that this runs on.
+
+    Attributes:
+        title: as the table calls it.
+        source, options: in samples/; without time steps.
+        sides: dimensions of its grid of ranks.
+    """
+
+    title: str
+    source: str
+    options: tuple[str, ...]
+    inputs: tuple[int, ...]
+    targets: tuple[int, ...]
+    sides: int = 2
+
+    def of_steps(self, steps: int) -> Sample:
+        """The sample with so many time steps."""
+        return Sample(self.source, (*self.options, "--steps", str(steps)))
+
+    def grid(self, nprocs: int) -> list[str]:
+        """What tells a coNCePTuaL benchmark its sides."""
+        sizes = balanced(nprocs, self.sides) if self.sides > 1 else ()
+        return [word for name, size in zip("xyz", sizes, strict=False) for word in (f"--{name}", str(size))]
+
+
+PLANES = (9, 12, 16, 25), (20, 30)
+SQUARES = (9, 16, 36), (25, 49)
+CASES = (
+    Case("bt", "npb/bt.py", ("--size", "16"), *SQUARES),
+    Case("sp", "npb/sp.py", ("--size", "16"), *SQUARES),
+    Case("ep", "npb/ep.py", ("--size", "32"), (4, 6, 12), (8, 24), sides=1),
+    Case("ft", "npb/ft.py", ("--size", "48"), (4, 6, 9, 16), (12, 24)),
+    Case("lu", "npb/lu.py", ("--size", "8"), *PLANES),
+    Case("sweep3d", "sweep3d.py", ("--size", "2"), *PLANES),
+    Case("hpl", "hpl.py", ("--size", "2", "--pivots", "next"), *SQUARES),
+)
+
+
+def lines(
+    mpi: Mpi, only: Sequence[str] | None, sleep_us: int, times: int, most_s: float
+) -> Iterator[list[str]]:
+    """A row per program and number of ranks.
+
+    Args:
+        only: titles of the programs; None: all.
+        sleep_us: the least that a computation sleeps at the most ranks; with fewer, longer in proportion.
+    """
+    for case in CASES:
+        if not only or case.title in only:
+            with tempfile.TemporaryDirectory() as folder:
+                yield from _lines(mpi, case, sleep_us, times, most_s, Path(folder))
+
+
+def _lines(
+    mpi: Mpi, case: Case, sleep_us: int, times: int, most_s: float, folder: Path
+) -> Iterator[list[str]]:
+    head = [case.title, ", ".join(map(str, case.inputs))]
+    most = max(*case.inputs, *case.targets)
+    try:
+        pace = paced(mpi, case.of_steps, most, sleep_us, folder, most_s)
+        traces = []
+        for nprocs in case.inputs:
+            argv = arguments(case.of_steps(pace.steps), _slept(pace, most, nprocs))
+            traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st").trace)
+        texts = {language: _text(mpi, traces, language, folder) for language in LANGUAGES}
+    except (AssertionError, TimeoutError) as error:
+        yield [*head, "-", "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+        return
+    for nprocs in case.targets:
+        slept = _slept(pace, most, nprocs)
+        argv = arguments(case.of_steps(pace.steps), slept)
+        try:
+            app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
+        except (AssertionError, TimeoutError) as error:
+            yield [*head, str(nprocs), "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+            continue
+        cells = []
+        for language, text in texts.items():
+            words = case.grid(nprocs) if language == "conceptual" else []
+            try:
+                if text is None:
+                    raise NotMadeError("refused")
+                spent = seconds(mpi, nprocs, text, language, folder, times, words)
+                cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
+            except NotMadeError as error:
+                cells += [str(error)[:60], "-"]
+        yield [*head, str(nprocs), f"{slept / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
+
+
+def _slept(pace: Pace, most: int, nprocs: int) -> int:
+    return pace.sleep_us * most // nprocs
+
+
+def _text(mpi: Mpi, traces: Sequence[Path], language: str, folder: Path) -> str | None:
+    """The benchmark as the commands make it; None when one of them refuses."""
+    model, made = folder / "app.stx", folder / f"scalable{SUFFIXES[language]}"
+    steps: list[list[Argument]] = [["generate", model, "--to", language, "-o", made]]
+    if not model.exists():
+        steps.insert(0, ["extrapolate", *traces, "--symbolic", "-o", model])
+    for words in steps:
+        done = scalatrace(mpi, *words)
+        if done.returncode:
+            print(done.stderr.strip())
+            return None
+    return made.read_text()
+
+
+def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Whether the mean absolute errors keep to the limit."""
+    return errors_within(LIMITS, rows, COLUMNS.index("app, s") + 2)
