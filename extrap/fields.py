@@ -22,7 +22,7 @@ from scalatrace.trace.shapes import Parts
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_RANK", "fit", "runs_once", "told"]
+__all__ = ["PER_RANK", "fit", "told"]
 
 
 def fit(
@@ -104,11 +104,6 @@ def _field(groups: Sequence[Class]) -> Field:
         parts.append(Part(condition, group.shape, group.formulas))
         cost += group.weight + sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
     return Field(tuple(parts), cost, sum(group.unchecked for group in groups))
-
-
-def runs_once(repeat: Field) -> bool:
-    """Whether a repeat is 1 everywhere: then no loop is counted."""
-    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)
 
 
 def depends_on_rank(text: str) -> bool:

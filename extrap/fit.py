@@ -13,7 +13,6 @@ from extrap.align import Aligned, align
 from extrap.communicators import fit_families
 from extrap.contents import SHORT, TABLES, content
 from extrap.errors import ExtrapolationError
-from extrap.fields import runs_once
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
 from extrap.sought import BY_INDEX, BY_LOOPS, PER_PART, PLAIN, Chains, Samples
@@ -23,6 +22,7 @@ from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.counters import Chain
 from scalatrace.trace.elastic import Value
+from scalatrace.trace.field import runs_once
 from scalatrace.trace.nodes import Encoding, Event, Peer
 from scalatrace.trace.shapes import Parts, vec_parts
 from scalatrace.trace.symbolic import Field

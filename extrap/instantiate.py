@@ -11,7 +11,6 @@ import numpy as np
 
 from extrap.communicators import family_of
 from extrap.errors import ExtrapolationError, InputError
-from extrap.fields import runs_once
 from extrap.model import Model, ParamRule, Rule
 from extrap.peers import Places
 from extrap.pieces import Around
@@ -21,6 +20,7 @@ from extrap.values import Values
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.evaluate import Ends
+from scalatrace.trace.field import runs_once
 from scalatrace.trace.grid import Grid
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.tables import Kind, Op, Stat

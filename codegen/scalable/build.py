@@ -16,15 +16,16 @@ import numpy as np
 from codegen.before import Before, choose_context
 from codegen.build import SILENT
 from codegen.errors import GenerateError, where
-from codegen.expr import TRUE, Compare, Cond, Const, Var, add, all_of, bounds, either, is_nonzero, sub
+from codegen.expr import TRUE, Compare, Cond, Const, Var, all_of, bounds, either, is_nonzero, sub
 from codegen.peers import WORLD
 from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.scalable.algebra import Facts
 from codegen.scalable.grid import LIMIT, Array, Shape, shape_of
+from codegen.scalable.here import Here
 from codegen.scalable.pieces import joined
 from codegen.scalable.rows import MOST, Line, Row, aligned
 from codegen.scalable.sample import Mask
-from codegen.scalable.values import Here, Values
+from codegen.scalable.values import Values
 from codegen.tidy import tidy
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.symbolic import Field, Model, Rule, StatRule
@@ -57,9 +58,7 @@ def build_scalable(
     shape = shape_of(model)
     builder = _Builder(model, shape, times, functions, exact_times, sites)
     values = builder.values
-    scope = _Scope(
-        Here(values.sample.everyone, Const(0), values.facts), Before.start(RankList.all(values.sample.n))
-    )
+    scope = _Scope(Here(values.sample.everyone, values.facts), Before.start(RankList.all(values.sample.n)))
     body, _ = builder.nodes(model.nodes, scope)
     made = {n: array for array, n in values.tables.arrays.items()}
     shape = replace(
@@ -154,17 +153,16 @@ class _Builder:
         times = self.values.value(rule.repeat, here, what)
         limits = bounds(times)
         if limits == (1, 1):
-            return self.content(rule, scope)
-        first = Const(0) if here.met == Const(0) else self.values.before(rule.repeat, here)
+            return self.content(rule, _Scope(here.once(rule.repeat), scope.before))
         if limits == (0, 1):
             cond = is_nonzero(times)
-            once = replace(here, met=first, facts=_told(cond, here.facts))
+            once = replace(here.once(rule.repeat), facts=_told(cond, here.facts))
             stmts, before = self.content(rule, _Scope(once, scope.before))
             return _under(cond, stmts), scope.before.either(before)
         variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
         facts = here.facts.within(variable, Const(0), sub(times, Const(1)))
         end = self.flow(rule, here.ranks, scope.before)
-        body = replace(here, met=add(first, variable), facts=facts)
+        body = here.inside(rule.repeat, variable, times, facts)
         stmts, before = self.content(rule, _Scope(body, scope.before.looped(end, variable)))
         if not limits or limits[0] < 1:
             before = scope.before.either(before)
@@ -203,10 +201,8 @@ class _Builder:
             times = self.values.value(rule.repeat, mine)
             if not isinstance(times, Const) or not 0 < times.value <= MOST:
                 return None
-            first = Const(0) if here.met == Const(0) else self.values.before(rule.repeat, mine)
-            calls = [
-                self.arguments(rule, replace(mine, met=add(first, Const(k)))) for k in range(times.value)
-            ]
+            turns = [mine.inside(rule.repeat, Const(k), times) for k in range(times.value)]
+            calls = [self.arguments(rule, turn) for turn in turns]
             rows.append(Row(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
         if all(len(set(row.calls)) == 1 for row in rows):
             return None
@@ -244,7 +240,7 @@ class _Builder:
         return found, before
 
     def arguments(self, rule: Rule, here: Here) -> tuple[Argument, ...]:
-        """The parameters of a call that was made `here.met` times before."""
+        """The parameters of a call."""
         comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
         family = self.values.parameter(comm, here, WORLD) if comm else WORLD
         return tuple(Argument(p.name, p.kind, self.values.parameter(p, here, family)) for p in rule.params)

@@ -38,6 +38,8 @@ COMPARE: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 SHIFTS: dict[type[ast.operator], str] = {ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitXor: "^"}
 
+NOTHING: Mapping[str, Expr] = {}
+
 _EVENLY = re.compile(r"\((?P<whole>.*)\)//(?P<by>\d+)")
 
 
@@ -65,9 +67,9 @@ class Reader:
     def __init__(self, names: Mapping[str, Expr], functions: Mapping[str, Callable[..., Any]]) -> None:
         self.names, self.functions = dict(names), functions
 
-    def number(self, text: str, facts: Facts, index: Expr | None = None) -> Expr:
-        """The value of a formula; `i` is the index. Raises GenerateError."""
-        return self._number(_parsed(text), facts, index)
+    def number(self, text: str, facts: Facts, names: Mapping[str, Expr] = NOTHING) -> Expr:
+        """The value of a formula; `names` has what names stand for beyond its own. Raises GenerateError."""
+        return self._number(_parsed(text), facts, names)
 
     def condition(self, text: str, facts: Facts) -> Cond:
         """A formula that is 0 where a condition does not hold. Raises GenerateError."""
@@ -83,19 +85,19 @@ class Reader:
                 return Truth(bool(number))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
                 return compared(
-                    COMPARE[type(op)], self._number(left, facts, None), self._number(right, facts, None)
+                    COMPARE[type(op)], self._number(left, facts, NOTHING), self._number(right, facts, NOTHING)
                 )
-        return is_nonzero(self._number(node, facts, None))
+        return is_nonzero(self._number(node, facts, NOTHING))
 
-    def _number(self, node: ast.expr, facts: Facts, index: Expr | None) -> Expr:
+    def _number(self, node: ast.expr, facts: Facts, names: Mapping[str, Expr]) -> Expr:
         def of(inner: ast.expr) -> Expr:
-            return self._number(inner, facts, index)
+            return self._number(inner, facts, names)
 
         match node:
             case ast.Constant(value=int() as number):
                 return Const(int(number))
-            case ast.Name(id="i") if index is not None:
-                return index
+            case ast.Name(id=name) if name in names:
+                return names[name]
             case ast.Name(id=name) if name in self.names:
                 return self.names[name]
             case ast.UnaryOp(operand=ast.BinOp(ast.UnaryOp(operand=a), ast.FloorDiv(), b)):

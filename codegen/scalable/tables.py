@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,13 +30,15 @@ class Tables:
     strings: dict[str, int] = field(default_factory=dict)
     arrays: dict[Any, int] = field(default_factory=dict)
 
-    def index(self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Expr, facts: Facts) -> Expr:
-        """Which entry a parameter names the n-th time."""
+    def index(
+        self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Callable[[], Expr], facts: Facts
+    ) -> Expr:
+        """Which entry a parameter names the n-th time; n is asked for when that matters."""
         pattern, entries = filled(shape, slots)
         numbers = [self._entry(kind, entry, facts) for entry in entries]
         if isinstance(pattern, tuple):
             again_and_again = ((Const(0), Const(0), *pattern[1:]),)
-            which = at(again_and_again if pattern[0] == CYCLE else pattern, n, facts)
+            which = at(again_and_again if pattern[0] == CYCLE else pattern, n(), facts)
         else:
             which = pattern
         return map_leaves(which, lambda leaf: row(numbers, leaf))

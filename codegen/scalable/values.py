@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from codegen.errors import GenerateError
@@ -31,12 +32,16 @@ from codegen.peers import SELF, WORLD
 from codegen.scalable.algebra import Facts, nonnegative, remainder
 from codegen.scalable.formula import Reader, divided_evenly
 from codegen.scalable.grid import Requirement, Shape
+from codegen.scalable.here import Here
 from codegen.scalable.pieces import Piece, joined
 from codegen.scalable.places import Places, atoms_of, opposite
 from codegen.scalable.sample import Mask, Sample
+from codegen.scalable.sums import sum_of_formula, sum_of_turns
 from codegen.scalable.tables import TABLES, Tables
-from codegen.scalable.vectors import at, filled, prefix, row, sum_of_formula
+from codegen.scalable.vectors import at, filled, prefix, row
 from codegen.special import apart
+from scalatrace.trace.counters import NAMED
+from scalatrace.trace.expression import names_of
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.symbolic import (
     CYCLE,
@@ -52,16 +57,7 @@ from scalatrace.trace.symbolic import (
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.values import SPECIAL_MAX
 
-__all__ = ["Here", "Values"]
-
-
-@dataclass(frozen=True, eq=False)
-class Here:
-    """A place in the program: who comes here, how often it was met before, what is known of variables."""
-
-    ranks: Mask
-    met: Expr
-    facts: Facts
+__all__ = ["Values"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +108,20 @@ class Values:
         """A number for those who come here."""
         return self._joined([self._piece(s, here, what) for s in self.shares(value, here.ranks)], here)
 
-    def before(self, value: Field, here: Here) -> Expr:
-        """The sum of what the field was all the times before."""
-        return self._joined([self._prefix(s, here) for s in self.shares(value, here.ranks)], here)
+    def met(self, here: Here, depth: int = 0) -> Expr:
+        """How often a place was met before, in this iteration of the loop at a depth (0: in all)."""
+        if len(here.loops) <= depth:
+            return Const(0)
+        if depth not in here.known:
+            turn = here.loops[-1]
+            here.known[depth] = add(self.before(turn.repeat, turn.outer, depth), turn.index)
+        return here.known[depth]
+
+    def before(self, value: Field, here: Here, depth: int = 0) -> Expr:
+        """The sum of what the field was all the times before, in this iteration of the loop at a depth."""
+        if len(here.loops) <= depth or self.met(here, depth) == Const(0):
+            return Const(0)
+        return self._joined([self._prefix(s, here, depth) for s in self.shares(value, here.ranks)], here)
 
     def parameter(self, rule: ParamRule, here: Here, family: Expr) -> Expr:
         """A parameter of a call on a communicator."""
@@ -134,34 +141,75 @@ class Values:
     def _piece(self, share: _Share, here: Here, what: str, kind: Kind | None = None) -> Piece:
         part, facts = share.part, here.facts
         assert part.formulas is not None
-        _refuse_loops(part)
-        if part.shape == INDEXED:
-            e = self.reader.number(part.formulas[1], facts, here.met)
+        if part.shape == LOOPED:
+            e = self.reader.number(part.formulas[1], facts, self._counters(part, here))
+        elif part.shape == INDEXED:
+            e = self.reader.number(part.formulas[1], facts, {"i": self.met(here)})
         elif part.shape == CYCLE:
-            e = row(list(self._slots(share, facts)), remainder(here.met, Const(len(part.formulas)), facts))
+            turn = remainder(self.met(here), Const(len(part.formulas)), facts)
+            e = row(list(self._slots(share, facts)), turn)
         elif kind in TABLES:
             assert kind is not None
-            e = self.tables.index(kind, part.shape, self._slots(share, facts), here.met, facts)
+            e = self.tables.index(kind, part.shape, self._slots(share, facts), lambda: self.met(here), facts)
         elif part.shape is None:
             e = next(self._slots(share, facts, what))
         else:
-            e = at(filled(part.shape, self._slots(share, facts)), here.met, facts)
+            e = at(filled(part.shape, self._slots(share, facts)), self.met(here), facts)
         return Piece(share.ranks, e, share.cond)
 
-    def _prefix(self, share: _Share, here: Here) -> Piece:
+    def _prefix(self, share: _Share, here: Here, depth: int) -> Piece:
         part, facts = share.part, here.facts
         assert part.formulas is not None
-        _refuse_loops(part)
-        if part.shape == INDEXED:
-            e = sum_of_formula(part.formulas[1], here.met, self.reader, facts)
-        elif part.shape is None:
-            e = mul(here.met, next(self._slots(share, facts)))
-        elif part.shape == CYCLE:
-            terms = (Const(0), Const(0), *self._slots(share, facts))
-            e = prefix([terms], here.met, facts)
+        if part.shape is None:
+            e = mul(self.met(here, depth), next(self._slots(share, facts)))
+        elif part.shape == LOOPED:
+            e = self._prefix_of_turns(part, here, depth)
         else:
-            e = prefix(filled(part.shape, self._slots(share, facts)), here.met, facts)
+            end = self.met(here)
+            e = self._prefix_to(share, end, facts)
+            if depth:
+                start = sub(end, self.met(here, depth))
+                e = sub(e, self._prefix_to(share, start, facts))
         return Piece(share.ranks, e, share.cond)
+
+    def _prefix_to(self, share: _Share, n: Expr, facts: Facts) -> Expr:
+        """The sum of the first n values."""
+        part = share.part
+        assert part.formulas is not None
+        if part.shape == INDEXED:
+            return sum_of_formula(part.formulas[1], n, self.reader, facts)
+        if part.shape == CYCLE:
+            return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
+        return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
+
+    def _prefix_of_turns(self, part: Part, here: Here, depth: int) -> Expr:
+        """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
+        assert part.formulas is not None
+        text, turn = part.formulas[1], here.loops[-1]
+        counters = self._counters(part, here)
+        if not names_of(text) & counters.keys():
+            return mul(self.met(here, depth), self.reader.number(text, here.facts))
+        sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=here.facts)
+        outer = {name: e for name, e in counters.items() if name not in ("i1", "l1")}
+        begun = sums(n=turn.index, names=outer)
+        if len(here.loops) - 1 == depth:
+            return begun
+        if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
+            raise GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")
+        return add(mul(self.met(turn.outer, depth), sums(n=turn.times, names={})), begun)
+
+    def _counters(self, part: Part, here: Here) -> dict[str, Expr]:
+        """What the counters in a part's formula stand for."""
+        assert part.formulas is not None
+        levels, text = int(part.formulas[0]), part.formulas[1]
+        inner = here.loops[::-1][: min(levels, NAMED)]
+        found = {}
+        for n, turn in enumerate(inner, 1):
+            found[f"i{n}"] = turn.index
+            found[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
+        if "i" in names_of(text):
+            found["i"] = self.met(here, len(here.loops) - levels)
+        return found
 
     def _slots(self, share: _Share, facts: Facts, what: str = "") -> Iterator[Expr]:
         """The integers of a part; what has to hold for them to be integers is noted."""
@@ -218,11 +266,3 @@ def _conditions(model: Model) -> Iterator[str]:
     for rule in events(model.nodes):
         for value in (rule.repeat, *(p.field for p in rule.params)):
             yield from (part.condition for part in value.parts)
-
-
-def _refuse_loops(part: Part) -> None:
-    """Formulas over the iterations of the loops around a value have no words yet. Raises GenerateError."""
-    if part.shape == LOOPED:
-        raise GenerateError(
-            "a value follows the iterations of the loops around it: instantiate one size and generate that"
-        )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from codegen.errors import GenerateError
 from codegen.expr import (
-    Called,
     Compare,
     Const,
     Expr,
@@ -21,10 +18,9 @@ from codegen.expr import (
     sub,
 )  # fmt: skip
 from codegen.scalable.algebra import Facts, quotient, remainder
-from codegen.scalable.formula import Reader
 from scalatrace.trace.symbolic import Shape
 
-__all__ = ["at", "filled", "prefix", "row", "sum_of_formula"]
+__all__ = ["at", "filled", "prefix", "row"]
 
 Term = Any
 """An expression, or (turns, stride, content): a loop of values."""
@@ -136,50 +132,3 @@ def row(values: Sequence[Expr], index: Expr) -> Expr:
     for k in range(len(values) - 2, -1, -1):
         last = choose(Compare("==", index, Const(k)), values[k], last)
     return last
-
-
-def sum_of_formula(text: str, n: Expr, reader: Reader, facts: Facts) -> Expr:
-    """The sum over i from 0 to below n of a formula of i. Raises GenerateError when there is no rule."""
-    return _sum(ast.parse(text, mode="eval").body, n, reader, facts)
-
-
-def _sum(node: ast.expr, n: Expr, reader: Reader, facts: Facts) -> Expr:
-    if not any(isinstance(inner, ast.Name) and inner.id == "i" for inner in ast.walk(node)):
-        return mul(n, reader.number(ast.unparse(node), facts))
-    match node:
-        case ast.Name(id="i"):
-            return quotient(mul(n, sub(n, Const(1))), Const(2), facts)
-        case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return mul(_sum(inner, n, reader, facts), Const(-1))
-        case ast.BinOp(left=a, op=ast.Add() | ast.Sub() as op, right=b):
-            combine = add if isinstance(op, ast.Add) else sub
-            return combine(_sum(a, n, reader, facts), _sum(b, n, reader, facts))
-        case ast.BinOp(left=ast.Constant(value=int(k)), op=ast.Mult(), right=b):
-            return mul(_sum(b, n, reader, facts), Const(k))
-        case ast.BinOp(left=ast.Name(id="i"), op=ast.Mod(), right=m):
-            period = reader.number(ast.unparse(m), facts)
-            whole, rest = quotient(n, period, facts), remainder(n, period, facts)
-            return add(mul(whole, _triangle(period, facts)), _triangle(rest, facts))
-        case ast.Compare(left=ast.BinOp(ast.Name(id="i"), ast.Mod(), m), ops=[op], comparators=[c]):
-            period, bound = (reader.number(ast.unparse(e), facts) for e in (m, c))
-            return _counted(op, n, period, bound, facts)
-    raise GenerateError(f"how often a call ran before follows no short rule: the sum of {ast.unparse(node)}")
-
-
-def _triangle(n: Expr, facts: Facts) -> Expr:
-    return quotient(mul(n, sub(n, Const(1))), Const(2), facts)
-
-
-def _counted(op: ast.cmpop, n: Expr, period: Expr, bound: Expr, facts: Facts) -> Expr:
-    """How many numbers below n compare so with a bound, modulo a period."""
-    whole = quotient(n, period, facts)
-    if isinstance(op, ast.Gt) and bound == Const(0):
-        return sub(n, quotient(add(n, sub(period, Const(1))), period, facts))
-    if isinstance(op, ast.Lt) and sub(period, bound) == Const(1):
-        return sub(n, whole)
-    rest = remainder(n, period, facts)
-    if isinstance(op, ast.Lt):
-        return add(mul(whole, bound), Called("min", (rest, bound)))
-    if isinstance(op, ast.Eq):
-        return add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
-    raise GenerateError("how often a call ran before follows no short rule")

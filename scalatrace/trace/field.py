@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "RANKWISE", "Field", "Part", "Shape"]
+__all__ = ["CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "RANKWISE", "Field", "Part", "Shape", "runs_once"]
 
 CYCLE = "cycle"
 """Shape of a vec that repeats the same few values; a formula for each."""
@@ -52,3 +52,8 @@ class Field:
     parts: tuple[Part, ...]
     cost: float = 0.0
     unchecked: int = field(default=0, compare=False)
+
+
+def runs_once(repeat: Field) -> bool:
+    """Whether a repeat is 1 everywhere: then no loop is counted."""
+    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)

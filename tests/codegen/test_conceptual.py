@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from codegen.emit.conceptual.durations import draw
+from codegen.emit.conceptual.sizes import Sizes
+from codegen.emit.conceptual.speech import Speech
 from codegen.emit.conceptual.tables import combined
 from codegen.emit.contract import EmitOptions
 from codegen.errors import GenerateError
@@ -21,7 +23,7 @@ from codegen.ncptl.draws import Draws
 from codegen.ncptl.evaluate import Env, integer
 from codegen.ncptl.faults import find_faults
 from codegen.ncptl.lower import lower
-from codegen.program import Duration
+from codegen.program import Duration, Program
 from scalatrace import Trace
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.elastic import Groups
@@ -101,6 +103,14 @@ def test_many_values_without_a_rule() -> None:
     text = said(b.of(b.loop(300, *nodes)))
     assert text.count("\n") < 20
     assert [size // 8 for sends, _, size in transfers(text, 2, 0) if sends] == sizes
+
+
+def test_tables_of_one_index_may_be_of_different_lengths() -> None:
+    """Whichever is longer, what lies beyond the other's end never comes."""
+    sizes, i = Sizes(Speech(Program(2, (), types=(INT, DOUBLE)))), Var("i", 3)
+    for counts, kinds in (((1, 2, 5), (0, 1)), ((1, 2), (0, 1, 0))):
+        size = sizes.nbytes(Item(counts, i), Item(kinds, i))
+        assert [value(size, Setting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]
 
 
 def test_too_many_values_are_an_error() -> None:

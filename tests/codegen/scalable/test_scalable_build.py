@@ -23,7 +23,17 @@ from scalatrace.trace.expression import FUNCTIONS
 from scalatrace.trace.symbolic import Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.tables import Kind
 from support.calls import Made, call
-from support.grids import Body, Rank, butterfly, halo, rows_and_columns, trace_of, wavefront
+from support.grids import (
+    Body,
+    Rank,
+    butterfly,
+    ends,
+    halo,
+    panels,
+    rows_and_columns,
+    trace_of,
+    wavefront,
+)
 from support.scalable import compare, told
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
@@ -103,6 +113,19 @@ def test_butterflies_want_powers_of_two() -> None:
     assert program.shape is not None
     assert program.shape.powers
     for dims in ((8,), (64,)):
+        compare(program, found, dims)
+
+
+@pytest.mark.parametrize(("body", "steps"), [(panels, 1), (ends, 1), (ends, 4)])
+def test_iterations_that_differ(body: Body, steps: int) -> None:
+    """Formulas of the iterations of the loops around, and what follows how often such a loop has run."""
+
+    def repeated(rank: Rank) -> list[Made]:
+        return body(rank) * steps + [call("Barrier", 99, comm="world")]
+
+    found = model(repeated, [(3, 3), (4, 4), (5, 5), (6, 6)], groups=True)
+    program = build_scalable(found, still, FUNCTIONS)
+    for dims in ((2, 2), (3, 3), (7, 7)):
         compare(program, found, dims)
 
 

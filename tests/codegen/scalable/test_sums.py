@@ -1,0 +1,47 @@
+"""Sums over the turns of a loop, against adding up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegen.errors import GenerateError
+from codegen.expr import Const, Expr, Var
+from codegen.interpret import Setting, value
+from codegen.scalable.algebra import Facts
+from codegen.scalable.formula import Reader
+from codegen.scalable.sums import sum_of_turns
+from scalatrace.trace.expression import evaluate
+
+X, Y = Var("X", None, 2), Var("y", None)
+TEXTS = (
+    "4*((i1%X==y))",
+    "4*((l1>0)*(i1%X==y))+4*((l1>0)*((i1+1)%X==y))",
+    "((l1>0))+((l1==0)*(X-y))",
+    "((l1==0)*(i1+y))",
+    "3-((l1>0)*(2*i1))",
+    "(i1%X<y)+(y+1)*(i1%X>0)",
+)
+
+
+@given(st.sampled_from(TEXTS), st.integers(2, 5), st.integers(1, 12), st.data())
+def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.DataObject) -> None:
+    y = data.draw(st.integers(0, x - 1))
+    n = data.draw(st.integers(0, times - 1))
+    turns = [evaluate(text, {"X": x, "y": y, "i1": i, "l1": times - 1 - i}) for i in range(times)]
+
+    def total(count: Expr) -> int:
+        reader = Reader({"X": X, "y": Y}, {})
+        e = sum_of_turns(text, count, Const(times), reader, Facts(), {})
+        return value(e, Setting({"X": x, "y": y, "n": n}, lambda family: (0, 1)))
+
+    assert total(Var("n", None)) == sum(turns[:n])
+    assert total(Const(times)) == sum(turns)
+
+
+@pytest.mark.parametrize("text", ["(i1%X==0)*(i1%y==0)", "i1*l1", "(i1%X==i1)", "i1//X"])
+def test_what_follows_no_short_rule_is_refused(text: str) -> None:
+    reader = Reader({"X": X, "y": Y}, {})
+    with pytest.raises(GenerateError, match="no short rule"):
+        sum_of_turns(text, Var("n", None), Const(9), reader, Facts(), {})
