@@ -2,7 +2,7 @@
 
 python -m benchmarks.replay accuracy [--only lu mg] [--ranks 4 9 16] [--repeat 3] [--keep]
 python -m benchmarks.replay real     the same with the programs' own computation, on two ranks
-python -m benchmarks.replay speed    events per second of one pair of ranks, without computation
+python -m benchmarks.replay speed    events per second of one pair of ranks, and the engine's part in it
 python -m benchmarks.replay seeds    100 replays of each trace with histograms
 """
 
@@ -39,7 +39,7 @@ def main() -> int:
     module, title, lines, nkeys = {
         "accuracy": (accuracy, "Replay time against the program's", _accuracy, 2),
         "real": (accuracy, "Replay time, with computation of its own", _real, 2),
-        "speed": (speed, "Replays without computation, two ranks", _speed, 1),
+        "speed": (speed, "Replays of small messages, two ranks", _speed, 2),
         "seeds": (seeds, "Replays of traces with histograms", _seeds, 2),
     }[args.what]
     summary = cells_judged(module.verdicts)
