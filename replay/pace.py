@@ -29,6 +29,9 @@ MOST_NAPS = 10
 SHORT_NS = 50_000
 """A wait so short is spun as the program computed it: a core that is let go may be gone for milliseconds."""
 
+YIELD_NS = 20_000
+"""Only while more than this is left, a core is let go: it comes back late."""
+
 AHEAD_NS = 100_000
 """Only while more than this is left, later events are prepared: each may take this long."""
 
@@ -93,7 +96,7 @@ class Pace:
         if self.compute is Compute.SLEEP:
             left = self._sleep(deadline_ns, left)
         while left > 0:
-            if lets_go:
+            if lets_go and left > YIELD_NS:
                 if self.poll is not None:
                     self.poll()
                 os.sched_yield()  # with more ranks than cores, others compute meanwhile

@@ -70,4 +70,5 @@ def clock(duration: Duration) -> str:
 
 def _root(base: str, power: float) -> str:
     found = Fraction(power).limit_denominator(12)
-    return f"ROOT({found.denominator} , {base} ** {found.numerator} )"
+    raised = base if found.numerator == 1 else f"{base} ** {found.numerator} "
+    return f"ROOT({found.denominator} , {raised})"
