@@ -19,7 +19,7 @@ PAIR = Path(__file__).with_name("pair.py")
 MESSAGES = 50_000
 COMPUTATIONS_US = (0, 20, 100)
 MOST_LATE_US = 1
-"""What is not hidden in computations of 20 us or more: looking at the clock, and the machine's own interrupts."""
+"""What is not hidden in computations of 20 us or more: a look at the clock, the interrupts of a machine."""
 
 
 def lines(mpi: Mpi, times: int) -> Iterator[list[str]]:
