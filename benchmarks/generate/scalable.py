@@ -31,6 +31,8 @@ class Case:
     Attributes:
         title: as the table calls it.
         source, options: in samples/; without time steps.
+        n: problem size that its counts follow, noted as a parameter; 0: they follow none.
+        weak: each rank computes as much whatever their number; else all together do.
         sides: dimensions of its grid of ranks.
     """
 
@@ -39,11 +41,22 @@ class Case:
     options: tuple[str, ...]
     inputs: tuple[int, ...]
     targets: tuple[int, ...]
+    n: int = 0
+    weak: bool = False
     sides: int = 2
 
     def of_steps(self, steps: int) -> Sample:
         """The sample with so many time steps."""
         return Sample(self.source, (*self.options, "--steps", str(steps)))
+
+    def noted(self) -> list[str]:
+        """Options of the recorder."""
+        return ["--param", f"n={self.n}"] if self.n else []
+
+    def slept_us(self, pace: Pace, nprocs: int) -> int:
+        """How long a computation sleeps on so many ranks."""
+        most = max(*self.inputs, *self.targets)
+        return pace.sleep_us if self.weak else pace.sleep_us * most // nprocs
 
     def grid(self, nprocs: int) -> list[str]:
         """What tells a coNCePTuaL benchmark its sides."""
@@ -54,11 +67,11 @@ class Case:
 PLANES = (9, 12, 16, 25), (20, 30)
 SQUARES = (9, 16, 36), (25, 49)
 CASES = (
-    Case("bt", "npb/bt.py", ("--size", "16"), *SQUARES),
-    Case("sp", "npb/sp.py", ("--size", "16"), *SQUARES),
+    Case("bt", "npb/bt.py", ("--size", "16"), *SQUARES, n=16, weak=True),
+    Case("sp", "npb/sp.py", ("--size", "16"), *SQUARES, n=16, weak=True),
     Case("ep", "npb/ep.py", ("--size", "32"), (4, 6, 12), (8, 24), sides=1),
-    Case("ft", "npb/ft.py", ("--size", "48"), (4, 6, 9, 16), (12, 24)),
-    Case("lu", "npb/lu.py", ("--size", "8"), *PLANES),
+    Case("ft", "npb/ft.py", ("--size", "48"), (4, 6, 9, 16), (12, 24), n=48),
+    Case("lu", "npb/lu.py", ("--size", "8"), *PLANES, n=8),
     Case("sweep3d", "sweep3d.py", ("--size", "2"), *PLANES),
     Case("hpl", "hpl.py", ("--size", "2", "--pivots", "next"), *SQUARES),
 )
@@ -71,7 +84,7 @@ def lines(
 
     Args:
         only: titles of the programs; None: all.
-        sleep_us: the least that a computation sleeps at the most ranks; with fewer, longer in proportion.
+        sleep_us: the least that a computation sleeps at the most ranks.
     """
     for case in CASES:
         if not only or case.title in only:
@@ -83,19 +96,19 @@ def _lines(
     mpi: Mpi, case: Case, sleep_us: int, times: int, most_s: float, folder: Path
 ) -> Iterator[list[str]]:
     head = [case.title, ", ".join(map(str, case.inputs))]
-    most = max(*case.inputs, *case.targets)
     try:
+        most = max(*case.inputs, *case.targets)
         pace = paced(mpi, case.of_steps, most, sleep_us, folder, most_s)
         traces = []
         for nprocs in case.inputs:
-            argv = arguments(case.of_steps(pace.steps), _slept(pace, most, nprocs))
-            traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st").trace)
+            argv = arguments(case.of_steps(pace.steps), case.slept_us(pace, nprocs))
+            traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted()).trace)
         texts = {language: _text(mpi, traces, language, folder) for language in LANGUAGES}
     except (AssertionError, TimeoutError) as error:
         yield [*head, "-", "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
         return
     for nprocs in case.targets:
-        slept = _slept(pace, most, nprocs)
+        slept = case.slept_us(pace, nprocs)
         argv = arguments(case.of_steps(pace.steps), slept)
         try:
             app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
@@ -113,10 +126,6 @@ def _lines(
             except NotMadeError as error:
                 cells += [str(error)[:60], "-"]
         yield [*head, str(nprocs), f"{slept / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
-
-
-def _slept(pace: Pace, most: int, nprocs: int) -> int:
-    return pace.sleep_us * most // nprocs
 
 
 def _text(mpi: Mpi, traces: Sequence[Path], language: str, folder: Path) -> str | None:
