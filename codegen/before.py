@@ -88,9 +88,12 @@ class Before:
         return _united(found)
 
     def unless(self, cond: Cond, other: Before) -> Before:
-        """The other where a condition holds, else this; told by the iteration if the condition is."""
+        """The other where a condition holds, else this; told by the iteration if the condition is.
+
+        Variables of the condition count from 0.
+        """
         match cond:
-            case Compare("!=", Var() as loop, Const(0)):
+            case Compare("!=" | ">", Var() as loop, Const(0)):
                 return self._turning(other, loop)
             case Compare("==", Var() as loop, Const(0)):
                 return other._turning(self, loop)

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from codegen.before import Before, choose_context
+from codegen.before import Arrival, Before, choose_context
 from codegen.build import SILENT
 from codegen.errors import GenerateError, where
-from codegen.expr import TRUE, Compare, Cond, Const, Var, all_of, bounds, either, is_nonzero, sub
+from codegen.expr import TRUE, Compare, Cond, Const, Var, all_of, bounds, either, is_nonzero, names_in, sub
+from codegen.own_means import MOST_CLASSES, level
 from codegen.peers import WORLD
-from codegen.program import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
+from codegen.program import Argument, Branch, Call, Duration, Loop, Program, Stmt
 from codegen.scalable.algebra import Facts
 from codegen.scalable.grid import LIMIT, Array, Shape, shape_of
 from codegen.scalable.here import Here
@@ -33,6 +34,9 @@ from scalatrace.trace.tables import Family, IntArray, Kind
 from scalatrace.trace.values import Vec
 
 __all__ = ["Times", "build_scalable"]
+
+SHORT_NS = 20_000
+"""What is shorter is alike, where a language averages."""
 
 Times = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
@@ -158,7 +162,9 @@ class _Builder:
             cond = is_nonzero(times)
             once = replace(here.once(rule.repeat), facts=_told(cond, here.facts))
             stmts, before = self.content(rule, _Scope(once, scope.before))
-            return _under(cond, stmts), scope.before.either(before)
+            by_turn = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
+            after = scope.before.unless(cond, before) if by_turn else scope.before.either(before)
+            return _under(cond, stmts), after
         variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
         facts = here.facts.within(variable, Const(0), sub(times, Const(1)))
         end = self.flow(rule, here.ranks, scope.before)
@@ -187,9 +193,8 @@ class _Builder:
         if rule.op is None:
             return self.nodes(rule.children, scope)
         call = self.call(rule, self.arguments(rule, scope.here))
-        compute = self.compute(rule, scope)
         before = scope.before.called(self.pred(rule.op, rule.stack), self.listed(scope.here.ranks))
-        return [*([compute] if compute else []), call], before
+        return [*self.computes(rule, scope), call], before
 
     def lines(self, rule: Rule, here: Here) -> list[Line] | None:
         """A call for each of a list of neighbours, one after the other; None for any other node."""
@@ -233,8 +238,8 @@ class _Builder:
                 Argument(name, kind, joined(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
-            compute = self.compute(rule, _Scope(replace(scope.here, ranks=mine), before))
-            stmts: list[Stmt] = [*([compute] if compute else []), self.call(rule, arguments)]
+            computes = self.computes(rule, _Scope(replace(scope.here, ranks=mine), before))
+            stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
             found += _under(places.cond(mine, ranks, line.cond), stmts)
             before = before.called(pred, self.listed(mine))
         return found, before
@@ -249,19 +254,46 @@ class _Builder:
         assert rule.op is not None
         return Call(rule.op, arguments, rule.stack if self.sites else (), self.pred(rule.op, rule.stack))
 
-    def compute(self, rule: Rule, scope: _Scope) -> Compute | None:
+    def computes(self, rule: Rule, scope: _Scope) -> list[Stmt]:
         """The computation before a call, by the calls that may have come before."""
         if self.stat is None:
-            return None
+            return []
         known = {}
         for stat in rule.stats:
             pred = 0 if stat.pred is None else self.pred(*stat.pred)
             if (duration := self.times(stat)) is not None:
                 known[pred] = duration
-        arrivals = scope.before.of(self.listed(scope.here.ranks))
-        possible = {pred for arrival in arrivals for pred in arrival.any}
+        before = scope.before.only(self.listed(scope.here.ranks))
+        possible = {pred for arrival, _ in before.classes for pred in arrival.any}
         known = {pred: duration for pred, duration in known.items() if pred in possible} or known
-        return choose_context(known, arrivals, self.exact_times)
+        if not self.exact_times and (own := self.own_computes(known, before, scope.here.ranks)):
+            return own
+        compute = choose_context(known, [arrival for arrival, _ in before.classes], self.exact_times)
+        return [compute] if compute else []
+
+    def own_computes(self, known: dict[int, Duration], before: Before, ranks: Mask) -> list[Stmt]:
+        """Those of ranks that came by other ways; nothing where too many differ, or all compute alike."""
+        ways: dict[object, tuple[set[int], list[Arrival], Mask]] = {}
+        for arrival, some in before.classes:
+            own = {pred for pred in arrival.any if pred in known}
+            compute = choose_context({pred: known[pred] for pred in own}, [arrival], exact=False)
+            times = tuple(level(max(c.duration.ns, SHORT_NS)) for c in compute.contexts) if compute else ()
+            alike = compute and (compute.first if len(set(times)) > 1 else None, tuple(dict.fromkeys(times)))
+            preds, arrivals, mask = ways.setdefault(alike, (set(), [], np.zeros_like(ranks)))
+            preds |= own
+            arrivals.append(arrival)
+            mask[list(some)] = True
+        if not 1 < len(ways) <= MOST_CLASSES:
+            return []
+        found: list[Stmt] = []
+        for preds, arrivals, mask in ways.values():
+            compute = choose_context({pred: known[pred] for pred in sorted(preds)}, arrivals, exact=False)
+            try:
+                cond = self.values.places.cond(mask, ranks)
+            except GenerateError:  # no condition on a rank's place tells who came which way
+                return []
+            found += _under(cond, [compute] if compute else [])
+        return found
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:
         """The number of an event as a predecessor; 0 is the start."""

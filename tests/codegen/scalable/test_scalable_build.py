@@ -13,13 +13,14 @@ from codegen.emit.contract import EmitOptions
 from codegen.errors import GenerateError
 from codegen.expr import Called, Const
 from codegen.generate import Options, generate, generate_scalable
-from codegen.interpret import Setting, diagonal, value
-from codegen.program import Duration
+from codegen.interpret import Setting, diagonal, run, value
+from codegen.program import Call, Compute, Duration
 from codegen.scalable.build import build_scalable
 from codegen.scalable.grid import shape_of
 from extrap.extrapolate import model_of, of_model
 from scalatrace.errors import UsageError
 from scalatrace.trace.expression import FUNCTIONS
+from scalatrace.trace.grid import Grid
 from scalatrace.trace.symbolic import Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.tables import Kind
 from support.calls import Made, call
@@ -34,7 +35,7 @@ from support.grids import (
     trace_of,
     wavefront,
 )
-from support.scalable import compare, told
+from support.scalable import compare, setting, told
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 CUBES = [(3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)]
@@ -98,6 +99,43 @@ def test_wavefronts_with_blocks() -> None:
     program = build_scalable(found, still, FUNCTIONS)
     for n, dims in ((24, (3, 7)), (31, (4, 4)), (7, (9, 2))):
         compare(program, found, dims, {"n": n})
+
+
+def stages(rank: Rank) -> list[Made]:
+    """A long computation before the first of several stages; how many depends on the grid."""
+    calls = []
+    for _ in range(3):
+        calls.append(call("Bcast", 50, count=1, root=0, comm="world"))
+        for i in range(rank.dims[0]):
+            calls += [call("Barrier", 51, comm="world")] * (i > 0)
+            calls += [call("Allreduce", 52, count=1, comm="world")] * (i < rank.dims[0] - 1)
+    return calls
+
+
+@pytest.mark.parametrize(
+    ("body", "slow", "op"), [(wavefront, "Recv", "Send"), (stages, "Bcast", "Allreduce")]
+)
+def test_computations_are_those_after_the_call_before(body: Body, slow: str, op: str) -> None:
+    """Also where a language cannot look at it: borders come by other ways, first iterations too."""
+
+    def slowly(stat: StatRule) -> Duration:
+        return Duration(1e6 if stat.pred is not None and stat.pred[0] == slow else 4e4)
+
+    found = model(body, [*PLANES, (6, 6)], 24)
+    program = build_scalable(found, slowly, FUNCTIONS, exact_times=False)
+    dims = (3, 4)
+    trace = of_model(found, 12, dims, {"n": 24}).trace
+    for rank in range(12):
+        at = setting(program, trace, Grid(dims), {"n": 24}, rank)
+        before, computed = "", 0.0
+        for stmt, here in run(program, at):
+            if isinstance(stmt, Compute):
+                later = stmt.first is not None and here.variables[stmt.first.name] > 0
+                computed += stmt.contexts[later].duration.ns
+            elif isinstance(stmt, Call):
+                if stmt.op == op:
+                    assert computed == (1e6 if before == slow else 4e4)
+                before, computed = stmt.op, 0.0
 
 
 def test_communicators_of_rows_and_columns() -> None:
