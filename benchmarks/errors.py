@@ -19,6 +19,7 @@ def errors_within(limits: Mapping[str, float], rows: Sequence[Sequence[str]], fi
         cells = [row[first + 2 * i] for row in rows]
         errors = [abs(float(cell.rstrip("%")) / 100) for cell in cells if cell != "-"]
         if not errors:
+            found.append(f"NO: {kind}: nothing measured")
             continue
         mean = statistics.fmean(errors)
         word = "yes" if mean <= limit else "NO"

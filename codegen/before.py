@@ -87,6 +87,10 @@ class Before:
                 found.append((a, left))
         return _united(found)
 
+    def left(self, loop: Var) -> Before:
+        """Behind a loop, where its variable is no more."""
+        return _united([(Arrival(a.any) if a.loop == loop else a, some) for a, some in self.classes])
+
     def unless(self, cond: Cond, other: Before) -> Before:
         """The other where a condition holds, else this; told by the iteration if the condition is.
 

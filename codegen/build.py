@@ -141,6 +141,7 @@ class _Builder:
         stmts, before = self.content(
             node, _Scope(scope.ranks, index, scope.before.looped(end, variable), scope.met)
         )
+        before = before.left(variable)
         if not limits or limits[0] < 1:
             before = scope.before.either(before)
         return [Loop(variable, times, tuple(stmts))] if stmts else [], before

@@ -170,6 +170,7 @@ class _Builder:
         end = self.flow(rule, here.ranks, scope.before)
         body = here.inside(rule.repeat, variable, times, facts)
         stmts, before = self.content(rule, _Scope(body, scope.before.looped(end, variable)))
+        before = before.left(variable)
         if not limits or limits[0] < 1:
             before = scope.before.either(before)
         return [Loop(variable, times, tuple(stmts))] if stmts else [], before

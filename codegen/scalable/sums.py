@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.errors import GenerateError
-from codegen.expr import Called, Compare, Const, Expr, add, choose, mul, sub
+from codegen.expr import Called, Compare, Const, Expr, add, choose, compare, mul, sub
 from codegen.scalable.algebra import Facts, nonnegative, quotient, remainder
 from codegen.scalable.formula import Reader
 from scalatrace.trace.expression import parse
@@ -34,16 +34,16 @@ def sum_of_turns(
         names: counters of loops further out.
 
     Raises:
-        GenerateError: there is no rule.
+        GenerateError: there is no rule, or it asks for the last turn of a loop that may not turn at all.
     """
     sums = _Sums(ITERATION, reader, facts, names)
     last = sub(times, Const(1))
-    if n == times and not nonnegative(last, facts):
-        raise _none(parse(text))
     total: Expr = Const(0)
     for sign, factors in _terms(parse(text), 1):
         plain = [factor for factor in factors if _ends(factor) is None]
         ends = {end for factor in factors if (end := _ends(factor)) is not None}
+        if ends and n == times and not nonnegative(last, facts):
+            raise _none(parse(text))
         if "==" in ends:  # the last turn alone, which is not among the first ones
             at_last = {**names, ITERATION: last, LEFT: Const(0)}
             part = _product(reader.number(ast.unparse(f), facts, at_last) for f in plain)
@@ -112,7 +112,7 @@ class _Sums:
         if not self._varies(node):
             return mul(n, self._number(node))
         match node:
-            case ast.Name():
+            case ast.Name(id=self.name):
                 return self._triangle(n)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return mul(self.of(inner, n), Const(-1))
@@ -169,8 +169,16 @@ class _Sums:
         if isinstance(op, ast.Lt) and sub(period, bound) == Const(1):
             return sub(n, whole)
         rest = remainder(n, period, self.facts)
+        some = nonnegative(bound, self.facts)
         if isinstance(op, ast.Lt):
+            bound = bound if some else Called("max", (bound, Const(0)))
+            if not nonnegative(sub(period, bound), self.facts):
+                bound = Called("min", (bound, period))
             return add(mul(whole, bound), Called("min", (rest, bound)))
         if isinstance(op, ast.Eq):
-            return add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
+            counted = add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
+            counted = counted if some else choose(compare(">=", bound, Const(0)), counted, Const(0))
+            if nonnegative(sub(sub(period, Const(1)), bound), self.facts):
+                return counted
+            return choose(compare("<", bound, period), counted, Const(0))
         raise GenerateError("how often a call ran before follows no short rule")

@@ -192,7 +192,7 @@ class Values:
         sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=here.facts)
         outer = {name: e for name, e in counters.items() if name not in ("i1", "l1")}
         begun = sums(n=turn.index, names=outer)
-        if len(here.loops) - 1 == depth:
+        if len(here.loops) - 1 == depth and "i" not in names_of(text):
             return begun
         if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
             raise GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")

@@ -29,7 +29,7 @@ class Sizes:
         if isinstance(n, Const) and isinstance(size, Item):
             n = Item((n.value,) * len(size.table), size.index)
         if isinstance(size, Item) and isinstance(n, Item) and n.index == size.index:
-            pairs = zip(n.table, size.table, strict=False)  # what only one of them has never comes
+            pairs = zip(n.table, size.table, strict=False)  # an index is within both: the rest never comes
             return Item(tuple(max(0, a) * b for a, b in pairs), n.index)
         return combined([n, size], lambda a, b: max(0, a) * b)
 

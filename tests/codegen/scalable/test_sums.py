@@ -14,7 +14,7 @@ from codegen.scalable.formula import Reader
 from codegen.scalable.sums import sum_of_turns
 from scalatrace.trace.expression import evaluate
 
-X, Y = Var("X", None, 2), Var("y", None)
+X, Y = Var("X", None, 1), Var("y", None)
 TEXTS = (
     "4*((i1%X==y))",
     "4*((l1>0)*(i1%X==y))+4*((l1>0)*((i1+1)%X==y))",
@@ -22,12 +22,14 @@ TEXTS = (
     "((l1==0)*(i1+y))",
     "3-((l1>0)*(2*i1))",
     "(i1%X<y)+(y+1)*(i1%X>0)",
+    "((i1+2)%X==y-1)",
+    "(i1%X==1)+(i1%X<2)",
 )
 
 
-@given(st.sampled_from(TEXTS), st.integers(2, 5), st.integers(1, 12), st.data())
+@given(st.sampled_from(TEXTS), st.integers(1, 5), st.integers(1, 12), st.data())
 def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.DataObject) -> None:
-    y = data.draw(st.integers(0, x - 1))
+    y = data.draw(st.integers(0, 6))
     n = data.draw(st.integers(0, times - 1))
     turns = [evaluate(text, {"X": x, "y": y, "i1": i, "l1": times - 1 - i}) for i in range(times)]
 
@@ -40,7 +42,7 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
     assert total(Const(times)) == sum(turns)
 
 
-@pytest.mark.parametrize("text", ["(i1%X==0)*(i1%y==0)", "i1*l1", "(i1%X==i1)", "i1//X"])
+@pytest.mark.parametrize("text", ["(i1%X==0)*(i1%y==0)", "i1*l1", "l1", "3*l1", "(i1%X==i1)", "i1//X"])
 def test_what_follows_no_short_rule_is_refused(text: str) -> None:
     reader = Reader({"X": X, "y": Y}, {})
     with pytest.raises(GenerateError, match="no short rule"):
