@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from benchmarks.table import keep, kept, show
+from benchmarks.table import keep, kept, show, told
 from support.workloads import WORKLOADS
 
 NOTHING = "-"
@@ -68,11 +69,12 @@ class Book:
             below = [f"- {text}" for text in self.summary(self.lines)]
             keep(self.name, self.title, self.columns, rows, *self.notes, below=below)
 
-    def fill(self, rows: Iterable[Sequence[str]]) -> None:
-        """Add lines, each printed as soon as it is made."""
-        for cells in rows:
-            print(*cells, sep="  ", flush=True)
+    def measure(self, rows: Iterable[Sequence[str]]) -> int:
+        """Add lines, each printed as soon as it is made, and show all; 1 when something does not hold."""
+        for cells in told(rows):
             self.add(cells)
+        self.show()
+        return int(any(text.startswith("NO") for text in self.summary(self.lines)))
 
     @property
     def lines(self) -> list[Line]:
@@ -85,9 +87,16 @@ class Book:
         print("\n".join(self.summary(self.lines)))
 
 
-def cells_judged(judge: Callable[[list[tuple[str, ...]]], list[str]]) -> Summary:
-    """The summary that a function of the lines' texts makes."""
-    return lambda lines: judge([line.cells for line in lines])
+def judged(name: str, title: str, module: Any, nkeys: int, keeps: bool) -> Book:
+    """The table of a module that has COLUMNS, and `verdicts` on the texts under them."""
+    return Book(
+        name,
+        title,
+        module.COLUMNS,
+        nkeys,
+        keeps,
+        summary=lambda lines: module.verdicts([line.cells for line in lines]),
+    )
 
 
 def _place(key: tuple[str, ...]) -> tuple[int, str, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from os import cpu_count
 from pathlib import Path
@@ -14,13 +14,11 @@ from rich.table import Table
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
-def told(rows: Iterable[list[str]]) -> list[list[str]]:
+def told(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """The rows, each printed as soon as it is made."""
-    made = []
     for row in rows:
         print(*row, sep="  ", flush=True)
-        made.append(row)
-    return made
+        yield row
 
 
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

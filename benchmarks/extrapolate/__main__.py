@@ -56,7 +56,7 @@ def main() -> int:
         )
         traces = args.traces or Path(folder)
         traces.mkdir(parents=True, exist_ok=True)
-        rows = told(make(mpi, chosen, traces))
+        rows = list(told(make(mpi, chosen, traces)))
     show(title, columns, rows)
     if args.keep:
         keep(name, title, columns, rows)

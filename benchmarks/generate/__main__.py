@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from benchmarks.book import Book, cells_judged
+from benchmarks.book import judged
 from benchmarks.generate import collectives, correct, scalable, size, timing
 from benchmarks.generate.made import LANGUAGES, programs
 from scalatrace.errors import UsageError
@@ -36,30 +35,18 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 2
     mpi = installed()[args.mpi]
-    book, lines = _book(args)
-    book.fill(lines(mpi, args))
-    book.show()
+    module, title, nkeys, lines = {
+        "correct": (correct, "Benchmarks against applications", 3, _correct),
+        "size": (size, "Lines of generated programs", 4, _size),
+        "timing": (timing, "Benchmark time against the application's", 2, _timing),
+        "scalable": (scalable, "Scalable benchmarks' time at other sizes", 3, _scalable),
+        "collectives": (collectives, "Collectives and messages in their place", 2, _collectives),
+    }[args.what]
+    book = judged(f"generate_{args.what}", title, module, nkeys, args.keep)
+    status = book.measure(lines(mpi, args))
     if args.plot:
         collectives.draw([line.cells for line in book.lines], args.plot)
-    return int(any(line.startswith("NO") for line in book.summary(book.lines)))
-
-
-Lines = Callable[[Mpi, argparse.Namespace], Iterator[list[str]]]
-
-
-def _book(args: argparse.Namespace) -> tuple[Book, Lines]:
-    """The table of what is asked for, and what makes its lines."""
-    module: Any
-    module, title, lines, nkeys = {
-        "correct": (correct, "Benchmarks against applications", _correct, 3),
-        "size": (size, "Lines of generated programs", _size, 4),
-        "timing": (timing, "Benchmark time against the application's", _timing, 2),
-        "scalable": (scalable, "Scalable benchmarks' time at other sizes", _scalable, 3),
-        "collectives": (collectives, "Collectives and messages in their place", _collectives, 2),
-    }[args.what]
-    summary = cells_judged(module.verdicts)
-    book = Book(f"generate_{args.what}", title, module.COLUMNS, nkeys, args.keep, summary=summary)
-    return book, lines
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

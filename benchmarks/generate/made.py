@@ -43,7 +43,7 @@ def command(mpi: Mpi, sample: Sample, folder: Path) -> list[Argument]:
 
 def traced(mpi: Mpi, nprocs: int, argv: list[Argument], trace: Path) -> Trace:
     """The trace of a run. Raises NotMadeError."""
-    _checked("recording", lambda: record(mpi, nprocs, argv, trace, timeout=LIMIT_S).check())
+    checked("recording", lambda: record(mpi, nprocs, argv, trace, timeout=LIMIT_S).check())
     return load(trace)
 
 
@@ -62,22 +62,23 @@ def started(mpi: Mpi, text: str, language: str, folder: Path, compiled: bool = F
     if language == "python":
         return [str(mpi.python), source]
     if language == "conceptual":
-        _checked("check", lambda: scalatrace(mpi, "ncptl", "check", source).check())
+        checked("check", lambda: scalatrace(mpi, "ncptl", "check", source).check())
         if not compiled:
             return [*mpi.scalatrace(), "ncptl", "run", source]
         translated = folder / "bench_ncptl.c"
-        _checked(
+        checked(
             "ncptl compile", lambda: scalatrace(mpi, "ncptl", "compile", source, "-o", translated).check()
         )
         source = translated
     binary = source.with_suffix("")
     strict = STRICT if language == "c" else ("-O2",)
     words: list[Argument] = [mpi.mpicc, *strict, "-o", binary, source, "-lm"]
-    _checked("compiling", lambda: run(words, env=mpi.environment(), timeout=LIMIT_S).check())
+    checked("compiling", lambda: run(words, env=mpi.environment(), timeout=LIMIT_S).check())
     return [binary]
 
 
-def _checked(what: str, step: Callable[[], object]) -> None:
+def checked(what: str, step: Callable[[], object]) -> None:
+    """Do a step; NotMadeError says what it was, and how it complained."""
     try:
         step()
     except (AssertionError, TimeoutError) as error:

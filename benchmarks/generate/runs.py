@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.generate.made import LIMIT_S, NotMadeError, started
 from support.mpis import Mpi
 from support.running import Argument, mpirun
 
-__all__ = ["seconds"]
+__all__ = ["against", "seconds"]
 
 
 def seconds(
@@ -29,6 +29,15 @@ def seconds(
     more = ["--sleep"] if language != "conceptual" else []
     command = [*argv, *more, *arguments]
     return statistics.median(_once(mpi, nprocs, command, folder) for _ in range(times))
+
+
+def against(app_s: float, measure: Callable[[], float]) -> list[str]:
+    """Two cells: the seconds measured, and how far from the application's; why there are none, and a dash."""
+    try:
+        spent = measure()
+    except NotMadeError as error:
+        return [str(error)[:60], "-"]
+    return [f"{spent:.3f}", f"{(spent - app_s) / app_s:+.1%}"]
 
 
 def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> float:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.errors import errors_within
-from benchmarks.generate.made import LANGUAGES, SUFFIXES, NotMadeError
-from benchmarks.generate.runs import seconds
+from benchmarks.generate.made import LANGUAGES, SUFFIXES, NotMadeError, checked
+from benchmarks.generate.runs import against, seconds
 from benchmarks.replay.runs import Pace, app_s, arguments, paced, recorded
 from scalatrace.trace.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
-from support.running import Argument, scalatrace
+from support.running import scalatrace
 
 COLUMNS = (
     "program", "inputs", "ranks", "asleep, ms", "steps", "app, s",
@@ -48,6 +49,10 @@ class Case:
     def of_steps(self, steps: int) -> Sample:
         """The sample with so many time steps."""
         return Sample(self.source, (*self.options, "--steps", str(steps)))
+
+    def head(self, nprocs: int) -> list[str]:
+        """The first cells of its row on so many ranks."""
+        return [self.title, ", ".join(map(str, self.inputs)), str(nprocs)]
 
     def noted(self) -> list[str]:
         """Options of the recorder."""
@@ -95,50 +100,59 @@ def lines(
 def _lines(
     mpi: Mpi, case: Case, sleep_us: int, times: int, most_s: float, folder: Path
 ) -> Iterator[list[str]]:
-    head = [case.title, ", ".join(map(str, case.inputs))]
+    most = max(*case.inputs, *case.targets)
     try:
-        most = max(*case.inputs, *case.targets)
         pace = paced(mpi, case.of_steps, most, sleep_us, folder, most_s)
-        traces = []
-        for nprocs in case.inputs:
-            argv = arguments(case.of_steps(pace.steps), case.slept_us(pace, nprocs))
-            traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted()).trace)
-        texts = {language: _text(mpi, traces, language, folder) for language in LANGUAGES}
-    except (AssertionError, TimeoutError) as error:
-        yield [*head, "-", "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+        model = _symbolic(mpi, case, pace, folder)
+    except (AssertionError, TimeoutError, NotMadeError) as error:
+        yield from (_not_run(case, nprocs, error) for nprocs in case.targets)
         return
+    texts = {language: _text(mpi, model, language) for language in LANGUAGES}
     for nprocs in case.targets:
-        slept = case.slept_us(pace, nprocs)
-        argv = arguments(case.of_steps(pace.steps), slept)
         try:
-            app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
+            yield _line(mpi, case, nprocs, pace, times, texts, folder)
         except (AssertionError, TimeoutError) as error:
-            yield [*head, str(nprocs), "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
-            continue
-        cells = []
-        for language, text in texts.items():
-            words = case.grid(nprocs) if language == "conceptual" else []
-            try:
-                if text is None:
-                    raise NotMadeError("refused")
-                spent = seconds(mpi, nprocs, text, language, folder, times, words)
-                cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
-            except NotMadeError as error:
-                cells += [str(error)[:60], "-"]
-        yield [*head, str(nprocs), f"{slept / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
+            yield _not_run(case, nprocs, error)
 
 
-def _text(mpi: Mpi, traces: Sequence[Path], language: str, folder: Path) -> str | None:
-    """The benchmark as the commands make it; None when one of them refuses."""
-    model, made = folder / "app.stx", folder / f"scalable{SUFFIXES[language]}"
-    steps: list[list[Argument]] = [["generate", model, "--to", language, "-o", made]]
-    if not model.exists():
-        steps.insert(0, ["extrapolate", *traces, "--symbolic", "-o", model])
-    for words in steps:
-        done = scalatrace(mpi, *words)
-        if done.returncode:
-            print(done.stderr.strip())
-            return None
+def _line(
+    mpi: Mpi, case: Case, nprocs: int, pace: Pace, times: int, texts: Mapping[str, str | None], folder: Path
+) -> list[str]:
+    slept = case.slept_us(pace, nprocs)
+    argv = arguments(case.of_steps(pace.steps), slept)
+    app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
+
+    def spent(language: str) -> float:
+        if (text := texts[language]) is None:
+            raise NotMadeError("refused")
+        words = case.grid(nprocs) if language == "conceptual" else []
+        return seconds(mpi, nprocs, text, language, folder, times, words)
+
+    cells = [cell for language in LANGUAGES for cell in against(app, partial(spent, language))]
+    return [*case.head(nprocs), f"{slept / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
+
+
+def _not_run(case: Case, nprocs: int, error: Exception) -> list[str]:
+    return [*case.head(nprocs), "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
+
+
+def _symbolic(mpi: Mpi, case: Case, pace: Pace, folder: Path) -> Path:
+    """The symbolic trace of runs on the inputs' ranks. Raises NotMadeError, or as `recorded`."""
+    traces, model = [], folder / "app.stx"
+    for nprocs in case.inputs:
+        argv = arguments(case.of_steps(pace.steps), case.slept_us(pace, nprocs))
+        traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted()).trace)
+    checked("extrapolate", lambda: scalatrace(mpi, "extrapolate", *traces, "--symbolic", "-o", model).check())
+    return model
+
+
+def _text(mpi: Mpi, model: Path, language: str) -> str | None:
+    """The benchmark as the command makes it; None when it refuses."""
+    made = model.with_name(f"scalable{SUFFIXES[language]}")
+    done = scalatrace(mpi, "generate", model, "--to", language, "-o", made)
+    if done.returncode:
+        print(done.stderr.strip())
+        return None
     return made.read_text()
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.cases import cases
 from benchmarks.errors import errors_within
-from benchmarks.generate.made import LANGUAGES, NotMadeError, benchmark
-from benchmarks.generate.runs import seconds
+from benchmarks.generate.made import LANGUAGES, benchmark
+from benchmarks.generate.runs import against, seconds
 from benchmarks.replay.runs import app_s, arguments, paced, recorded
 from scalatrace import load
 from support.mpis import Mpi
@@ -41,13 +42,11 @@ def _line(
         trace = load(recorded(mpi, nprocs, argv, folder / "app.st").trace)
     except (AssertionError, TimeoutError) as error:
         return [*head, "-", "-", f"not run: {str(error).splitlines()[0]}", *["-"] * 6]
-    cells = []
-    for language in LANGUAGES:
-        try:
-            spent = seconds(mpi, nprocs, benchmark(trace, language).text, language, folder, times)
-            cells += [f"{spent:.3f}", f"{(spent - app) / app:+.1%}"]
-        except NotMadeError as error:
-            cells += [str(error)[:60], "-"]
+
+    def spent(language: str) -> float:
+        return seconds(mpi, nprocs, benchmark(trace, language).text, language, folder, times)
+
+    cells = [cell for language in LANGUAGES for cell in against(app, partial(spent, language))]
     return [*head, f"{pace.sleep_us / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
 
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from benchmarks.book import Book, cells_judged
+from benchmarks.book import judged
 from benchmarks.replay import accuracy, seeds, speed
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
@@ -35,18 +34,13 @@ def main() -> int:
     args = parser.parse_args()
     mpi = installed()[args.mpi]
     chosen = [w for w in WORKLOADS if not args.only or w.title in args.only]
-    module: Any
-    module, title, lines, nkeys = {
-        "accuracy": (accuracy, "Replay time against the program's", _accuracy, 2),
-        "real": (accuracy, "Replay time, with computation of its own", _real, 2),
-        "speed": (speed, "Replays of small messages, two ranks", _speed, 2),
-        "seeds": (seeds, "Replays of traces with histograms", _seeds, 2),
+    module, title, lines = {
+        "accuracy": (accuracy, "Replay time against the program's", _accuracy),
+        "real": (accuracy, "Replay time, with computation of its own", _real),
+        "speed": (speed, "Replays of small messages, two ranks", _speed),
+        "seeds": (seeds, "Replays of traces with histograms", _seeds),
     }[args.what]
-    summary = cells_judged(module.verdicts)
-    book = Book(f"replay_{args.what}", title, module.COLUMNS, nkeys, args.keep, summary=summary)
-    book.fill(lines(mpi, args, chosen))
-    book.show()
-    return int(any(line.startswith("NO") for line in summary(book.lines)))
+    return judged(f"replay_{args.what}", title, module, 2, args.keep).measure(lines(mpi, args, chosen))
 
 
 def _accuracy(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
