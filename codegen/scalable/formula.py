@@ -84,12 +84,10 @@ class Reader:
             case ast.Constant(value=int() as number):
                 return Truth(bool(number))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
-                return compared(
-                    COMPARE[type(op)], self._number(left, facts, NOTHING), self._number(right, facts, NOTHING)
-                )
-        return is_nonzero(self._number(node, facts, NOTHING))
+                return compared(COMPARE[type(op)], self._number(left, facts), self._number(right, facts))
+        return is_nonzero(self._number(node, facts))
 
-    def _number(self, node: ast.expr, facts: Facts, names: Mapping[str, Expr]) -> Expr:
+    def _number(self, node: ast.expr, facts: Facts, names: Mapping[str, Expr] = NOTHING) -> Expr:
         def of(inner: ast.expr) -> Expr:
             return self._number(inner, facts, names)
 

@@ -12,7 +12,7 @@ from codegen.scalable.algebra import Facts, nonnegative, quotient, remainder
 from codegen.scalable.formula import Reader
 from scalatrace.trace.expression import parse
 
-__all__ = ["sum_of_formula", "sum_of_turns"]
+__all__ = ["no_rule", "sum_of_formula", "sum_of_turns"]
 
 ITERATION, LEFT = "i1", "l1"
 """The counters of the innermost loop (`scalatrace.trace.counters`)."""
@@ -43,7 +43,7 @@ def sum_of_turns(
         plain = [factor for factor in factors if _ends(factor) is None]
         ends = {end for factor in factors if (end := _ends(factor)) is not None}
         if ends and n == times and not nonnegative(last, facts):
-            raise _none(parse(text))
+            raise no_rule(text)
         if "==" in ends:  # the last turn alone, which is not among the first ones
             at_last = {**names, ITERATION: last, LEFT: Const(0)}
             part = _product(reader.number(ast.unparse(f), facts, at_last) for f in plain)
@@ -90,8 +90,9 @@ def _product(factors: Iterator[Expr]) -> Expr:
     return made
 
 
-def _none(node: ast.expr) -> GenerateError:
-    return GenerateError(f"how often a call ran before follows no short rule: the sum of {ast.unparse(node)}")
+def no_rule(text: str) -> GenerateError:
+    """The error for a sum of a formula that cannot be said."""
+    return GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,13 @@ class _Sums:
                 period, bound = self._number(m), self._number(c)
                 counted = self._counted(op, add(n, offset), period, bound)
                 return sub(counted, self._counted(op, offset, period, bound))
-        raise _none(node)
+        raise no_rule(ast.unparse(node))
 
     def of_product(self, factors: Sequence[ast.expr], n: Expr) -> Expr:
         """The sum of a product, of which one factor may vary."""
         varying = [factor for factor in factors if self._varies(factor)]
         if len(varying) > 1:
-            raise _none(varying[0])
+            raise no_rule(ast.unparse(varying[0]))
         fixed = _product(self._number(factor) for factor in factors if not self._varies(factor))
         return mul(self.of(varying[0], n) if varying else n, fixed)
 
@@ -156,7 +157,7 @@ class _Sums:
                 return Const(0)
             case ast.BinOp(ast.Name(id=self.name), ast.Add(), ast.Constant(value=int(k))) if k >= 0:
                 return Const(k)
-        raise _none(node)
+        raise no_rule(ast.unparse(node))
 
     def _triangle(self, n: Expr) -> Expr:
         return quotient(mul(n, sub(n, Const(1))), Const(2), self.facts)

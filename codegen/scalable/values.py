@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from codegen.errors import GenerateError
 from codegen.expr import (
     FALSE,
     TRUE,
@@ -36,7 +35,7 @@ from codegen.scalable.here import Here
 from codegen.scalable.pieces import Piece, joined
 from codegen.scalable.places import Places, atoms_of, opposite
 from codegen.scalable.sample import Mask, Sample
-from codegen.scalable.sums import sum_of_formula, sum_of_turns
+from codegen.scalable.sums import no_rule, sum_of_formula, sum_of_turns
 from codegen.scalable.tables import TABLES, Tables
 from codegen.scalable.vectors import at, filled, prefix, row
 from codegen.special import apart
@@ -195,7 +194,7 @@ class Values:
         if len(here.loops) - 1 == depth and "i" not in names_of(text):
             return begun
         if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
-            raise GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")
+            raise no_rule(text)
         return add(mul(self.met(turn.outer, depth), sums(n=turn.times, names={})), begun)
 
     def _counters(self, part: Part, here: Here) -> dict[str, Expr]:
