@@ -10,13 +10,15 @@
 #include "shim.h"
 
 #define AGREED UINT64_C(0x8000000000000000) /* ordinals of agreed families, apart from the counted ones */
+#define UNIQUE UINT64_C(0x4000000000000000) /* of these, the numbers that only one process proposes */
 
 static struct st_map comms; /* handle -> struct st_comm * */
 static struct {
     MPI_Comm handle;
     struct st_comm *info;
 } last;
-static int64_t nagreed;
+static int64_t nagreed;    /* agreed numbers below it are taken; under the lock, as all of this */
+static int64_t nproposals; /* numbers that no other process proposes */
 static MPI_Group world_group = MPI_GROUP_NULL;
 static struct st_comm nowhere = {.name = ST_COMM_NULL, .indegree = 0, .outdegree = 0};
 
@@ -148,21 +150,35 @@ void st_comm_take(struct st_call *call, MPI_Comm comm) {
     st_release(before);
 }
 
+/* The largest of all members' pairs. In an intercommunicator a reduction gives the other side's result: twice gives
+ * everybody's. */
+static void largest_of_all(MPI_Comm made, int64_t pair[2]) {
+    for (int round = 0; round < 2; round++) {
+        int64_t mine[2] = {pair[0], pair[1]}, theirs[2] = {0, 0};
+        PMPI_Allreduce(mine, theirs, 2, MPI_INT64_T, MPI_MAX, made);
+        for (int i = 0; i < 2; i++) pair[i] = mine[i] > theirs[i] ? mine[i] : theirs[i];
+    }
+}
+
 /* Agree on the name of `made` with all of its ranks; `parent`: what each made it from, which need not be the same.
- * In an intercommunicator a reduction gives the other side's result: twice gives everybody's. No lock is held. */
+ * Groups without a common rank may get one number: they are one family then. Threads of one rank that make communicators
+ * at the same time may propose the same number, and their groups agree on it: the second one to take it objects, and
+ * its group takes a number that no other process can have. No lock is held while MPI communicates. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm made) {
     if (made == MPI_COMM_NULL) return;
     bool before = st_hold();
-    uint64_t parent_name = st_comm_name(parent);
+    int64_t number[2] = {nagreed, (int64_t)(st_comm_name(parent) >> 1)};
     st_release(before);
-    int64_t all[2] = {nagreed, (int64_t)(parent_name >> 1)};
-    for (int round = 0; round < 2; round++) {
-        int64_t mine[2] = {all[0], all[1]}, theirs[2] = {0, 0};
-        PMPI_Allreduce(mine, theirs, 2, MPI_INT64_T, MPI_MAX, made);
-        for (int i = 0; i < 2; i++) all[i] = mine[i] > theirs[i] ? mine[i] : theirs[i];
-    }
-    nagreed = all[0] + 1;
-    call->agreed = st_family((uint64_t)all[1], AGREED | (uint64_t)all[0]);
+    largest_of_all(made, number);
+    before = st_hold();
+    int64_t own_number = (int64_t)st_shared.rank << 32 | nproposals++;
+    int64_t conflict[2] = {number[0] < nagreed, own_number};
+    if (!conflict[0]) nagreed = number[0] + 1;
+    st_release(before);
+    largest_of_all(made, conflict);
+    uint64_t ordinal = AGREED | (uint64_t)number[0];
+    if (conflict[0]) ordinal = AGREED | UNIQUE | (uint64_t)conflict[1];
+    call->agreed = st_family((uint64_t)number[1], ordinal);
 }
 
 int st_ndims(MPI_Comm comm) {

@@ -30,9 +30,21 @@ static const void *address_of(const struct st_call *call, const MPI_Request *arr
     return call->fortran ? (const void *)((const MPI_Fint *)(const void *)array + i) : (const void *)(array + i);
 }
 
+/* The program's request gets a handle that no other live request has. */
+static MPI_Request make_unique(const struct st_call *call, MPI_Request *request, MPI_Request handle) {
+    MPI_Request unique = st_unique_request(handle);
+    if (unique == handle) return handle;
+    if (call->fortran)
+        *(MPI_Fint *)(void *)request = PMPI_Request_c2f(unique);
+    else
+        *request = unique;
+    return unique;
+}
+
 void st_request_new(struct st_call *call, MPI_Request *request, bool persistent, bool wild) {
     MPI_Request handle = request_at(call, request, 0);
     if (handle == MPI_REQUEST_NULL) return;
+    if (st_live_has(&requests, ST_KEY(handle))) handle = make_unique(call, request, handle);
     int slot = st_live_add(&requests, ST_KEY(handle), request);
     if (slot < 0) return;
     requests.slots[slot].persistent = persistent;
@@ -123,8 +135,12 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
         int slot = -1;
         if (handle != MPI_REQUEST_NULL) {
             call->empty = false;
-            slot = st_live_claim(&requests, ST_KEY(handle), address_of(call, array, i));
-            if (slot >= 0 && requests.slots[slot].wild) call->nwild++;
+            const void *where = address_of(call, array, i);
+            slot = st_live_claim(&requests, ST_KEY(handle), where);
+            if (slot >= 0) {
+                st_unique_claimed(requests.slots[slot].where == where);
+                if (requests.slots[slot].wild) call->nwild++;
+            }
         }
         call->claimed[i] = slot;
     }

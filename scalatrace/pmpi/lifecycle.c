@@ -138,6 +138,7 @@ void st_start(void) {
         set_meta();
         open_flat_log();
         st_comm_start();
+        st_unique_start();
         pthread_atfork(NULL, NULL, in_child);
         st_shared.active = st_shared.on = true;
     } else {

@@ -27,7 +27,7 @@ static pthread_key_t thread_key;
 /* -- threads --------------------------------------------------------------------------------------------- */
 
 static bool callable(const struct st_plug *plug) {
-    return plug->plugin && !__atomic_load_n(&plug->off, __ATOMIC_RELAXED) && (!plug->python || st_python_alive());
+    return plug->plugin && !__atomic_load_n(&plug->off, __ATOMIC_RELAXED) && (!plug->python || st_python_thread());
 }
 
 static void close_thread(void *own) {

@@ -274,9 +274,10 @@ bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value);
 /* live.c: things named by their age among those alive (requests, matched messages). */
 struct st_slot {
     uint64_t handle;
-    const void *where; /* the program's variable, tells equal handles apart */
+    const void *where; /* the program's variable that it was stored in, tells equal handles apart */
     int position;      /* in order of creation */
-    int next;          /* next slot with the same handle, -1: none */
+    int prev, next;    /* slots with the same handle, -1: none */
+    bool lost;         /* the variable holds a newer handle */
     bool linked, persistent, wild;
     bool hidden; /* made by a call that is not selected */
 };
@@ -285,11 +286,13 @@ struct st_live {
     int *free_slots, *tree, *at; /* at: position -> slot or -1; tree: Fenwick counts over positions */
     int nslots, nfree, slots_capacity;
     int npositions, capacity, nlive, nhidden;
-    struct st_map map; /* handle -> first slot */
+    struct st_map map[2];     /* handle -> first and last slot; [1]: of lost handles */
+    struct st_map by_address; /* variable -> newest slot stored in it */
 };
 int st_live_add(struct st_live *live, uint64_t handle, const void *where);
 void st_live_hide(struct st_live *live, int slot); /* it has no age, and others' do not count it */
-int st_live_find(struct st_live *live, uint64_t handle, const void *where);
+bool st_live_has(const struct st_live *live, uint64_t handle);
+int st_live_find(const struct st_live *live, uint64_t handle, const void *where);
 int st_live_claim(struct st_live *live, uint64_t handle, const void *where); /* find and unlink; keeps its age */
 void st_live_relink(struct st_live *live, int slot);
 void st_live_drop(struct st_live *live, int slot);
@@ -359,9 +362,15 @@ void st_post_Testany(struct st_call *, int error, int n, MPI_Request *, int *ind
 void st_post_Testsome(struct st_call *, int error, int n, MPI_Request *, int *nout, int *indices, MPI_Status *);
 void st_post_Request_free(struct st_call *, int error, MPI_Request *);
 
+/* unique_requests.c */
+void st_unique_start(void);                        /* in MPI_Init: which handles are predefined */
+void st_unique_claimed(bool in_place);             /* a request was waited for, in the variable that MPI stored it in */
+MPI_Request st_unique_request(MPI_Request handle); /* a substitute for a predefined handle; else the handle itself */
+
 /* stack*.c */
 uint64_t st_stack(struct st_call *call);
 bool st_python_alive(void);
+bool st_python_thread(void); /* alive, and this thread has a Python thread state: it may take the GIL */
 uint64_t st_stack_python(int depth);
 uint64_t st_stack_native(void *caller, void **slot, int depth);
 uint64_t st_define_frames(const char *const *frames, size_t n);

@@ -3,8 +3,9 @@
 
 uint64_t st_stack(struct st_call *call) {
     int stacks = st_options_stacks();
-    if (stacks == ST_STACKS_PYTHON) return st_python_alive() ? st_stack_python(st_options.stack_depth) : 0;
-    if (stacks == ST_STACKS_NATIVE) return st_stack_native(call->caller, call->slot, st_options.stack_depth);
+    if (stacks == ST_STACKS_PYTHON && !st_python_alive()) return 0;
+    if (stacks == ST_STACKS_PYTHON && st_python_thread()) return st_stack_python(st_options.stack_depth);
+    if (stacks != ST_STACKS_NONE) return st_stack_native(call->caller, call->slot, st_options.stack_depth);
     return 0;
 }
 

@@ -21,6 +21,7 @@ static struct {
     int (*is_finalizing)(void);
     int (*gil_ensure)(void);
     void (*gil_release)(int);
+    object *(*own_thread)(void);
     object *(*this_thread)(void);
     object *(*thread_frame)(object *);
     object *(*frame_back)(object *);
@@ -55,6 +56,7 @@ static bool load(void) {
     if (!python.is_finalizing) *(void **)&python.is_finalizing = symbol("_Py_IsFinalizing");
     *(void **)&python.gil_ensure = symbol("PyGILState_Ensure");
     *(void **)&python.gil_release = symbol("PyGILState_Release");
+    *(void **)&python.own_thread = symbol("PyGILState_GetThisThreadState");
     *(void **)&python.this_thread = symbol("PyThreadState_Get");
     *(void **)&python.thread_frame = symbol("PyThreadState_GetFrame");
     *(void **)&python.frame_back = symbol("PyFrame_GetBack");
@@ -65,9 +67,10 @@ static bool load(void) {
     *(void **)&python.utf8 = symbol("PyUnicode_AsUTF8");
     *(void **)&python.clear_error = symbol("PyErr_Clear");
     *(void **)&python.release = symbol("Py_DecRef");
-    bool there = python.is_initialized && python.gil_ensure && python.gil_release && python.this_thread &&
-                 python.thread_frame && python.frame_back && python.frame_code && python.frame_lasti &&
-                 python.frame_line && python.attribute && python.utf8 && python.clear_error && python.release;
+    bool there = python.is_initialized && python.gil_ensure && python.gil_release && python.own_thread &&
+                 python.this_thread && python.thread_frame && python.frame_back && python.frame_code &&
+                 python.frame_lasti && python.frame_line && python.attribute && python.utf8 && python.clear_error &&
+                 python.release;
     state = there ? 1 : 2;
     return there;
 }
@@ -75,6 +78,10 @@ static bool load(void) {
 bool st_python_alive(void) {
     return load() && python.is_initialized() && !(python.is_finalizing && python.is_finalizing());
 }
+
+/* A thread that Python does not know runs no Python code. It must not wait for the GIL either: the thread that holds
+ * it may wait for this one (a library called by ctypes.PyDLL that joins its own threads). */
+bool st_python_thread(void) { return st_python_alive() && python.own_thread(); }
 
 /* Frames that start programs rather than belong to them. */
 static bool machinery(const char *file) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -41,28 +42,56 @@ def live(openmpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return loaded
 
 
+@dataclass(eq=False)
+class Thing:
+    """A live thing: its place in the order of creation, its handle, the variable it was stored in."""
+
+    born: int
+    handle: int
+    place: int
+
+
 class Naive:
     """Living things in order of creation, and the order in which each handle's came to be looked up."""
 
     def __init__(self) -> None:
-        self.order: list[int] = []  # of those with an age
-        self.chains: dict[int, list[tuple[int, int]]] = {}
+        self.order: list[Thing] = []  # of those with an age
+        self.kept: list[Thing] = []
+        self.lost: list[Thing] = []  # a newer one was stored in their variable
+        self.newest: dict[int, Thing] = {}  # place -> thing
         self.born = 0
 
     def add(self, handle: int, place: int, hidden: bool) -> None:
-        if not hidden:
-            self.order.append(self.born)
-        self.chains.setdefault(handle, []).append((self.born, place))
+        thing = Thing(self.born, handle, place)
         self.born += 1
+        if not hidden:
+            self.order.append(thing)
+        if (before := self.newest.get(place)) is not None:
+            self.kept.remove(before)
+            self.lost.append(before)
+        self.newest[place] = thing
+        self.kept.append(thing)
 
-    def find(self, handle: int, place: int) -> tuple[int, int] | None:
-        chain = self.chains.get(handle, [])
-        return next((thing for thing in chain if thing[1] == place), chain[0] if chain else None)
+    def find(self, handle: int, place: int) -> Thing | None:
+        newest = self.newest.get(place)
+        if newest is not None and newest.handle == handle:
+            return newest
+        return next((thing for thing in [*self.kept, *self.lost] if thing.handle == handle), None)
 
-    def age(self, thing: tuple[int, int] | None) -> int:
-        if thing is None or thing[0] not in self.order:
-            return UNDEFINED
-        return len(self.order) - 1 - self.order.index(thing[0])
+    def claim(self, thing: Thing) -> None:
+        (self.kept if thing in self.kept else self.lost).remove(thing)
+        if self.newest.get(thing.place) is thing:
+            del self.newest[thing.place]
+
+    def relink(self, thing: Thing) -> None:
+        if thing.place in self.newest:
+            self.lost.append(thing)
+        else:
+            self.kept.append(thing)
+            self.newest[thing.place] = thing
+
+    def age(self, thing: Thing | None) -> int:
+        return len(self.order) - 1 - self.order.index(thing) if thing in self.order else UNDEFINED
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -83,11 +112,11 @@ def test_ages(live: ctypes.CDLL, sequence: list[tuple[str, int, int]]) -> None:
         assert live.st_live_age(table, slot) == naive.age(thing)
         if thing is None or what == "age":
             continue
-        naive.chains[handle].remove(thing)
+        naive.claim(thing)
         if what == "drop":
             live.st_live_drop(table, slot)
-            if thing[0] in naive.order:
-                naive.order.remove(thing[0])
+            if thing in naive.order:
+                naive.order.remove(thing)
         else:
             live.st_live_relink(table, slot)
-            naive.chains[handle].append(thing)
+            naive.relink(thing)

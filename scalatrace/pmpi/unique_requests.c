@@ -1,0 +1,86 @@
+/* unique_requests.c - a handle of its own for every live request.
+ *
+ * MPI gives all requests that are complete at once (small sends, calls on MPI_PROC_NULL) one predefined handle. Which of
+ * them a program waits for is then not known, and whether a send completes at once differs from run to run. So where the
+ * predefined handle is live already, the program gets a generalized request instead: complete, and with the status of the
+ * predefined one. A program that always waits on the variables that MPI stored its requests in (MAX_CLAIMS_WATCHED times)
+ * needs none: the variable tells its requests apart (live.c).
+ */
+#include "shim.h"
+
+#define MAX_HANDLES 4           /* predefined handles: Open MPI has one, MPICH one for each kind of request */
+#define MAX_CLAIMS_WATCHED 4096 /* claims at their own variable, until variables are trusted */
+#define MAX_SUBSTITUTES 100000  /* alive: a program that never waits for its sends must not run out of memory */
+
+static struct predefined {
+    MPI_Request handle;
+    MPI_Status status;
+} predefined[MAX_HANDLES];
+static int npredefined;
+static int nclaims;    /* at their own variable, in a row from the start */
+static bool is_copied; /* the program has waited on a copy of a handle */
+static int nsubstitutes;
+
+static int copy_status(void *extra, MPI_Status *status) {
+    const struct predefined *from = extra;
+    int error = status->MPI_ERROR; /* the caller's */
+    *status = from->status;
+    status->MPI_ERROR = error;
+    return MPI_SUCCESS;
+}
+
+static int forget(void *extra) {
+    (void)extra;
+    __atomic_fetch_sub(&nsubstitutes, 1, __ATOMIC_RELAXED);
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete) {
+    (void)extra, (void)complete;
+    return MPI_SUCCESS;
+}
+
+/* Two requests of one kind, both live: an equal handle is predefined. */
+static void learn(MPI_Request *pair) {
+    int flag = 0;
+    bool known = pair[0] != pair[1] || pair[0] == MPI_REQUEST_NULL || npredefined == MAX_HANDLES;
+    for (int i = 0; i < npredefined && !known; i++) known = predefined[i].handle == pair[0];
+    if (!known) {
+        struct predefined *entry = &predefined[npredefined];
+        *entry = (struct predefined){.handle = pair[0]};
+        PMPI_Request_get_status(pair[0], &flag, &entry->status);
+        if (flag) npredefined++;
+    }
+    PMPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
+}
+
+void st_unique_start(void) {
+    MPI_Request pair[2];
+    MPI_Comm comm = st_shared.private_comm;
+    int none = 0;
+    for (int i = 0; i < 2; i++) PMPI_Irecv(&none, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &pair[i]);
+    learn(pair);
+    for (int i = 0; i < 2; i++) PMPI_Isend(&none, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &pair[i]);
+    learn(pair);
+    for (int i = 0; i < 2; i++) PMPI_Ibarrier(MPI_COMM_SELF, &pair[i]);
+    learn(pair);
+}
+
+void st_unique_claimed(bool in_place) {
+    if (in_place)
+        nclaims++;
+    else
+        is_copied = true;
+}
+
+MPI_Request st_unique_request(MPI_Request handle) {
+    if (!is_copied && nclaims >= MAX_CLAIMS_WATCHED) return handle;
+    struct predefined *entry = predefined, *end = predefined + npredefined;
+    while (entry < end && entry->handle != handle) entry++;
+    if (entry == end || __atomic_load_n(&nsubstitutes, __ATOMIC_RELAXED) >= MAX_SUBSTITUTES) return handle;
+    MPI_Request substitute;
+    if (PMPI_Grequest_start(copy_status, forget, cancel, entry, &substitute) != MPI_SUCCESS) return handle;
+    __atomic_fetch_add(&nsubstitutes, 1, __ATOMIC_RELAXED);
+    PMPI_Grequest_complete(substitute);
+    return substitute;
+}
