@@ -37,15 +37,14 @@ def _fitted(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class 
         return _otherwise(sought, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
-    formulas, weight, unchecked = [], 0.0, 0
+    formulas, weight = [], 0.0
     for column in table.T:
         solution = over.solve(np.ascontiguousarray(column))
         if solution is None:
             return _otherwise(sought, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
-        unchecked += not solution.sure
-    return Class(conditions, points, first.shape, tuple(formulas), weight, unchecked)
+    return Class(conditions, points, first.shape, tuple(formulas), weight)
 
 
 def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
@@ -88,10 +87,10 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     points = np.sort(np.concatenate([a.points, b.points]))
     both = a.conditions + b.conditions
     if a.formulas == b.formulas and a.shape == b.shape:
-        return Class(both, points, a.shape, a.formulas, a.weight, a.unchecked)
+        return Class(both, points, a.shape, a.formulas, a.weight)
     for one, other in ((a, b), (b, a)):
         if one.shape in (INDEXED, LOOPED) and holds(sought, one, other.points):
-            return Class(both, points, one.shape, one.formulas, one.weight, one.unchecked)
+            return Class(both, points, one.shape, one.formulas, one.weight)
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
     found = _fitted(replace(sought, effort=PLAIN), both, points)

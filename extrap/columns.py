@@ -30,16 +30,16 @@ __all__ = ["COARSE", "by_columns"]
 
 def by_columns(
     space: Space, order: Ints, position: Ints, values: Sequence[Parts | None]
-) -> tuple[Shape, tuple[str, ...], float, int] | None:
-    """A shape and formulas that hold for all ranks, what they cost, how many nothing checks; None: none."""
+) -> tuple[Shape, tuple[str, ...], float] | None:
+    """A shape and formulas that hold for all ranks, and what they cost; None: none."""
     given = [value for value in values if value is not None]
     if len(given) < len(values):
         return None
     table, shape = _table(given)
     if len(table) < 2:
         return None
-    known: dict[bytes, tuple[str, float, int] | None] = {}
-    formulas, cost, unchecked = [], 0.0, 0
+    known: dict[bytes, tuple[str, float] | None] = {}
+    formulas, cost = [], 0.0
     for column in table:
         key = column.tobytes()
         if key not in known:
@@ -49,8 +49,7 @@ def by_columns(
             return None
         formulas.append(found[0])
         cost += found[1]
-        unchecked += found[2]
-    return shape, tuple(formulas), cost, unchecked
+    return shape, tuple(formulas), cost
 
 
 def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
@@ -61,7 +60,7 @@ def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
     return np.array([] if rows is None else rows, dtype=np.int64).T, CYCLE
 
 
-def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float, int] | None:
+def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float] | None:
     scalars = [Parts(None, (value,)) for value in column.tolist()]
     sought = Sought(space, position, list(scalars), [None] * len(scalars), PLAIN)
     for partition in space.partitions():
@@ -74,7 +73,7 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[st
         text = _piecewise(groups)
         if _holds(text, space, order, column):
             cost = sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
-            return text, cost, sum(group.unchecked for group in groups)
+            return text, cost
     return None
 
 

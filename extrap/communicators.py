@@ -39,7 +39,8 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
         told = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
         raise ExtrapolationError(f"the traces do not have the same communicators: {told}")
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)))
-    points = Points(Basis(names, {n: np.array([_size(run, n) for run in runs]) for n in _all(names)}))
+    columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
+    points = Points(Basis(names, columns, np.arange(len(runs))))
     return tuple(_fit(traces, runs, points, number) for number in range(len(traces[0].comms)))
 
 

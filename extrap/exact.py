@@ -1,7 +1,7 @@
-"""One formula through given points: exact rational coefficients, and whether the points confirm it (§3.2.3).
+"""One formula through given points: exact coefficients, and whether the points confirm it (§3.2.3).
 
-As many points as there are features tell the coefficients; the formula is then verified on all. With more
-points than unknowns the spare ones check it.
+As many points as features determine the coefficients; the formula is then verified on all points. It
+is confirmed when one size can be left out and the others still determine it: that size was predicted.
 """
 
 from __future__ import annotations
@@ -30,42 +30,45 @@ LARGEST_DENOMINATOR = 96
 CONSTANT = 0.3
 """What a constant beside the features costs."""
 
-FEW = 2
+MAX_SIMPLE_UNKNOWNS = 2
 """Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
-
-PLAIN, PLAIN_UNKNOWNS = 2.0, 3
-"""Without spare points only sizes and products of two are believed, and so many unknowns."""
 
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-SPARELESS = 4.0
-"""What a formula costs more when no point is left to check it."""
-
-__all__ = ["SAMPLED", "Solution", "believable", "exact"]
+__all__ = ["SAMPLED", "Solution", "determined", "enough_points", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A formula and its weight; not sure: no point was left to check it."""
+    """A formula and its weight."""
 
     text: str
     weight: float
-    sure: bool = True
+    has_constant: bool = False
 
 
-def _confirmed(unknowns: int, distinct: int, places: int) -> bool:
+def enough_points(unknowns: int, distinct: int, places: int) -> bool:
     """Whether so many different points are enough for a formula of so many unknowns."""
-    return distinct - unknowns >= (unknowns - 1 if unknowns > FEW else 1) or places >= PLACES
+    spare = unknowns - 1 if unknowns > MAX_SIMPLE_UNKNOWNS else 1
+    return distinct - unknowns >= spare or places >= PLACES
 
 
-def believable(chosen: Sequence[Feature], unknowns: int, distinct: int, places: int) -> bool:
-    """Whether a formula is confirmed, or so plain that it is believed without spare points."""
-    if _confirmed(unknowns, distinct, places):
-        return True
-    if distinct > unknowns:
-        return False  # many coefficients through hardly more points say nothing
-    return unknowns <= PLAIN_UNKNOWNS and all(feature.weight <= PLAIN for feature in chosen)
+def determined(table: Ints, sizes: Ints, has_constant: bool) -> bool:
+    """Whether the points of all sizes but one determine the coefficients of features.
+
+    Args:
+        table: a row per feature, a column per point.
+        sizes: for each point the number of its size.
+        has_constant: whether the formula has a constant beside the features.
+    """
+    return any(_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes))
+
+
+def _independent(table: Ints, has_constant: bool) -> bool:
+    if not table.shape[1]:
+        return False
+    return _telling(table - table[:, :1] if has_constant else table) is not None
 
 
 def exact(
@@ -86,14 +89,13 @@ def exact(
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
     if not np.array_equal(total, denominator * values):
         return None
-    unknowns = len(chosen) + (numbers[0] != 0)
+    has_constant = numbers[0] != 0
+    unknowns = len(chosen) + has_constant
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
-    weight += 0.5 * (denominator > 1) + CONSTANT * (numbers[0] != 0)
-    if not believable(chosen, unknowns, distinct, places):
+    weight += 0.5 * (denominator > 1) + CONSTANT * has_constant
+    if not enough_points(unknowns, distinct, places):
         return None
-    sure = _confirmed(unknowns, distinct, places)
-    weight += 0.0 if sure else SPARELESS
-    return Solution(_text(numbers, denominator, chosen), weight, sure)
+    return Solution(_text(numbers, denominator, chosen), weight, has_constant)
 
 
 def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:

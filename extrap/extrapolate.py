@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from extrap import topology
+from extrap.arguments import check_arguments
 from extrap.errors import InputError
 from extrap.features import RESERVED
 from extrap.fit import fit
@@ -122,6 +123,7 @@ def prepared(
         topology.same_dimensions(grids)
     runs = [Run(grid, inputs_of(trace)) for grid, trace in zip(grids, ordered, strict=True)]
     _same_inputs(runs)
+    check_arguments(ordered, runs)
     return ordered, runs, evidence
 
 

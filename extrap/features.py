@@ -126,12 +126,13 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
             if coord:
                 own.append(f"(({coord}+1)*{n}//{size}-{coord}*{n}//{size})")
                 own.append(f"({n}//{size}+({coord}<{n}%{size}))")
-                yield Feature(f"{coord}*{n}//{size}", 3.2)
+                yield Feature(f"({coord}*{n}//{size})", 3.2)
                 yield Feature(f"{coord}*({n}//{size})+min({coord},{n}%{size})", 3.4)
             yield from (Feature(text, 2 + 0.2 * k) for k, text in enumerate(own))
             yield Feature(f"{n}%{size}", 2.6)
             yield Feature(f"((2*{n}+{size})//(2*{size}))", 2.7)
-            parts += own
+            yield Feature(f"{n}//({size}*{size})", 2.4)
+            parts += [f"({text})" for text in own]
         yield from (Feature(f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
         whole = [f"{n}//{size}" for size in sizes]
         for three in combinations_with_replacement(whole, 3):

@@ -22,7 +22,7 @@ from scalatrace.trace.shapes import Parts
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_RANK", "fit", "told"]
+__all__ = ["PER_RANK", "fit", "shown", "told"]
 
 
 def fit(
@@ -73,8 +73,8 @@ def _sought(
                 tried = True
                 columns = by_columns(space, order, position, values)
                 if columns is not None:
-                    shape, formulas, cost, unchecked = columns
-                    return Field((Part(EVERYWHERE, shape, formulas),), cost + PER_PART, unchecked)
+                    shape, formulas, cost = columns
+                    return Field((Part(EVERYWHERE, shape, formulas),), cost + PER_PART, cost + PER_PART)
             classes = classes_of(sought, partition)
             if classes is not None:
                 return _field(merged(sought, classes))
@@ -97,13 +97,14 @@ def _constant(condition: str, value: Parts | None) -> Part:
 def _field(groups: Sequence[Class]) -> Field:
     """Parts of the groups; the one with the most conditions becomes what holds elsewhere."""
     ordered = sorted(groups, key=lambda group: len(group.conditions))
-    cost = PER_PART * (len(groups) - 1)
+    weight, cost = PER_PART * (len(groups) - 1), 0.0
     parts = []
     for group in ordered:
         condition = EVERYWHERE if group is ordered[-1] else "+".join(f"({c})" for c in group.conditions)
         parts.append(Part(condition, group.shape, group.formulas))
-        cost += group.weight + sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
-    return Field(tuple(parts), cost, sum(group.unchecked for group in groups))
+        weight += group.weight
+        cost += sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
+    return Field(tuple(parts), weight + cost, weight)
 
 
 def depends_on_rank(text: str) -> bool:
@@ -117,13 +118,14 @@ def told(where: str, samples: Samples, space: Space) -> ExtrapolationError:
     for k, run in enumerate(space.runs):
         start, stop = int(space.starts[k]), int(space.starts[k + 1])
         seen = [(p - start, samples[p]) for p in range(start, stop) if p in samples][:4]
-        shown = "; ".join(f"rank {rank}: {_shown(value)}" for rank, value in seen)
-        lines.append(f"  {run.grid.nprocs} ranks ({run.grid}): {shown}")
+        ranks = "; ".join(f"rank {rank}: {shown(value)}" for rank, value in seen)
+        lines.append(f"  {run.grid.nprocs} ranks ({run.grid}): {ranks}")
     hint = "" if space.inputs else "\nIf it follows from a size of the problem: tell that (--inputs n=...)"
     return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + hint)
 
 
-def _shown(value: Parts | None) -> str:
+def shown(value: Parts | None) -> str:
+    """The first integers of a value, for messages."""
     if value is None:
         return "none"
     return " ".join(map(str, value.slots[:12])) + (" ..." if len(value.slots) > 12 else "")

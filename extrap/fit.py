@@ -13,9 +13,11 @@ from extrap.align import Aligned, align
 from extrap.communicators import fit_families
 from extrap.contents import SHORT, TABLES, content
 from extrap.errors import ExtrapolationError
+from extrap.held_out import Mismatch, first_mismatch, is_ambiguous, is_predictable, mispredicted
 from extrap.local import MOST, Local, locals_of, normal
 from extrap.model import Model, ParamRule, Rule, StatRule
-from extrap.sought import BY_INDEX, BY_LOOPS, PER_PART, PLAIN, Chains, Samples
+from extrap.rivals import with_rivals
+from extrap.sought import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
 from extrap.space import Run, Space
 from extrap.workers import each
 from scalatrace.trace import elastic
@@ -65,6 +67,9 @@ def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, .
     )
 
 
+NEAR = 1e-9
+"""Weights that differ by less are equal."""
+
 PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
@@ -78,6 +83,7 @@ class Fitter:
 
     def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
         self.traces, self.space, self._workers = traces, space, workers
+        self._smaller = Space(space.runs[:-1]) if is_predictable(space.runs) else None
         self._fitted: dict[int, _Fitted] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
@@ -127,10 +133,7 @@ class Fitter:
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
-        repeat = fields.fit(self.space, samples, around, repeats=True)
-        if repeat is None:
-            raise fields.told(f"repeat of {where(node)}", samples, self.space)
-        return repeat
+        return self._found(f"repeat of {where(node)}", samples, self._fit(samples, around, repeats=True))
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
@@ -167,15 +170,42 @@ class Fitter:
         return samples
 
     def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
-        found = fields.fit(self.space, samples, inside)
-        if found is None:
-            raise fields.told(f"{what} of {where(node)}", samples, self.space)
-        return found
+        return self._found(f"{what} of {where(node)}", samples, self._fit(samples, inside))
+
+    def _fit(
+        self, samples: Samples, chains: Chains, repeats: bool = False, efforts: Sequence[int] = EFFORTS
+    ) -> Field | _Mispredicted | None:
+        """The field through all samples.
+
+        The simplest one of the smaller traces has to predict the largest. A field of all traces that is as
+        simple is that one, though the smaller traces alone may not confirm it. Where these do not show how a
+        parameter is divided, they predict nothing.
+        """
+        whole = fields.fit(self.space, samples, chains, repeats, efforts)
+        if self._smaller is None or whole is None or not whole.weight:
+            return whole
+        start = int(self._smaller.starts[-1])
+        rest = {point: value for point, value in samples.items() if point < start}
+        field = fields.fit(self._smaller, rest, chains, repeats, efforts) if rest else None
+        if field is None or whole.weight <= field.weight + NEAR or field.parts == whole.parts:
+            return whole
+        mismatch = first_mismatch(self.space, field, samples, chains, start)
+        if mismatch is None or is_ambiguous(self.space, with_rivals(self._smaller, field, rest), start):
+            return whole
+        return _Mispredicted(field.cost, mismatch)
+
+    def _found(self, what: str, samples: Samples, field: Field | _Mispredicted | None) -> Field:
+        """The field, if there is one. Raises ExtrapolationError."""
+        if field is None:
+            raise fields.told(what, samples, self.space)
+        if isinstance(field, _Mispredicted):
+            raise mispredicted(what, self.space, field.mismatch)
+        return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
             return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
-        found: list[tuple[float, Encoding, Field]] = []
+        found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
         stored = Counter(one.encoding for one in decoded.values())
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
@@ -188,22 +218,23 @@ class Fitter:
                     continue
                 if encoding not in samples:
                     samples[encoding] = _encoded(decoded, encoding)
-                field = fields.fit(self.space, samples[encoding], inside, efforts=(effort,))
+                field = self._fit(samples[encoding], inside, efforts=(effort,))
                 if field is not None:
                     found.append((field.cost, encoding, field))
                 if field is not None and field.cost < PER_PART:
                     break
+        what = f"{name} of {where(node)}"
         if not found:
-            raise fields.told(f"{name} of {where(node)}", _encoded(decoded, Encoding.ABSOLUTE), self.space)
-        _, encoding, field = min(found, key=_cost)
-        return ParamRule(name, kind, field, encoding)
+            raise fields.told(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
+        _, encoding, best = min(found, key=_cost)
+        return ParamRule(name, kind, self._found(what, samples[encoding], best), encoding)
 
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
         """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
         if kind is Kind.ARRAY:
-            by_value = fields.fit(self.space, self._samples(node, at, kind, SHORT), inside)
-            if by_value is not None:
-                return by_value
+            samples = self._samples(node, at, kind, SHORT)
+            if (by_value := self._fit(samples, inside)) is not None:
+                return self._found(f"{name} of {where(node)}", samples, by_value)
         return self._field(node, name, self._samples(node, at, kind), inside)
 
     def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
@@ -258,7 +289,15 @@ class Fitter:
             yield StatRule(pred, tuple(rows))
 
 
-def _cost(found: tuple[float, Encoding, Field]) -> float:
+@dataclass(frozen=True, slots=True)
+class _Mispredicted:
+    """Of a field that follows from the smaller traces and does not predict the largest."""
+
+    cost: float
+    mismatch: Mismatch
+
+
+def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
     return found[0]
 
 

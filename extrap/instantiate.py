@@ -5,7 +5,8 @@ What it costs depends on the number of nodes; masks over ranks are the only thin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -93,13 +94,13 @@ class _Maker:
 
     def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
         """The node for those of these ranks that take part; None when nobody does."""
-        found = self.values.repeat(rule.repeat, ranks, around)
+        with located(f"repeat of {_name(rule)}"):
+            found = self.values.repeat(rule.repeat, ranks, around)
         if found is None:
             return None
         repeat, part = found
         if (least := self.least(repeat, idle)) < 0:
-            what = " at ".join([rule.op or "a loop", *rule.stack[:1]])
-            raise ExtrapolationError(f"{what} would run {least} times on {self.grid} ranks")
+            raise ExtrapolationError(f"{_name(rule)} would run {least} times on {self.grid} ranks")
         if isinstance(repeat, Formulas) or idle is not None:
             idle = (idle or frozenset()) | self.never(repeat)
         inside = around if runs_once(rule.repeat) else (*around, repeat)
@@ -133,13 +134,14 @@ class _Maker:
 
     def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around, idle: Idle) -> Elastic | Peer:
         """A parameter of the ranks that take part."""
-        value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
+        with located(f"{rule.name} of {_name(event)}"):
+            value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
         if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value, idle)) < 0:
             raise ExtrapolationError(f"a {rule.name} would be {least} on {self.grid} ranks")
         if rule.kind is not Kind.PEER:
             return value
         encoding = rule.encoding or Encoding.ABSOLUTE
-        what = f"{rule.name} of {event.op} at {''.join(event.stack[:1])}"
+        what = f"{rule.name} of {_name(event)}"
         for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
             self._places.check(what, _family(event), encoding, one, mine)
         return Peer(encoding, value)
@@ -163,6 +165,20 @@ class _Maker:
         else:
             lows = [(value.vec if isinstance(value, Columns) else value).smallest()]
         return min((low or 0 for low in lows), default=0)
+
+
+def _name(rule: Rule) -> str:
+    """A node's name for messages."""
+    return " at ".join([rule.op or "a loop", *rule.stack[:1]])
+
+
+@contextmanager
+def located(what: str) -> Iterator[None]:
+    """Say in errors what could not be evaluated."""
+    try:
+        yield
+    except ExtrapolationError as error:
+        raise ExtrapolationError(f"{what}: {error}") from None
 
 
 def _ends(value: Elastic, rank: int) -> Ends | None:

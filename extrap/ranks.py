@@ -13,6 +13,7 @@ import numpy as np
 from extrap.contents import TABLES
 from extrap.errors import ExtrapolationError
 from extrap.plugins import OWNERS
+from extrap.rivals import differing
 from scalatrace.trace.expression import LARGEST, called_in, evaluate
 from scalatrace.trace.field import EVERYWHERE, Field, Part
 from scalatrace.trace.from_arrays import distinct, ranks_of_mask
@@ -85,6 +86,20 @@ class Ranks:
             if mine.any():
                 found.append((part, mine))
         return found
+
+    def check_rivals(self, field: Field, ranks: Mask) -> None:
+        """Raise ExtrapolationError where formulas that the traces cannot tell apart differ on these ranks."""
+        if not any(part.rivals for part in field.parts):
+            return
+        for part, mine in self.divided(field, ranks):
+            for formula, rival in part.rivals:
+                wrong = mine & np.broadcast_to(differing(formula, rival, self.env), mine.shape)
+                if wrong.any():
+                    raise ExtrapolationError(
+                        f"the traces cannot tell {formula} from {rival}, which differ on rank "
+                        f"{int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a trace where they "
+                        "differ, or take sizes that divide the parameter evenly"
+                    )
 
     @staticmethod
     def key(mask: Mask) -> bytes:

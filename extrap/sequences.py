@@ -18,7 +18,7 @@ from scalatrace.trace.symbolic import CYCLE, INDEXED, LOOPED, Shape
 LONGEST_CYCLE = 64
 """Values that a cycle has at most."""
 
-__all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec"]
+__all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
 
 
 def by_cycle(
@@ -45,13 +45,13 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     """
     width = values[0].width
-    known = {value: _values(value.shape, value.slots, value.times) for value in values}
+    known = {value: listed(value, value.times) for value in values}
     if width < 2 or any(v.width != width or v.times % width for v in values):
         width = max(map(_shortest, known.values()))
     if width < 2 or width > LONGEST_CYCLE:
         return None
-    for listed in known.values():
-        if len(listed) < width or listed[width:] != listed[:-width]:
+    for row in known.values():
+        if len(row) < width or row[width:] != row[:-width]:
             return None
     return [known[value][:width] for value in values]
 
@@ -71,6 +71,11 @@ def _shortest(listed: tuple[int, ...]) -> int:
     return len(listed)
 
 
+def listed(value: Parts, times: int) -> tuple[int, ...]:
+    """The first values of a vec."""
+    return _values(value.shape, value.slots, times)
+
+
 def by_index(
     space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
@@ -81,9 +86,9 @@ def by_index(
     length = space.points(points).solve(lengths)
     if length is None:
         return None
-    listed = [_values(v.shape, v.slots, v.times) for v in values]
+    rows = [listed(v, v.times) for v in values]
     index = np.concatenate([np.arange(n) for n in lengths])
-    flat = np.concatenate([np.array(row, dtype=np.int64) for row in listed])
+    flat = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
     value = space.solve_indexed(np.repeat(points, lengths), index, flat)
     if value is None:
         return None
@@ -98,20 +103,20 @@ def by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class
     deep = {0 if chain is None else len(chain.levels) for chain in chains}
     if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
         return None
-    listed = []
+    whole = []
     for value, chain in zip(sought.of(points), chains, strict=True):
         runs = 1 if chain is None else chain.runs
         if value is not None and value.times != runs:
             return None
-        listed.append(_listed(value, runs))
+        whole.append(_listed(value, runs))
     levels = deep.pop()
-    if sum(map(len, listed)) > MOST_INDEXED:
+    if sum(map(len, whole)) > MOST_INDEXED:
         return None
     for depth in range(levels, -1, -1):
-        periods = [_period(row, chain, depth) for row, chain in zip(listed, chains, strict=True)]
+        periods = [_period(row, chain, depth) for row, chain in zip(whole, chains, strict=True)]
         if all(periods):
             columns = [{} if chain is None else chain.columns(depth) for chain in chains]
-            rows = _cut(listed, periods)
+            rows = _cut(whole, periods)
             found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
             if found is not None:
                 return found
@@ -121,7 +126,7 @@ def by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class
 def _listed(value: Parts | None, runs: int) -> Ints:
     if value is None:
         return np.zeros(runs, dtype=np.int64)
-    return np.array(_values(value.shape, value.slots, runs), dtype=np.int64)
+    return np.array(listed(value, runs), dtype=np.int64)
 
 
 def _period(row: Ints, chain: Chain | None, depth: int) -> int:

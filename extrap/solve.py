@@ -1,7 +1,7 @@
 """The simplest exact formula through given points (§3.2.3, with a richer basis).
 
 Linear systems over one, two or three features and a constant; what floating point finds is verified with
-integers on all points. With more points than unknowns the spare ones check the formula.
+integers on all points. A formula counts only where one size more than it has unknowns confirms it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ __all__ = ["Basis", "Points", "Solution"]
 class Basis:
     """The columns of all features over all ranks of all traces, evaluated once."""
 
-    def __init__(self, names: Names, columns: Mapping[str, Ints]) -> None:
-        self.columns = columns
+    def __init__(self, names: Names, columns: Mapping[str, Ints], runs: Ints) -> None:
+        """`columns` has a value of each name for each point, `runs` the number of the point's trace."""
+        self.columns, self.runs = columns, runs
         offered = features(names)
         values = program(tuple(feature.text for feature in offered)).values(columns)
         given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
@@ -54,10 +55,18 @@ class Points:
     def _solve(self, values: Ints) -> Solution | None:
         first = int(values[0])
         if (values == first).all():
-            return Solution(str(first), 0)
+            return Solution(str(first), 0, has_constant=True) if self._several_runs else None
         if (values < SPECIAL_MAX).any():
             return None  # MPI's constants follow no formula
         return self._system.solve(values)
+
+    @cached_property
+    def _runs(self) -> Ints:
+        return self._basis.runs if self._chosen is None else self._basis.runs[self._chosen]
+
+    @cached_property
+    def _several_runs(self) -> bool:
+        return bool((self._runs != self._runs[0]).any())
 
     @cached_property
     def _system(self) -> System:
@@ -75,4 +84,4 @@ class Points:
             self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
         else:
             columns = {name: column[self._chosen] for name, column in columns.items()}
-        return System([self._basis.features[i] for i in kept], table[kept], columns)
+        return System([self._basis.features[i] for i in kept], table[kept], columns, self._runs)

@@ -35,7 +35,6 @@ class Class:
     shape: Shape
     formulas: tuple[str, ...] | None
     weight: float
-    unchecked: int = 0
 
 
 Samples = Mapping[int, Parts | None]

@@ -55,7 +55,7 @@ class Space:
             name: np.concatenate([self._column(run, name) for run in runs])
             for name in (*grid.sizes, *grid.coords, *self.inputs, "P", "r")
         }
-        self._basis = Basis(self.names, self.columns)
+        self._basis = Basis(self.names, self.columns, self.all_runs())
         self._points: dict[bytes, Points] = {}
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[str, Ints]]] = {}
@@ -66,6 +66,12 @@ class Space:
     def _column(run: Run, name: str) -> Ints:
         value = run.inputs[name] if name in run.inputs else run.grid.columns[name]
         return np.broadcast_to(np.asarray(value, dtype=np.int64), (run.grid.nprocs,))
+
+    @property
+    def divisors(self) -> tuple[tuple[str, str], ...]:
+        """What parameters are divided by: sizes, each with the coordinate along it."""
+        pairs = tuple(zip(self.names.sizes, self.names.coords, strict=True))
+        return (*pairs, ("P", "r")) if len(pairs) > 1 else pairs
 
     def points(self, chosen: Ints) -> Points:
         """Some of the points, to solve values over."""
@@ -89,17 +95,19 @@ class Space:
         key = *where, _digest([values])
         if key not in self._numbered:
             columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
-            self._numbered[key] = self._sought(names, where, columns, values)
+            self._numbered[key] = self._sought(names, where, columns, self.all_runs()[chosen], values)
         return self._numbered[key]
 
-    def _sought(self, names: Names, where: Any, columns: Mapping[str, Ints], values: Ints) -> Solution | None:
+    def _sought(
+        self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
+    ) -> Solution | None:
         some = np.unique(np.linspace(0, len(values) - 1, INDEXED_SAMPLE).astype(np.int64))
         first = some[few(len(some))]
         if where not in self._sieves:
-            self._sieves[where] = Sieve(_at(names, columns, first).table)
+            self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
         if not self._sieves[where].possible(values[first]):
             return None
-        found = Points(_at(names, columns, some)).solve(np.ascontiguousarray(values[some]))
+        found = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
             np.broadcast_to(evaluate(found.text, columns), values.shape), values
         ):
@@ -146,8 +154,8 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     return found.digest()
 
 
-def _at(names: Names, columns: Mapping[str, Ints], some: Ints) -> Basis:
-    return Basis(names, {name: column[some] for name, column in columns.items()})
+def _at(names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints) -> Basis:
+    return Basis(names, {name: column[some] for name, column in columns.items()}, runs[some])
 
 
 EXTRA_PARTITIONS: list[list[str]] = []

@@ -3,7 +3,7 @@
 [sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, counts, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
 params  := [[name, kind, encoding or nil, field], ...]
-field   := [[condition, shape, [formula, ...] or nil], ...]
+field   := [[condition, shape, [formula, ...] or nil, [[formula, rival], ...]], ...]
 shape   := nil for an integer | string | [shape, ...]
 """
 
@@ -96,7 +96,7 @@ def _rule(rule: Rule) -> list[Any]:
 
 
 def _field(field: Field) -> list[Any]:
-    return [(part.condition, part.shape, part.formulas) for part in field.parts]
+    return [(part.condition, part.shape, part.formulas, part.rivals) for part in field.parts]
 
 
 def _read_model(raw: Any) -> Model:
@@ -166,9 +166,17 @@ def _read_row(raw: Any) -> tuple[Any, ...]:
     return tuple(None if h is None else Histogram.decode(h) for h in raw)
 
 
+def _rivals(raw: Any) -> tuple[tuple[str, str], ...]:
+    for formula, rival in raw:
+        check(formula)
+        check(rival)
+    return tuple((formula, rival) for formula, rival in raw)
+
+
 def _read_field(raw: Any) -> Field:
     parts = []
-    for condition, shape, formulas in raw:
+    for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
         check(condition)
-        parts.append(Part(condition, _read_shape(shape), None if formulas is None else _formulas(formulas)))
+        read = None if formulas is None else _formulas(formulas)
+        parts.append(Part(condition, _read_shape(shape), read, _rivals(rest[0] if rest else ())))
     return Field(tuple(parts))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from extrap.directions import Directions, centred
-from extrap.exact import SAMPLED, Solution, believable, exact
+from extrap.exact import SAMPLED, Solution, determined, enough_points, exact
 from extrap.features import Feature
 from scalatrace.trace.counters import is_counter
 from scalatrace.trace.expression import names_of
+from scalatrace.trace.field import RANKWISE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -19,11 +21,18 @@ __all__ = ["System"]
 
 
 class System:
-    """Features that tell points apart, and the points' names."""
+    """Features that tell points apart, and the points' names.
 
-    def __init__(self, chosen: Sequence[Feature], table: Ints, columns: Mapping[str, Ints]) -> None:
-        self.features, self.table, self.columns = chosen, table, columns
+    Attributes:
+        runs: the trace that each point is of.
+    """
+
+    def __init__(
+        self, chosen: Sequence[Feature], table: Ints, columns: Mapping[str, Ints], runs: Ints
+    ) -> None:
+        self.features, self.table, self.columns, self.runs = chosen, table, columns, runs
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
+        self._determined: dict[tuple[tuple[int, ...], bool], bool] = {}
         self.sample = slice(None, None, max(1, table.shape[1] // SAMPLED) if table.size else 1)
         self._directions = Directions(centred(table[:, self.sample]))
 
@@ -48,10 +57,12 @@ class System:
                 break
             chosen = [self.features[i] for i in subset]
             evidence = self._evidence(subset)
-            if not believable(chosen, len(subset), *evidence):
+            if not enough_points(len(subset), *evidence):
                 continue  # whatever its coefficients
             found = exact(chosen, self.table[list(subset)], values, *evidence)
-            if found is not None and (best is None or found.weight < best.weight):
+            if found is None or (best is not None and found.weight >= best.weight):
+                continue
+            if self._is_determined(subset, found.has_constant):
                 best = found
         return best
 
@@ -62,12 +73,38 @@ class System:
             self._distinct[subset] = _different(self.table[list(subset)]), self._places(chosen)
         return self._distinct[subset]
 
+    def _is_determined(self, subset: tuple[int, ...], has_constant: bool) -> bool:
+        """Whether all sizes but one determine these features' coefficients."""
+        key = subset, has_constant
+        if key not in self._determined:
+            names = frozenset().union(*(names_of(self.features[i].text) for i in subset))
+            sizes = _numbered([self.columns[name] for name in sorted(names & self._size_names)])
+            sizes = self.runs if sizes is None else sizes
+            table = self.table[list(subset)][:, self.sample]
+            self._determined[key] = determined(table, sizes[self.sample], has_constant)
+        return self._determined[key]
+
+    @cached_property
+    def _size_names(self) -> frozenset[str]:
+        """Names with one value in each trace: sizes of the grid, and parameters."""
+        _, first, run_of = np.unique(self.runs, return_index=True, return_inverse=True)
+        constant = (name for name, c in self.columns.items() if np.array_equal(c[first][run_of], c))
+        return frozenset(name for name in constant if not is_counter(name) and name not in RANKWISE | {"i"})
+
     def _places(self, chosen: Sequence[Feature]) -> int:
         """Different values of the names that these features use; 0 unless iterations are among them."""
         names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
         if not any(is_counter(name) for name in names):
             return 0
         return _different([self.columns[name] for name in names])
+
+
+def _numbered(rows: Sequence[Ints]) -> Ints | None:
+    """For each column of rows a number, the same where columns are equal; None without rows."""
+    if not rows:
+        return None
+    numbers: Ints = np.unique(np.stack(rows), axis=1, return_inverse=True)[1].reshape(-1)
+    return numbers
 
 
 def _different(rows: Iterable[Ints]) -> int:

@@ -49,6 +49,7 @@ class Values:
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         """A repeat over ranks, and those that run something at all; None when nobody does."""
         part = np.zeros_like(ranks)
+        self.ranks.check_rivals(field, ranks)
         if self._too_many(field, ranks, None):
             return self._repeated(field, ranks, around)
         try:
@@ -84,6 +85,7 @@ class Values:
         Raises:
             ExtrapolationError: a table would have to have too many entries.
         """
+        self.ranks.check_rivals(field, ranks)
         if kind is Kind.PEER:
             return self._param(field, ranks, kind, around)
         key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from extrap.errors import ExtrapolationError
 from extrap.extrapolate import of_model, prepared
 from extrap.lossy.calls import MOST_CALLS, Calls
 from extrap.lossy.fitting import Lossy
@@ -20,7 +21,11 @@ from scalatrace.trace.partners import first_alone
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["LossyExtrapolation", "extrapolate_lossy", "lossy_model_of"]
+__all__ = ["MAX_DROPPED", "LossyExtrapolation", "extrapolate_lossy", "lossy_model_of"]
+
+
+MAX_DROPPED = 0.1
+"""Part of a trace's calls that is dropped at most, unless the user allows more."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +56,25 @@ def extrapolate_lossy(
     timing_model: str | None = None,
     run_noise: float = 0.0,
     snippets: Snippets | None = None,
+    max_dropped: float = MAX_DROPPED,
 ) -> LossyExtrapolation:
     """The trace of a program on `nprocs` ranks, without what follows no rule.
 
     Args:
         snippets: which calls stay (`extrap.lossy.snippets.load`); without, only what has to go is dropped.
+        max_dropped: part of a trace's calls that may be dropped.
         others: as those of `extrap.extrapolate`.
 
     Raises:
         InputError: the inputs do not go together, or are too large to look at every call.
         TextError: a snippet tests what its calls do not have.
-        ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
+        ExtrapolationError: what cannot be dropped follows no rule, or more would be dropped than may be.
     """
     ordered, runs, evidence = prepared(traces, dims_of)
     lossy = Lossy(ordered, runs, snippets)
     while True:
         model = lossy.model()
+        _check_losses(lossy.losses(), evidence, max_dropped)
         made = of_model(model, nprocs, dims, params, timing_model, run_noise)
         checked = made.trace.nevents() <= MOST_CALLS
         alone = first_alone(made.trace) if checked else None
@@ -79,6 +87,7 @@ def lossy_model_of(
     traces: Sequence[Trace],
     dims_of: Sequence[Sequence[int]] | None = None,
     snippets: Snippets | None = None,
+    max_dropped: float = MAX_DROPPED,
 ) -> tuple[Model, str, tuple[Losses, ...]]:
     """The symbolic trace of what follows rules, how the grid was found, and what was dropped.
 
@@ -87,7 +96,23 @@ def lossy_model_of(
     """
     ordered, runs, evidence = prepared(traces, dims_of)
     lossy = Lossy(ordered, runs, snippets)
-    return lossy.model(), evidence, tuple(lossy.losses())
+    model, losses = lossy.model(), tuple(lossy.losses())
+    _check_losses(losses, evidence, max_dropped)
+    return model, evidence, losses
+
+
+def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:
+    """Raise ExtrapolationError when more than this part of a trace's calls is dropped."""
+    worst = max(losses, key=lambda one: one.share)
+    if worst.share <= max_dropped:
+        return
+    first = worst.losses[0]
+    raise ExtrapolationError(
+        f"{worst.share:.1%} of the events of {worst.nprocs} ranks ({worst.grid}) would be dropped, more than "
+        f"{max_dropped:.0%} (--max-dropped); most of them: {first.op} at {first.site} "
+        f"({first.reason.words})\n"
+        f"The grid was taken from: {evidence}. If the ranks form another one, name it (--dims-of)"
+    )
 
 
 def _alone(trace: Trace) -> set[Key]:

@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("say where the result goes: -o FILE")
     if args.symbolic:
         if args.lossy:
-            facts = losing.symbolic_lossily(traces, dims_of, args.output, args.snippets)
+            facts = losing.symbolic_lossily(traces, dims_of, args.output, args.snippets, args.max_dropped)
         else:
             facts = steps.symbolic(traces, dims_of, args.output)
     else:
@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         dims = None if args.dims is None else steps.parse_dims(args.dims)
         params = steps.parse_params(args.param)
         how = (traces, args.ranks, dims, params, dims_of, args.output, steps.Times.of(args))
-        facts = losing.extrapolated_lossily(*how, args.snippets) if args.lossy else steps.extrapolated(*how)
+        lossily = (*how, args.snippets, args.max_dropped)
+        facts = losing.extrapolated_lossily(*lossily) if args.lossy else steps.extrapolated(*how)
     if args.json:
         print_json(facts)
     else:

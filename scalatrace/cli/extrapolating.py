@@ -177,12 +177,12 @@ def symbolic(
 
 
 def formulas(model: Model) -> dict[str, Any]:
-    """Count the formulas, and those that no trace was left to check."""
+    """Count the formulas."""
     from extrap.model import fields_of
 
     found = list(fields_of(model.nodes))
     count = sum(not text.isdigit() for f in found for part in f.parts for text in part.formulas or ())
-    return {"formulas": count, "unchecked": sum(f.unchecked for f in found)}
+    return {"formulas": count}
 
 
 def untried(model: Model, params: Mapping[str, int]) -> list[str]:
@@ -198,13 +198,6 @@ def tell(facts: Mapping[str, Any]) -> None:
     screen = console()
     if "evidence" in facts:
         screen.print(f"grid: {facts['evidence']}", highlight=False, markup=False)
-    if facts.get("unchecked"):
-        screen.print(
-            f"{facts['unchecked']} of {facts['formulas']} formulas have no spare point to check them: "
-            "another trace would tell",
-            highlight=False,
-            markup=False,
-        )
     for name in facts.get("untried", ()):
         text = f"warning: {name} was the same in all traces: what follows from it is a guess"
         screen.print(text, highlight=False, markup=False)

@@ -14,9 +14,6 @@ from scalatrace.errors import UsageError
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-MUCH = 0.2
-"""Part of a trace's calls that is dropped for a wrong grid rather than for a minor pattern."""
-
 
 def add_lossy(parser: argparse.ArgumentParser) -> None:
     """Let the command drop what follows no rule."""
@@ -24,6 +21,13 @@ def add_lossy(parser: argparse.ArgumentParser) -> None:
         "--lossy",
         action="store_true",
         help="drop the calls that follow no rule, and those they leave without partner; says which",
+    )
+    parser.add_argument(
+        "--max-dropped",
+        type=float,
+        default=0.1,
+        metavar="F",
+        help="with --lossy: fail when more than this part of a trace's calls is dropped (default 0.1)",
     )
     parser.add_argument(
         "--snippets", metavar="FILE", help="with --lossy: sequences of calls that stay; others go"
@@ -39,6 +43,7 @@ def extrapolated_lossily(
     output: str,
     times: Times,
     snippets: str | None,
+    max_dropped: float,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
     from extrap import extrapolate_lossy
@@ -46,7 +51,9 @@ def extrapolated_lossily(
 
     size = nprocs or prod(dims or ())
     rules = None if snippets is None else load(snippets)
-    found = extrapolate_lossy(traces, size, dims, params, dims_of, times.model, times.run_noise, rules)
+    found = extrapolate_lossy(
+        traces, size, dims, params, dims_of, times.model, times.run_noise, rules, max_dropped
+    )
     return {
         "evidence": found.evidence,
         **saved(found.trace, found.grid, output),
@@ -58,7 +65,11 @@ def extrapolated_lossily(
 
 
 def symbolic_lossily(
-    traces: Sequence[Trace], dims_of: Sequence[tuple[int, ...]] | None, output: str, snippets: str | None
+    traces: Sequence[Trace],
+    dims_of: Sequence[tuple[int, ...]] | None,
+    output: str,
+    snippets: str | None,
+    max_dropped: float,
 ) -> dict[str, Any]:
     """Write the formulas and return what there is to tell."""
     from extrap import lossy_model_of
@@ -66,7 +77,7 @@ def symbolic_lossily(
     from extrap.symbolic import save
 
     rules = None if snippets is None else load(snippets)
-    model, evidence, losses = lossy_model_of(traces, dims_of, rules)
+    model, evidence, losses = lossy_model_of(traces, dims_of, rules, max_dropped)
     save(model, output)
     return {
         "evidence": evidence,
@@ -80,6 +91,8 @@ def check_options(args: argparse.Namespace) -> None:
     """Whether the options go together. Raises UsageError."""
     if args.snippets is not None and not args.lossy:
         raise UsageError("--snippets says what --lossy keeps: give both")
+    if not 0 <= args.max_dropped <= 1:
+        raise UsageError(f"--max-dropped is a part of the calls, from 0 to 1, not {args.max_dropped}")
     if args.lossy and args.check:
         raise UsageError("--check compares exact predictions: it goes without --lossy")
 
@@ -102,8 +115,6 @@ def tell_losses(facts: Mapping[str, Any]) -> None:
             numbers = f"{row['dropped']:,}", f"{row['share']:.2%}", str(len(row["by_rank"]))
             shown.add_row(name, *numbers, row["reason"])
         screen.print(shown)
-    if facts["evidence"] != "as given" and any(one["share"] > MUCH for one in facts["losses"]):
-        screen.print("Much was dropped: if the ranks form another grid than this, say it (--dims-of)")
     if facts.get("alone"):
         screen.print(f"The result does not replay: {clean(facts['alone'])}")
     elif not facts.get("checked", True):

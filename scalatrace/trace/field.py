@@ -5,7 +5,7 @@ Conditions and formulas are texts over a rank's place in a grid (`scalatrace.tra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "RANKWISE", "Field", "Part", "Shape", "runs_once"]
@@ -32,11 +32,17 @@ Shape = Any
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing."""
+    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing.
+
+    Attributes:
+        rivals: pairs of a formula and another one with the same values in all traces. Where these differ, no
+            trace tells which is right.
+    """
 
     condition: str
     shape: Shape
     formulas: tuple[str, ...] | None
+    rivals: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +51,13 @@ class Field:
 
     Attributes:
         parts: in order.
-        cost: what its formulas weigh, to choose between fields.
-        unchecked: formulas, all of them plain, that no spare point confirms.
+        cost: what its formulas weigh and what they take in a trace, to choose between fields.
+        weight: what its formulas weigh: the simpler, the less.
     """
 
     parts: tuple[Part, ...]
     cost: float = 0.0
-    unchecked: int = field(default=0, compare=False)
+    weight: float = 0.0
 
 
 def runs_once(repeat: Field) -> bool:

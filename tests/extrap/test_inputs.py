@@ -7,7 +7,6 @@ import pytest
 import extrap
 from extrap.errors import ExtrapolationError, InputError
 from extrap.extrapolate import parse_input
-from extrap.model import fields_of
 from scalatrace.trace.ranklist import RankList
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of, wavefront
@@ -141,17 +140,6 @@ def test_a_peer_outside_its_communicator() -> None:
         ExtrapolationError, match=r"dest of Send at app\.py:7:main: rank 0 of 4 would have the peer 5"
     ):
         extrap.extrapolate(traces, 4, (4,), dims_of=[(6,), (8,), (9,)])
-
-
-def test_formulas_that_nothing_checks_are_counted() -> None:
-    def body(rank: Rank) -> list[Made]:
-        return [call("Allreduce", 5, count=3 * rank.dims[0] + 1, comm="world")]
-
-    unchecked = []
-    for sizes in ([(4,), (6,)], [(4,), (6,), (9,)]):
-        _, model, _ = extrap.model_of([trace_of(body, dims) for dims in sizes], sizes)
-        unchecked.append(sum(field.unchecked for field in fields_of(model.nodes)))
-    assert unchecked == [1, 0]
 
 
 @pytest.mark.slow

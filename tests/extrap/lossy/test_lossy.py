@@ -32,7 +32,7 @@ STEPS = 4
 def lossy(traces: list[Trace], nprocs: int = 11, snippets: str | None = None) -> LossyExtrapolation:
     rules = None if snippets is None else parse(snippets)
     dims = [(trace.nprocs,) for trace in traces]
-    return extrap.extrapolate_lossy(traces, nprocs, dims_of=dims, snippets=rules)
+    return extrap.extrapolate_lossy(traces, nprocs, dims_of=dims, snippets=rules, max_dropped=1.0)
 
 
 def replays(trace: Trace) -> None:
