@@ -58,8 +58,7 @@ static void show_statuses(int rank) {
     MPI_Request requests[4], copies[4];
     MPI_Status statuses[4];
     int flag, index, count, cancelled;
-    for (int i = 0; i < 4; i++)
-        MPI_Irecv(in, nbytes, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < 4; i++) MPI_Irecv(in, nbytes, MPI_BYTE, MPI_PROC_NULL, i, MPI_COMM_WORLD, &requests[i]);
     memcpy(copies, requests, sizeof copies);
     MPI_Request_get_status(copies[1], &flag, &statuses[1]);
     MPI_Cancel(&copies[2]);
