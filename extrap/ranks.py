@@ -88,15 +88,15 @@ class Ranks:
         return found
 
     def check_rivals(self, field: Field, ranks: Mask) -> None:
-        """Raise ExtrapolationError where formulas that the traces cannot tell apart differ on these ranks."""
+        """Raise ExtrapolationError where divisions differ here and no trace shows which is right."""
         if not any(part.rivals for part in field.parts):
             return
         for part, mine in self.divided(field, ranks):
-            for formula, rival in part.rivals:
-                wrong = mine & np.broadcast_to(differing(formula, rival, self.env), mine.shape)
+            for division, rival in part.rivals:
+                wrong = mine & np.broadcast_to(differing(division, rival, self.env), mine.shape)
                 if wrong.any():
                     raise ExtrapolationError(
-                        f"the traces cannot tell {formula} from {rival}, which differ on rank "
+                        f"the traces cannot tell {division} from {rival}, which differ on rank "
                         f"{int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a trace where they "
                         "differ, or take sizes that divide the parameter evenly"
                     )

@@ -7,7 +7,7 @@ remainders on some ranks. A formula that was fitted there says nothing of other 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -43,52 +43,40 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def rivals(text: str, inputs: tuple[str, ...], pairs: Pairs) -> tuple[str, ...]:
-    """The formula with its divisions replaced, by each other way to divide one parameter by one size."""
+def rivals(text: str, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[str, str], ...]:
+    """The divisions in a formula, each with the other ways to divide that parameter by that size."""
     if not names_of(text) & set(inputs):
         return ()
-    found = dict.fromkeys(_replaced(text, inputs, pairs))
-    return tuple(other for other in found if other != ast.unparse(parse(text)))
-
-
-def _replaced(text: str, inputs: tuple[str, ...], pairs: Pairs) -> Iterator[str]:
+    found: dict[tuple[str, str], None] = {}
     for n in inputs:
         for s, c in pairs:
             for family in (BLOCKS, OFFSETS):
-                texts = [one.format(n=n, s=s, c=c) for one in family]
-                for replacement in texts:
-                    swap = _Swap(texts, replacement, n, s if family is BLOCKS else "")
-                    changed = swap.visit(ast.parse(text, mode="eval"))
-                    if swap.count:
-                        yield ast.unparse(changed)
+                others = [one.format(n=n, s=s, c=c) for one in family]
+                for part in _divisions(parse(text), {ast.dump(parse(one)): one for one in others}, n, s):
+                    found |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
+    return tuple(found)
 
 
-class _Swap(ast.NodeTransformer):
-    """Replaces each of several subexpressions by one; `block` and `diagonal` are blocks of a size."""
+def _divisions(node: ast.AST, known: Mapping[str, str], n: str, s: str) -> Iterator[str]:
+    """The outermost subexpressions that are one of some texts, or `block` and `diagonal` of n and s."""
+    if (text := known.get(ast.dump(node))) is not None:
+        yield text
+    elif isinstance(node, ast.Call) and [ast.unparse(one) for one in node.args[:2]] == [n, s]:
+        yield ast.unparse(node)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _divisions(child, known, n, s)
 
-    def __init__(self, texts: list[str], replacement: str, n: str, size: str) -> None:
-        self._wanted = {ast.dump(parse(text)) for text in texts}
-        self._replacement, self._n, self._size = replacement, n, size
-        self.count = 0
 
-    def visit(self, node: ast.AST) -> Any:
-        if ast.dump(node) in self._wanted:
-            self.count += 1
-            return ast.parse(self._replacement, mode="eval").body
-        return super().visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        first = [ast.unparse(argument) for argument in node.args[:2]]
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if first != [self._n, self._size] or name not in ("block", "diagonal"):
-            return self.generic_visit(node)
-        self.count += 1
-        if name == "diagonal":
-            whole = f"({self._n}//{self._size})"
-            return ast.parse(f"{self._size}*{whole}*{whole}", mode="eval").body
-        place = f"(({ast.unparse(node.args[2])})%{self._size})"
-        text = f"(({place}+1)*{self._n}//{self._size}-{place}*{self._n}//{self._size})"
-        return ast.parse(text, mode="eval").body
+def _others(part: str, family: Sequence[str]) -> Sequence[str]:
+    """Other ways to divide than a subexpression."""
+    node = parse(part)
+    if not isinstance(node, ast.Call):
+        return family
+    n, s, place = (ast.unparse(one) for one in node.args[:3])
+    if isinstance(node.func, ast.Name) and node.func.id == "diagonal":
+        return [f"{s}*({n}//{s})*({n}//{s})"]
+    return [one.format(n=n, s=s, c=f"(({place})%{s})") for one in BLOCKS if "{c}" in one]
 
 
 def differing(formula: str, rival: str, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
@@ -105,7 +93,7 @@ def differing(formula: str, rival: str, env: Mapping[str, Any]) -> np.ndarray[An
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
-    """The field with the other formulas that have the same values for all samples."""
+    """The field with the other ways to divide that have the same values for all samples."""
     pairs = space.divisors
     texts = [text for part in field.parts for text in part.formulas or ()]
     if not any(rivals(text, space.inputs, pairs) for text in texts):
@@ -116,12 +104,10 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
         here = {name: column[mask] for name, column in columns.items()}
-        equal = [
-            (text, rival)
-            for text in part.formulas or ()
-            for rival in rivals(text, space.inputs, pairs)
-            if not differing(text, rival, here).any()
-        ]
-        parts.append(replace(part, rivals=tuple(equal)))
+        found = dict.fromkeys(
+            pair for text in part.formulas or () for pair in rivals(text, space.inputs, pairs)
+        )
+        equal = tuple(pair for pair in found if not differing(*pair, here).any())
+        parts.append(replace(part, rivals=equal))
         left = left[~mask]
     return replace(field, parts=tuple(parts))

@@ -3,7 +3,7 @@
 [sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, counts, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
 params  := [[name, kind, encoding or nil, field], ...]
-field   := [[condition, shape, [formula, ...] or nil, [[formula, rival], ...]], ...]
+field   := [[condition, shape, [formula, ...] or nil, [[division, rival], ...]], ...]
 shape   := nil for an integer | string | [shape, ...]
 """
 
@@ -167,10 +167,10 @@ def _read_row(raw: Any) -> tuple[Any, ...]:
 
 
 def _rivals(raw: Any) -> tuple[tuple[str, str], ...]:
-    for formula, rival in raw:
-        check(formula)
+    for division, rival in raw:
+        check(division)
         check(rival)
-    return tuple((formula, rival) for formula, rival in raw)
+    return tuple((division, rival) for division, rival in raw)
 
 
 def _read_field(raw: Any) -> Field:

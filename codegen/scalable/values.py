@@ -39,7 +39,7 @@ from codegen.scalable.sums import no_rule, sum_of_formula, sum_of_turns
 from codegen.scalable.tables import TABLES, Tables
 from codegen.scalable.vectors import at, filled, prefix, row
 from codegen.special import apart
-from scalatrace.trace.counters import NAMED
+from scalatrace.trace.counters import NAMED, is_counter
 from scalatrace.trace.expression import names_of
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.symbolic import (
@@ -98,7 +98,9 @@ class Values:
             mine = left & self.sample.mask(own)
             if mine.any() and part.formulas is not None:
                 exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
-                found.append(_Share(mine, own if exact else all_of(own, opposite(before)), part))
+                share = _Share(mine, own if exact else all_of(own, opposite(before)), part)
+                found.append(share)
+                self._require_shown(share)
             left = left & ~mine
             before = either(before, own)
         return found
@@ -221,6 +223,23 @@ class Values:
             if what and not isinstance(e, Const) and not nonnegative(e, self.facts):
                 self._require(compare(">=", e, Const(0)), share.cond, f"{what} = {text} is negative")
             yield e
+
+    def _require_shown(self, share: _Share) -> None:
+        """Note at which sizes the traces show how a parameter is divided."""
+        for division, rival in share.part.rivals:
+            names = names_of(division)
+            if any(is_counter(name) for name in names):  # on every rank in some iteration
+                pairs = [(n, s) for n in self.shape.inputs for s in self.shape.sizes if {n, s} <= names]
+                for n, s in pairs:
+                    rest = remainder(
+                        self.reader.number(n, self.facts), self.reader.number(s, self.facts), self.facts
+                    )
+                    self._require(
+                        compare("==", rest, Const(0)), TRUE, f"no trace shows {n} that {s} does not divide"
+                    )
+                continue
+            first, other = (self.reader.number(text, self.facts) for text in (division, rival))
+            self._require(compare("==", first, other), share.cond, f"no trace tells {division} from {rival}")
 
     def _require(self, cond: Cond, where: Cond, complaint: str) -> None:
         self.requirements[Requirement(either(opposite(where), cond), complaint)] = None

@@ -35,8 +35,8 @@ class Part:
     """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing.
 
     Attributes:
-        rivals: pairs of a formula and another one with the same values in all traces. Where these differ, no
-            trace tells which is right.
+        rivals: divisions in the formulas, each with another way to divide that gives the same in all traces.
+            Where the two differ, no trace tells which is right.
     """
 
     condition: str

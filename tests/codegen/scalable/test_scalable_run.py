@@ -51,3 +51,25 @@ def test_it_does_what_the_trace_of_that_size_says(
     unknown = mpirun(openmpi, 2, [*command, "--width", "4"], timeout=60)
     assert unknown.returncode == 2
     assert "no such option" in unknown.stderr
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_sizes_that_no_trace_shows_are_refused(openmpi: Mpi, language: str, tmp_path: Path) -> None:
+    """All traces divide 8 things evenly; on 3 ranks nobody knows who has how many."""
+
+    program, made = tmp_path / "app.py", tmp_path / "app.stx"
+    program.write_text("from mpi4py.MPI import COMM_WORLD as w\nw.Bcast(bytearray(8 // w.size))\n")
+    paths = [tmp_path / f"{n}.st" for n in (2, 4, 8)]
+    for n, path in zip((2, 4, 8), paths, strict=True):
+        record(openmpi, n, [str(openmpi.python), program], path, options=["--param", "n=8"]).check()
+    scalatrace(openmpi, "extrapolate", *paths, "--symbolic", "-o", made).check()
+    source = tmp_path / f"bench.{'c' if language == 'c' else 'py'}"
+    scalatrace(openmpi, "generate", made, "--to", language, "-o", source).check()
+    command = [str(openmpi.python), source]
+    if language == "c":
+        run([openmpi.mpicc, *STRICT, "-o", tmp_path / "bench", source], env=openmpi.environment()).check()
+        command = [str(tmp_path / "bench")]
+    mpirun(openmpi, 2, command, timeout=60).check()
+    refused = mpirun(openmpi, 3, command, timeout=60)
+    assert refused.returncode == 2
+    assert "no trace tells n//X from" in refused.stderr
