@@ -6,6 +6,7 @@ A field is a list of parts: a condition on a rank's place, and a shape with a fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from extrap.sought import EFFORTS, MIXED, PER_PART, Chains, Class, Ints, Samples
 from extrap.space import Space
 from scalatrace.trace.counters import Chain
 from scalatrace.trace.expression import names_of
-from scalatrace.trace.field import EVERYWHERE, RANKWISE, Field, Part
+from scalatrace.trace.field import EVERYWHERE, RANKWISE, Field, Part, Step
 from scalatrace.trace.shapes import Parts
 
 PER_RANK = 40.0
@@ -31,6 +32,7 @@ def fit(
     chains: Chains | None = None,
     repeats: bool = False,
     efforts: Sequence[int] = EFFORTS,
+    until: Step | None = None,
 ) -> Field | None:
     """The field through all samples; None when no rule was found.
 
@@ -40,6 +42,7 @@ def fit(
         chains: the loops around each of them.
         repeats: whether values are how often something runs: None is then as good as 0.
         efforts: what is tried, one after the other.
+        until: the last step of the search that is tried.
     """
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
@@ -47,11 +50,11 @@ def fit(
         return Field((_constant(EVERYWHERE, values[0]),))
     around = [None if chains is None else chains[int(point)] for point in order]
     seen = tuple(None if value is None else (value, value.times, value.width) for value in values)
-    key = order.tobytes(), seen, tuple(around), repeats, tuple(efforts)
+    key = order.tobytes(), seen, tuple(around), repeats, tuple(efforts), until
     if key not in space.known:  # sends and receives, halves of an exchange: many quantities are alike
         mixing = repeats and None in values and _runs_everywhere(space, samples)
         efforts = [effort for effort in efforts if effort != MIXED or mixing]
-        space.known[key] = _sought(space, order, values, around, efforts)
+        space.known[key] = _sought(space, order, values, around, efforts, until)
     return space.known[key]
 
 
@@ -61,6 +64,7 @@ def _sought(
     values: list[Parts | None],
     around: list[Chain | None],
     efforts: Sequence[int],
+    until: Step | None,
 ) -> Field | None:
     """The first rule that is found, the cheapest efforts and the coarsest classes first."""
     position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
@@ -68,16 +72,20 @@ def _sought(
     tried = False
     for effort in efforts:
         sought = Sought(space, position, values, around, effort)
-        for partition in space.partitions():
+        for number, partition in enumerate(space.partitions()):
+            step = effort, number
+            if until is not None and step > until:
+                return None
             if len(partition) > COARSE and not tried:
                 tried = True
                 columns = by_columns(space, order, position, values)
                 if columns is not None:
                     shape, formulas, cost = columns
-                    return Field((Part(EVERYWHERE, shape, formulas),), cost + PER_PART, cost + PER_PART)
+                    parts = (Part(EVERYWHERE, shape, formulas),)
+                    return Field(parts, cost + PER_PART, cost + PER_PART, step)
             classes = classes_of(sought, partition)
             if classes is not None:
-                return _field(merged(sought, classes))
+                return replace(_field(merged(sought, classes)), step=step)
     return None
 
 

@@ -186,7 +186,7 @@ class Fitter:
             return whole
         start = int(self._smaller.starts[-1])
         rest = {point: value for point, value in samples.items() if point < start}
-        field = fields.fit(self._smaller, rest, chains, repeats, efforts) if rest else None
+        field = fields.fit(self._smaller, rest, chains, repeats, efforts, whole.step) if rest else None
         if field is None or whole.weight <= field.weight + NEAR or field.parts == whole.parts:
             return whole
         mismatch = first_mismatch(self.space, field, samples, chains, start)

@@ -5,10 +5,21 @@ Conditions and formulas are texts over a rank's place in a grid (`scalatrace.tra
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "RANKWISE", "Field", "Part", "Shape", "runs_once"]
+__all__ = [
+    "CYCLE",
+    "EVERYWHERE",
+    "INDEXED",
+    "LOOPED",
+    "RANKWISE",
+    "Field",
+    "Part",
+    "Shape",
+    "Step",
+    "runs_once",
+]
 
 CYCLE = "cycle"
 """Shape of a vec that repeats the same few values; a formula for each."""
@@ -25,6 +36,9 @@ EVERYWHERE = "1"
 
 RANKWISE = frozenset("rxyzw")
 """Names that differ from rank to rank: the rank, and its coordinates."""
+
+Step = tuple[int, int]
+"""Of a search for a field: the effort, and the number of the partition of the ranks into classes."""
 
 Shape = Any
 """None for an integer, a tuple for what has parts; hashable."""
@@ -53,11 +67,13 @@ class Field:
         parts: in order.
         cost: what its formulas weigh and what they take in a trace, to choose between fields.
         weight: what its formulas weigh: the simpler, the less.
+        step: of the search that found it.
     """
 
     parts: tuple[Part, ...]
     cost: float = 0.0
     weight: float = 0.0
+    step: Step = field(default=(0, 0), compare=False)
 
 
 def runs_once(repeat: Field) -> bool:
