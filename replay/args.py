@@ -81,6 +81,13 @@ class Statuses:
 
 
 @dataclass(slots=True)
+class Status:
+    """A status that the caller reads afterwards; `room` is the transport's memory of it."""
+
+    room: Any = None
+
+
+@dataclass(slots=True)
 class Out:
     """An int, or with `n` an array of ints, that the call fills in; `value` or `values` afterwards."""
 

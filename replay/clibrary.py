@@ -15,7 +15,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from replay.args import Constant, Count, Counts, Handles, Ints, Out, Ref, Statuses, Text, Wide, Wides
+from replay.args import Constant, Count, Counts, Handles, Ints, Out, Ref, Status, Statuses, Text, Wide, Wides
 from replay.errors import ReplayError
 
 INT_MAX = 2**31 - 1
@@ -111,6 +111,13 @@ def address(buffer: Any, offset: int) -> ctypes.c_void_p:
     return ctypes.c_void_p(ctypes.addressof(buffer) + offset)
 
 
+def message_nbytes(status: Status) -> int:
+    """Return the bytes of the message that a status is about."""
+    nbytes = ctypes.c_longlong()
+    symbol("PMPI_Get_elements_x")(status.room, by_value(MPI.BYTE), ctypes.byref(nbytes))
+    return max(0, nbytes.value)
+
+
 def _is_large(args: Sequence[Any]) -> bool:
     for arg in args:
         if type(arg) is Count and arg.n > INT_MAX:
@@ -164,6 +171,11 @@ def _text(arg: Text, large: bool, around: Around) -> Any:
 
 def _statuses(arg: Statuses, large: bool, around: Around) -> Any:
     return (ctypes.c_char * (STATUS_BYTES * max(1, arg.n)))()
+
+
+def _status(arg: Status, large: bool, around: Around) -> Any:
+    arg.room = (ctypes.c_char * STATUS_BYTES)()
+    return arg.room
 
 
 def _ref(arg: Ref, large: bool, around: Around) -> Any:
@@ -224,6 +236,7 @@ _CONVERTERS: dict[type, Callable[[Any, bool, Around], Any]] = {
     Wide: _wide,
     Wides: _wides,
     Text: _text,
+    Status: _status,
     Statuses: _statuses,
     Ref: _ref,
     Out: _out,

@@ -298,9 +298,13 @@ class Rank:
         self._taken.append(buffer)
         return self.mpi.at(buffer, before)
 
-    def message(self, event: Any, out: bool, count: str = "count", datatype: str = "datatype") -> list[Any]:
-        """Return buffer, count and datatype of an event's message."""
+    def message(
+        self, event: Any, out: bool, count: str = "count", datatype: str = "datatype", nbytes: int = 0
+    ) -> list[Any]:
+        """Return buffer, count and datatype of an event's message, of at least `nbytes`."""
         built, n = self.type(event[datatype]), event[count]
+        if built.size and n * built.size < nbytes:
+            n = -(-nbytes // built.size)
         return [self.out(n, built) if out else self.room(n, built), Count(n), built.handle]
 
     def new_request(self, persistent: bool = False) -> Live:

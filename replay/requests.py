@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from replay.errors import ReplayError
 
 if TYPE_CHECKING:
+    from replay.args import Status
     from replay.made import Made
 
 
@@ -22,6 +23,7 @@ class Live:
         buffers: memory in use until then.
         made: the call that made it, if that is kept to be used again.
         call: what made it, whose arrays MPI may use until it ends.
+        status: of a matched message, from the call that matched it.
     """
 
     handle: Any
@@ -29,6 +31,7 @@ class Live:
     buffers: list[Any] = field(default_factory=list)
     made: Made | None = None
     call: Any = None
+    status: Status | None = None
 
 
 class LiveList:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from replay.args import Status
 from scalatrace.trace.typetree import TypeTree
 
 Handle = Any
@@ -56,7 +57,10 @@ class Transport(Protocol):
         """Return a null handle: "comm", "request", "message", "win", "file", "group", "type"."""
 
     def predefined(self, kind: str, name: str) -> Handle:
-        """Return a predefined "comm", "type" or "op" by its MPI name. Raises KeyError."""
+        """Return a new handle of a predefined "comm", "message" or "op" by its MPI name.
+
+        Calls that overwrite their handle change only this one.
+        """
 
     def user_op(self) -> Handle:
         """Return a reduction operation that leaves its operands alone."""
@@ -93,6 +97,9 @@ class Transport(Protocol):
 
     def group(self, ranks: Sequence[int]) -> Handle:
         """Return the group of these world ranks."""
+
+    def message_nbytes(self, status: Status) -> int:
+        """Return the bytes of the message that a status is about."""
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replay.args import Constant, Handles, Out, Ref
+from replay.args import Constant, Handles, Out, Ref, Status
 from replay.errors import ReplayError
 from scalatrace.trace.typetree import TypeTree
 
@@ -44,7 +44,8 @@ class Address:
 class MemoryTransport:
     """Keeps (op, args) of every call in `calls`, of the engine's own in `quiet_calls`.
 
-    `groups` tells what members a communicator has, by handle; others are the world.
+    `groups` tells what members a communicator has, by handle; others are the world. Every message that a
+    probe matches has `matched_nbytes`.
     """
 
     rank: int = 0
@@ -55,6 +56,7 @@ class MemoryTransport:
     groups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     made: int = 0
     incoming: list[int] = field(default_factory=list)
+    matched_nbytes: int = 0
 
     def handle(self, kind: str) -> Named:
         """Return a null handle of a kind."""
@@ -114,6 +116,10 @@ class MemoryTransport:
     def group(self, ranks: Sequence[int]) -> Named:
         """Return a group called by its ranks."""
         return Named("group", str(tuple(ranks)))
+
+    def message_nbytes(self, status: Status) -> int:
+        """Return `matched_nbytes`."""
+        return self.matched_nbytes
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect from the only rank there is."""

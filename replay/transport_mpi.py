@@ -12,7 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from replay import clibrary, cores, mpi_types
-from replay.args import Constant, Count, Counts, Ints, Out, Ref
+from replay.args import Constant, Count, Counts, Ints, Out, Ref, Status
 from replay.mailboxes import Mailboxes
 from scalatrace.trace.typetree import TypeTree
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED
@@ -68,8 +68,9 @@ class MPITransport:
         return _NULLS[kind]()
 
     def predefined(self, kind: str, name: str) -> Any:
-        """Return a predefined communicator or reduction by its MPI name."""
-        return getattr(MPI, name.removeprefix("MPI_"))
+        """Return a new handle of a predefined object: MPI overwrites the handle that it frees or consumes."""
+        shared = getattr(MPI, name.removeprefix("MPI_"))
+        return type(shared)(shared)
 
     def user_op(self) -> Any:
         """Return a reduction that leaves its operands alone."""
@@ -136,6 +137,10 @@ class MPITransport:
         self.quiet("Group_incl", world, len(ranks), Ints(ranks), Ref(group))
         self.quiet("Group_free", Ref(world))
         return group
+
+    def message_nbytes(self, status: Status) -> int:
+        """Return the bytes of the message that a status is about."""
+        return clibrary.message_nbytes(status)
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect data at rank 0 past any tracer."""

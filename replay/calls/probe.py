@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Out, Ref
+from replay.args import Constant, Out, Ref, Status
 from replay.rank import Rank
 from replay.registry import handles
 from replay.requests import Live
@@ -27,33 +27,32 @@ def iprobe(rank: Rank, event: Any) -> None:
 @handles("Mprobe")
 def mprobe(rank: Rank, event: Any) -> None:
     """MPI_Mprobe(source, tag, comm, message, status)."""
-    live = Live(rank.mpi.handle("message"))
-    rank.issue("Mprobe", *_envelope(rank, event), Ref(live.handle), Constant.STATUS)
+    live, status = _matched(rank)
+    rank.issue("Mprobe", *_envelope(rank, event), Ref(live.handle), status)
     _keep(rank, event, live)
 
 
 @handles("Improbe")
 def improbe(rank: Rank, event: Any) -> None:
     """MPI_Improbe(source, tag, comm, flag, message, status), until it says yes."""
-    live, flag = Live(rank.mpi.handle("message")), Out()
-    rank.poll("Improbe", flag, *_envelope(rank, event), flag, Ref(live.handle), Constant.STATUS)
+    (live, status), flag = _matched(rank), Out()
+    rank.poll("Improbe", flag, *_envelope(rank, event), flag, Ref(live.handle), status)
     _keep(rank, event, live)
 
 
 @handles("Mrecv")
 def mrecv(rank: Rank, event: Any) -> None:
     """MPI_Mrecv(buf, count, datatype, message, status)."""
-    message = _message(rank, event)
-    rank.issue("Mrecv", *rank.message(event, out=False), Ref(message), Constant.STATUS)
+    message, args = _received(rank, event)
+    rank.issue("Mrecv", *args, Ref(message), Constant.STATUS)
     rank.settle()
 
 
 @handles("Imrecv")
 def imrecv(rank: Rank, event: Any) -> None:
     """MPI_Imrecv(buf, count, datatype, message, request)."""
-    message = _message(rank, event)
-    args = [*rank.message(event, out=False), Ref(message)]
-    rank.issue("Imrecv", *args, Ref(rank.new_request().handle))
+    message, args = _received(rank, event)
+    rank.issue("Imrecv", *args, Ref(message), Ref(rank.new_request().handle))
 
 
 def _envelope(rank: Rank, event: Any) -> list[Any]:
@@ -67,11 +66,20 @@ def _keep(rank: Rank, event: Any, live: Live) -> None:
         rank.messages.add(live)
 
 
-def _message(rank: Rank, event: Any) -> Any:
-    """Return the message that the receive consumes, no longer alive."""
+def _matched(rank: Rank) -> tuple[Live, Status]:
+    status = Status()
+    return Live(rank.mpi.handle("message"), status=status), status
+
+
+def _received(rank: Rank, event: Any) -> tuple[Any, list[Any]]:
+    """Return the handle of the message that a receive consumes, and the receive's buffer, count and datatype.
+
+    A probe of any source may have matched another message than in the program, and a longer one.
+    """
     age = event["message"]
     if age == PROC_NULL:
-        return rank.mpi.predefined("message", "MPI_MESSAGE_NO_PROC")
+        return rank.mpi.predefined("message", "MPI_MESSAGE_NO_PROC"), rank.message(event, out=False)
     live = rank.messages.at(age)
     rank.messages.remove([live])
-    return live.handle
+    nbytes = 0 if live.status is None else rank.mpi.message_nbytes(live.status)
+    return live.handle, rank.message(event, out=False, nbytes=nbytes)

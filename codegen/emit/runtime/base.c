@@ -343,29 +343,45 @@ static void scatter(int ages, int done) {
 }
 
 //: messages | base
-static MPI_Message *messages;
+/* A matched message and its bytes. */
+struct matched {
+    MPI_Message handle;
+    MPI_Count bytes;
+};
+
+static struct matched *messages;
 static int waiting, message_room;
 
 //: message | messages
-static MPI_Message *message(void) {
+static void message(MPI_Message handle, MPI_Status *status) {
     if (waiting == message_room) {
         message_room = message_room ? 2 * message_room : 16;
-        MPI_Message *more = memory((size_t)message_room * sizeof *more);
+        struct matched *more = memory((size_t)message_room * sizeof *more);
         if (waiting) memcpy(more, messages, (size_t)waiting * sizeof *more);
         free(messages);
         messages = more;
     }
-    return &messages[waiting++];
+    messages[waiting].handle = handle;
+    PMPI_Get_elements_x(status, MPI_BYTE, &messages[waiting++].bytes);
 }
 
 //: matched | messages
-static MPI_Message matched(int age) {
-    if (age == MPI_PROC_NULL) return MPI_MESSAGE_NO_PROC;
+static struct matched matched(int age) {
+    struct matched found = {MPI_MESSAGE_NO_PROC, 0};
+    if (age == MPI_PROC_NULL) return found;
     if (age < 0 || age >= waiting) stop("a matched message that is not there");
     int at = waiting - 1 - age;
-    MPI_Message found = messages[at];
+    found = messages[at];
     for (waiting--; at < waiting; at++) messages[at] = messages[at + 1];
     return found;
+}
+
+//: enough | types messages
+/* The count of a receive: a probe of any source may match another message than in the application, a longer one. */
+static $count enough$_c($count count, int type, MPI_Count bytes) {
+    MPI_Count one = types[type].size;
+    $count needed = one > 0 ? (bytes + one - 1) / one : 0;
+    return count < needed ? needed : count;
 }
 
 //: buffered | base

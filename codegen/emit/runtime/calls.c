@@ -81,31 +81,35 @@ static void $op(int source, int tag, int comm) {
 //: Mprobe | tally comms message
 static void $op(int source, int tag, int comm) {
     MPI_Message found;
-    CALL($op, 0, MPI_$op(source, tag, comms[comm], &found, MPI_STATUS_IGNORE));
-    if (source != MPI_PROC_NULL) *message() = found;
+    MPI_Status status;
+    CALL($op, 0, MPI_$op(source, tag, comms[comm], &found, &status));
+    if (source != MPI_PROC_NULL) message(found, &status);
 }
 
 //: Improbe | tally comms message
 static void $op(int source, int tag, int comm) {
     MPI_Message found;
+    MPI_Status status;
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, &found, MPI_STATUS_IGNORE), !flag) sched_yield());
-    if (source != MPI_PROC_NULL) *message() = found;
+    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, &found, &status), !flag) sched_yield());
+    if (source != MPI_PROC_NULL) message(found, &status);
 }
 
-//: Mrecv | tally types room settle matched
+//: Mrecv | tally types room settle matched enough
 static void $op($count count, int type, int age) {
-    MPI_Message found = matched(age);
+    struct matched found = matched(age);
+    count = enough$_c(count, type, found.bytes);
     void *data = room(0, count, type);
-    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, MPI_STATUS_IGNORE));
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found.handle, MPI_STATUS_IGNORE));
     settle();
 }
 
-//: Imrecv | tally types room matched requests
+//: Imrecv | tally types room matched enough requests
 static void $op($count count, int type, int age) {
-    MPI_Message found = matched(age);
+    struct matched found = matched(age);
+    count = enough$_c(count, type, found.bytes);
     void *data = room(0, count, type);
-    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found, request(0)));
+    CALL($op, 0, MPI_$op(data, count, types[type].handle, &found.handle, request(0)));
 }
 
 //: Wait | tally of_age ended
