@@ -111,11 +111,12 @@ def address(buffer: Any, offset: int) -> ctypes.c_void_p:
     return ctypes.c_void_p(ctypes.addressof(buffer) + offset)
 
 
-def message_nbytes(status: Status) -> int:
-    """Return the bytes of the message that a status is about."""
-    nbytes = ctypes.c_longlong()
+def matched(status: Status) -> tuple[int, int]:
+    """Return source and bytes of the message that a status is about."""
+    readable, nbytes = MPI.Status(), ctypes.c_longlong()
+    ctypes.memmove(MPI._addressof(readable), status.room, STATUS_BYTES)
     symbol("PMPI_Get_elements_x")(status.room, by_value(MPI.BYTE), ctypes.byref(nbytes))
-    return max(0, nbytes.value)
+    return readable.source, max(0, nbytes.value)
 
 
 def _is_large(args: Sequence[Any]) -> bool:

@@ -24,6 +24,7 @@ from replay.player import Player, Report
 from replay.probable import ProbableRank
 from replay.rank import Rank
 from replay.result import RankResult
+from replay.senders import senders_of
 from replay.transport import Transport
 from replay.whatif import WhatIf
 
@@ -47,6 +48,8 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     player: Player = ExactRank(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbableRank(trace, rank, transport, options, whatif)
+    else:
+        rank.senders = senders_of(trace, transport.rank)
     walk, prepare = trace.walk(transport.rank), player.prepare
     if options.compute is Compute.NONE:
         events: Iterable[tuple[Any, int]] = zip(map(prepare, walk) if prepare else walk, repeat(0))
@@ -54,6 +57,7 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
         before = Delays(trace, transport.rank, options, whatif).before
         events = ahead = Ahead((prepare(call) if prepare else call, before(call)) for call in walk)
         pace.idle = ahead.more
+    transport.gather(b"")  # start together, also with a rank that took long to plan
     sleep_precisely()
     pace.start()
     start = pace.clock()

@@ -21,6 +21,7 @@ from replay.made import Made, MadeCalls
 from replay.pace import Pace
 from replay.patience import Patience
 from replay.requests import Live, LiveList
+from replay.senders import Senders
 from replay.transport import Handle, Prepared, Transport
 from scalatrace.ops import Category, operation
 from scalatrace.trace.typetree import TypeTree, parse
@@ -88,6 +89,7 @@ class Rank:
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}
+        self.senders = Senders()
         self.no_request = Live(transport.handle("request"), persistent=True)
         self._attached: Any = None
         self.last_some: Any = None

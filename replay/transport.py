@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from replay.args import Status
@@ -98,8 +99,11 @@ class Transport(Protocol):
     def group(self, ranks: Sequence[int]) -> Handle:
         """Return the group of these world ranks."""
 
-    def message_nbytes(self, status: Status) -> int:
-        """Return the bytes of the message that a status is about."""
+    def matched(self, status: Status) -> tuple[int, int]:
+        """Return source and bytes of the message that a status is about."""
+
+    def recorded_as_any_source(self) -> AbstractContextManager[None]:
+        """Let a tracer record MPI_ANY_SOURCE for the receive or probe that is made meanwhile."""
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""

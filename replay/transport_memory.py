@@ -6,6 +6,7 @@ Completion is immediate: every flag comes back true, every index 0, every reques
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,8 +45,8 @@ class Address:
 class MemoryTransport:
     """Keeps (op, args) of every call in `calls`, of the engine's own in `quiet_calls`.
 
-    `groups` tells what members a communicator has, by handle; others are the world. Every message that a
-    probe matches has `matched_nbytes`.
+    `groups` tells what members a communicator has, by handle; others are the world. `arrivals` are source and
+    bytes of the messages that probes match.
     """
 
     rank: int = 0
@@ -56,7 +57,7 @@ class MemoryTransport:
     groups: dict[int, tuple[int, ...]] = field(default_factory=dict)
     made: int = 0
     incoming: list[int] = field(default_factory=list)
-    matched_nbytes: int = 0
+    arrivals: list[tuple[int, int]] = field(default_factory=list)
 
     def handle(self, kind: str) -> Named:
         """Return a null handle of a kind."""
@@ -117,9 +118,13 @@ class MemoryTransport:
         """Return a group called by its ranks."""
         return Named("group", str(tuple(ranks)))
 
-    def message_nbytes(self, status: Status) -> int:
-        """Return `matched_nbytes`."""
-        return self.matched_nbytes
+    def matched(self, status: Status) -> tuple[int, int]:
+        """Return the next of `arrivals`; without any, an empty message of rank 0."""
+        return self.arrivals.pop(0) if self.arrivals else (0, 0)
+
+    def recorded_as_any_source(self) -> AbstractContextManager[None]:
+        """Do nothing: nobody records."""
+        return nullcontext()
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect from the only rank there is."""

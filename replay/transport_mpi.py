@@ -6,7 +6,8 @@ import ctypes
 import operator
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mpi4py import MPI
@@ -35,6 +36,9 @@ _SPECIAL = {
 }
 
 
+AS_ANY_SOURCE = "scalatrace_as_any_source"
+"""Function of the tracer."""
+
 BLOCK = 1 << 20
 """Bytes of random payload, repeated in larger messages."""
 
@@ -61,6 +65,8 @@ class MPITransport:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
         self.shares_cores = cores.are_shared(self.quiet)
         self._seed = seed * 1_000_003 + self.rank
+        traced = clibrary.has(AS_ANY_SOURCE)
+        self._record_any_source = clibrary.symbol(AS_ANY_SOURCE) if traced else lambda on: None
         self.issue: Callable[[clibrary.Ready], None] = operator.call  # no frame of its own around the call
 
     def handle(self, kind: str) -> Any:
@@ -138,9 +144,16 @@ class MPITransport:
         self.quiet("Group_free", Ref(world))
         return group
 
-    def message_nbytes(self, status: Status) -> int:
-        """Return the bytes of the message that a status is about."""
-        return clibrary.message_nbytes(status)
+    def matched(self, status: Status) -> tuple[int, int]:
+        """Return source and bytes of the message that a status is about."""
+        return clibrary.matched(status)
+
+    @contextmanager
+    def recorded_as_any_source(self) -> Iterator[None]:
+        """Let a tracer, if there is one, record MPI_ANY_SOURCE for the call that is made meanwhile."""
+        self._record_any_source(1)
+        yield
+        self._record_any_source(0)
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect data at rank 0 past any tracer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from replay.args import Constant
+from replay.calls.arrivals import directed
 from replay.rank import Rank, returns_request
 from replay.registry import handles
 
@@ -24,10 +25,22 @@ def send(rank: Rank, event: Any) -> None:
 
 @handles("Recv", "Irecv", "Recv_init")
 def recv(rank: Rank, event: Any) -> None:
-    """MPI_Recv(buf, count, datatype, source, tag, comm, status); a wildcard stays one."""
+    """MPI_Recv(buf, count, datatype, source, tag, comm, status); a wildcard stays one if any message fits."""
+    if event.op == "Recv" and event.family in rank.senders:
+        _recv_directed(rank, event)
+        return
     source, tag = rank.mpi.constant(event["source"]), rank.mpi.constant(event["tag"])
     args = [*rank.message(event, out=False), source, tag, rank.comm(event.comm.family)]
     rank.start(event, *args, *status_unless_request(event))
+
+
+def _recv_directed(rank: Rank, event: Any) -> None:
+    """Make a receive whose source, and count if need be, are those of the message that it is to take."""
+    with directed(rank, event) as (source, nbytes):
+        message = rank.message(event, out=False, nbytes=nbytes)
+        tag = rank.mpi.constant(event["tag"])
+        rank.issue("Recv", *message, source, tag, rank.comm(event.family), Constant.STATUS)
+    rank.settle()
 
 
 @handles("Sendrecv", "Isendrecv")

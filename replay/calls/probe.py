@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from replay.args import Constant, Out, Ref, Status
+from replay.calls.arrivals import directed
 from replay.rank import Rank
 from replay.registry import handles
 from replay.requests import Live
@@ -28,7 +29,8 @@ def iprobe(rank: Rank, event: Any) -> None:
 def mprobe(rank: Rank, event: Any) -> None:
     """MPI_Mprobe(source, tag, comm, message, status)."""
     live, status = _matched(rank)
-    rank.issue("Mprobe", *_envelope(rank, event), Ref(live.handle), status)
+    with directed(rank, event) as (source, _):
+        rank.issue("Mprobe", source, *_channel(rank, event), Ref(live.handle), status)
     _keep(rank, event, live)
 
 
@@ -36,7 +38,8 @@ def mprobe(rank: Rank, event: Any) -> None:
 def improbe(rank: Rank, event: Any) -> None:
     """MPI_Improbe(source, tag, comm, flag, message, status), until it says yes."""
     (live, status), flag = _matched(rank), Out()
-    rank.poll("Improbe", flag, *_envelope(rank, event), flag, Ref(live.handle), status)
+    with directed(rank, event) as (source, _):
+        rank.poll("Improbe", flag, source, *_channel(rank, event), flag, Ref(live.handle), status)
     _keep(rank, event, live)
 
 
@@ -56,8 +59,11 @@ def imrecv(rank: Rank, event: Any) -> None:
 
 
 def _envelope(rank: Rank, event: Any) -> list[Any]:
-    constant = rank.mpi.constant
-    return [constant(event["source"]), constant(event["tag"]), rank.comm(event.comm.family)]
+    return [rank.mpi.constant(event["source"]), *_channel(rank, event)]
+
+
+def _channel(rank: Rank, event: Any) -> list[Any]:
+    return [rank.mpi.constant(event["tag"]), rank.comm(event.comm.family)]
 
 
 def _keep(rank: Rank, event: Any, live: Live) -> None:
@@ -81,5 +87,5 @@ def _received(rank: Rank, event: Any) -> tuple[Any, list[Any]]:
         return rank.mpi.predefined("message", "MPI_MESSAGE_NO_PROC"), rank.message(event, out=False)
     live = rank.messages.at(age)
     rank.messages.remove([live])
-    nbytes = 0 if live.status is None else rank.mpi.message_nbytes(live.status)
+    nbytes = 0 if live.status is None else rank.mpi.matched(live.status)[1]
     return live.handle, rank.message(event, out=False, nbytes=nbytes)

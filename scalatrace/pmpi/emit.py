@@ -101,6 +101,8 @@ def recorder(procedure: Procedure) -> str:
     counted = rules.is_counted(procedure)
     lines = [f"static void rec_{procedure.name}(struct st_call *call{_more(_parameters(procedure))})", "{"]
     lines += [f"    (void){p.name};" for p in procedure.parameters if p.base]
+    if _is_blocking_receive(procedure):
+        lines.append("    source = st_source_asked(source);")
     lines += selection(procedure)
     lines += _before(procedure) if not counted else []
     lines.append(f"    st_begin(call, ST_OP_{procedure.op});")

@@ -337,6 +337,7 @@ uint64_t st_ranks(const int *ranks, int64_t n);
 uint64_t st_group(struct st_call *call, MPI_Group group);
 uint64_t st_weights(const int *weights, int64_t n);
 uint64_t st_no_array(void);
+int st_source_asked(int source); /* of a receive or probe: MPI_ANY_SOURCE where a replay gave the call one */
 int64_t st_sum(const int *values, int64_t n);
 int64_t st_sum_counts(const MPI_Count *values, int64_t n);
 

@@ -27,6 +27,12 @@ static int64_t *room(int64_t n) {
     return scratch;
 }
 
+/* What a replay says of a call: it stands for one of the program with MPI_ANY_SOURCE. */
+static __thread bool as_any_source;
+
+ST_EXPORT void scalatrace_as_any_source(int on) { as_any_source = on; }
+int st_source_asked(int source) { return as_any_source ? MPI_ANY_SOURCE : source; }
+
 uint64_t st_text(const char *text) { return st_string(st_shared.core, text, strlen(text)); }
 uint64_t st_no_array(void) { return st_array(st_shared.core, NULL, 0); }
 

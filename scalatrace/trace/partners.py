@@ -20,7 +20,7 @@ from scalatrace.trace.walk import Call, distinct_calls
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["first_alone"]
+__all__ = ["first_alone", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
@@ -150,12 +150,12 @@ class _Messages:
     def add(self, call: Call, n: int, started: bool = False) -> None:
         row = operation(call.op)
         if row.category in _MESSAGES or (started and row.category is Category.PERSISTENT):
-            if row.sends and (peer := _peer(call, row.sends)) is not None:
-                self._sent[call.comm.family, call.rank, peer, _tag(call, "sendtag")] += n
-            if row.recvs and (peer := _peer(call, row.recvs)) is not None:
-                self._awaited[call.comm.family, peer, call.rank, _tag(call, "recvtag")] += n
-        elif row.category is Category.PROBE and row.recvs and (peer := _peer(call, row.recvs)) is not None:
-            key = (call.comm.family, peer, call.rank, _tag(call, "tag"))
+            if row.sends and (peer := peer_of(call, row.sends)) is not None:
+                self._sent[call.comm.family, call.rank, peer, tag_of(call, "sendtag")] += n
+            if row.recvs and (peer := peer_of(call, row.recvs)) is not None:
+                self._awaited[call.comm.family, peer, call.rank, tag_of(call, "recvtag")] += n
+        elif row.category is Category.PROBE and row.recvs and (peer := peer_of(call, row.recvs)) is not None:
+            key = (call.comm.family, peer, call.rank, tag_of(call, "tag"))
             if call.op in ("Mprobe", "Improbe"):
                 self._awaited[key] += n  # its Mrecv has no peer
             else:
@@ -184,8 +184,8 @@ class _Messages:
         return next((f"{_words(trace, key, 1, 'probes for')}, but none is sent" for key in probed), None)
 
 
-def _peer(call: Call, flow: Flow) -> int | None:
-    """World rank of a call's peer, or ANY_SOURCE; None when no rank of this trace is meant."""
+def peer_of(call: Call, flow: Flow) -> int | None:
+    """World rank of the peer in a call's flow, or ANY_SOURCE; None when no rank of this trace is meant."""
     if flow.peer not in call:
         return None
     peer = call.raw(flow.peer)
@@ -196,7 +196,8 @@ def _peer(call: Call, flow: Flow) -> int | None:
     return call.comm.world(peer)
 
 
-def _tag(call: Call, name: str) -> int:
+def tag_of(call: Call, name: str) -> int:
+    """Tag of a call, of the direction ("sendtag", "recvtag") where it has two; ANY_TAG when it has none."""
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
