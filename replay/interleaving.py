@@ -1,4 +1,4 @@
-"""Search an order of messages in which each receive takes one that fits (shuffle of sequences, by backtracking).
+"""Search an order of messages in which each receive takes one that fits, by backtracking.
 
 The messages of one sender and tag are taken in the order in which they are sent, as MPI guarantees. A receive
 with ANY_TAG takes the first of its sender that is left. States that led nowhere are remembered.

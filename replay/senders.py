@@ -1,10 +1,10 @@
 """Choose the sender for each receive from any source, where messages of several lengths can match it.
 
-The trace does not say which message such a receive took. In a replay it may take another one, for which the
-buffer is too small, or which is recorded with another count: mpi4py receives a pickled object by Mprobe of any
-source, then Mrecv with the count of the message. The trace does say what is sent to this rank, in which order,
-and the length that each receive takes. The plan is an order in which all messages fit their receives, and no
-receive waits for a message that its sender sends later.
+The trace does not say which message such a receive took. In a replay it may take another one, for which
+the buffer is too small, or which is recorded with another count: mpi4py receives a pickled object by Mprobe
+of any source, then Mrecv with the count of the message. The trace does say what is sent to this rank, in
+which order, and the length that each receive takes. The plan is an order in which all messages fit their
+receives, and no receive waits for a message that its sender sends later.
 """
 
 from __future__ import annotations

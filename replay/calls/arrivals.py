@@ -18,11 +18,11 @@ MAX_WAIT_S = 3.0
 
 @contextmanager
 def directed(rank: Rank, event: Any) -> Iterator[tuple[int, int]]:
-    """Give the source for the receive or matched probe of an event, and the bytes of the message from there.
+    """Give the source for the receive or matched probe of an event, and the bytes of its message.
 
-    That is the planned sender of a receive from any source. If its message does not come while others wait, or
-    nothing is planned, it is the sender of any message that matches. The bytes are 0 where any message fits.
-    A tracer records the source of the event.
+    The source is the planned sender of a receive from any source. If its message does not come while others
+    wait, or nothing is planned, it is the sender of any message that matches. The bytes are 0 where any
+    message fits. A tracer records the source of the event.
     """
     family, wild = event.family, event["source"] == ANY_SOURCE
     if family not in rank.senders or (not wild and rank.senders.has_plan(family)):
