@@ -1,7 +1,7 @@
 """Search an order of messages in which each receive takes one that fits, by backtracking.
 
 The messages of one sender and tag are taken in the order in which they are sent, as MPI guarantees. A receive
-with ANY_TAG takes the first of its sender that is left. States that led nowhere are remembered.
+with ANY_TAG takes the first of its sender that is left.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
 __all__ = ["Message", "Receive", "interleaving"]
 
 NOBODY = -1
+
+MAX_LOOKS = 1 << 22
+"""Messages looked at in one search: about three seconds."""
 
 
 class Message(NamedTuple):
@@ -57,84 +60,104 @@ class Receive:
         )
 
 
-class _Lane:
-    """The messages of one sender, some of them taken."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages = messages
-        self._of_tag: dict[int, list[int]] = {}
-        for place, message in enumerate(messages):
-            self._of_tag.setdefault(message.tag, []).append(place)
-        self.taken = dict.fromkeys(self._of_tag, 0)
-
-    def head(self, tag: int) -> Message | None:
-        """Return the message that a receive with this tag, or ANY_TAG, would take."""
-        tags = self._of_tag if tag == ANY_TAG else (tag,)
-        places = [
-            self._of_tag[t][self.taken[t]]
-            for t in tags
-            if self.taken.get(t, 0) < len(self._of_tag.get(t, ()))
-        ]
-        return self._messages[min(places)] if places else None
-
-
 def interleaving(
-    receives: Sequence[Receive], messages: Mapping[int, Sequence[Message]], max_steps: int
+    receives: Sequence[Receive], messages: Mapping[int, Sequence[Message]], max_looks: int = MAX_LOOKS
 ) -> list[int] | None:
-    """Return the sender of each receive's message, or None when there is no order or the search is too long.
+    """Return the sender of each receive's message; None when there is no order, or the search takes too long.
 
     Args:
         receives: in the order in which they are posted.
         messages: by sender, in the order in which they are sent.
-        max_steps: limit of receives tried.
+        max_looks: limit of messages looked at.
     """
-    lanes = {sender: _Lane(sent) for sender, sent in messages.items()}
-    failed: set[tuple[int, ...]] = set()
-    untried: list[Iterator[int]] = []
-    taken: list[tuple[int, int]] = []
-    while len(taken) < len(receives):
-        receive = receives[len(taken)]
-        if len(untried) == len(taken):
-            known = failed and _state(lanes) in failed
-            untried.append(iter(()) if known else _candidates(receive, lanes))
-        sender = next(untried[-1], None)
-        if sender is not None:
-            max_steps -= 1
-            if max_steps < 0:
+    return _Search(messages, max_looks).run(receives)
+
+
+class _Lane:
+    """The messages of one sender, some of them taken.
+
+    Attributes:
+        left: how many are not.
+        taken: by tag, how many are.
+    """
+
+    __slots__ = ("_of_tag", "left", "taken")
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._of_tag: dict[int, list[tuple[int, Message]]] = {}
+        for place, message in enumerate(messages):
+            self._of_tag.setdefault(message.tag, []).append((place, message))
+        self.left = len(messages)
+        self.taken = dict.fromkeys(self._of_tag, 0)
+
+    def head(self, tag: int) -> Message | None:
+        """Return the message that a receive with this tag, or ANY_TAG, would take."""
+        if tag == ANY_TAG:
+            heads = [sent[self.taken[t]] for t, sent in self._of_tag.items() if self.taken[t] < len(sent)]
+            return min(heads)[1] if heads else None
+        sent = self._of_tag.get(tag, ())
+        return sent[self.taken[tag]][1] if sent and self.taken[tag] < len(sent) else None
+
+    def take(self, tag: int, n: int = 1) -> None:
+        """Take the next message with this tag; with n = -1 give the last one back."""
+        self.taken[tag] += n
+        self.left -= n
+
+
+class _Search:
+    """Depth-first search; states that led nowhere are remembered.
+
+    Attributes:
+        looks: how many messages may still be looked at.
+    """
+
+    def __init__(self, messages: Mapping[int, Sequence[Message]], max_looks: int) -> None:
+        self._lanes = {sender: _Lane(sent) for sender, sent in messages.items()}
+        self.looks = max_looks
+
+    def run(self, receives: Sequence[Receive]) -> list[int] | None:
+        failed: set[tuple[int, ...]] = set()
+        untried: list[Iterator[int]] = []
+        taken: list[tuple[int, int]] = []
+        while len(taken) < len(receives) and self.looks > 0:
+            receive = receives[len(taken)]
+            if len(untried) == len(taken):
+                known = failed and self._state() in failed
+                untried.append(iter(()) if known else self._candidates(receive))
+            sender = next(untried[-1], None)
+            if sender is not None:
+                tag = self._lanes[sender].head(receive.tag).tag  # type: ignore[union-attr]
+                self._lanes[sender].take(tag)
+                taken.append((sender, tag))
+                continue
+            failed.add(self._state())
+            untried.pop()
+            if not taken:
                 return None
-            tag = lanes[sender].head(receive.tag).tag  # type: ignore[union-attr]
-            lanes[sender].taken[tag] += 1
-            taken.append((sender, tag))
-            continue
-        failed.add(_state(lanes))
-        untried.pop()
-        if not taken:
-            return None
-        sender, tag = taken.pop()
-        lanes[sender].taken[tag] -= 1
-    return [sender for sender, _ in taken]
+            sender, tag = taken.pop()
+            self._lanes[sender].take(tag, -1)
+        return [sender for sender, _ in taken] if len(taken) == len(receives) else None
 
+    def _state(self) -> tuple[int, ...]:
+        self.looks -= len(self._lanes)
+        return tuple(n for lane in self._lanes.values() for n in lane.taken.values())
 
-def _state(lanes: Mapping[int, _Lane]) -> tuple[int, ...]:
-    return tuple(n for lane in lanes.values() for n in lane.taken.values())
+    def _candidates(self, receive: Receive) -> Iterator[int]:
+        """Yield the senders whose next message the receive can take.
 
-
-def _candidates(receive: Receive, lanes: Mapping[int, _Lane]) -> Iterator[int]:
-    """Yield the senders that a receive can take a message of: the likely one, equal lengths, shorter ones."""
-    senders = lanes if receive.source == ANY_SOURCE else (receive.source,)
-    if receive.likely in lanes and receive.likely in senders and _fits(receive, lanes[receive.likely]):
-        yield receive.likely
-    shorter = []
-    for sender in senders:
-        if sender == receive.likely or sender not in lanes or not _fits(receive, lanes[sender]):
-            continue
-        head = lanes[sender].head(receive.tag)
-        if head is not None and head.nbytes == receive.nbytes:
+        First the likely one, then equal lengths before shorter ones, and senders with many messages left
+        before others: the more senders have messages left, the more lengths there are to choose from.
+        """
+        lanes, tag = self._lanes, receive.tag
+        senders = lanes if receive.source == ANY_SOURCE else {receive.source} & lanes.keys()
+        self.looks -= 1
+        if receive.likely in senders and receive.takes(lanes[receive.likely].head(tag)):
+            yield receive.likely
+        self.looks -= len(senders)
+        fitting = []
+        for sender in senders:
+            message = lanes[sender].head(tag)
+            if sender != receive.likely and message is not None and receive.takes(message):
+                fitting.append((message.nbytes != receive.nbytes, -lanes[sender].left, sender))
+        for _, _, sender in sorted(fitting):
             yield sender
-        else:
-            shorter.append(sender)
-    yield from shorter
-
-
-def _fits(receive: Receive, lane: _Lane) -> bool:
-    return receive.takes(lane.head(receive.tag))

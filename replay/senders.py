@@ -19,7 +19,7 @@ from replay.interleaving import Message, Receive, interleaving
 from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.partners import peer_of, tag_of
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
+from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED
 from scalatrace.trace.walk import Call, distinct_calls
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ MAX_CALLS = 1 << 19
 
 MAX_WAITS_S = 10.0
 """Seconds that all receives of a rank wait for planned senders while other messages are there."""
-
-STEPS_PER_RECEIVE, MIN_STEPS = 20, 100_000
-"""Limit of a search."""
 
 MATCHED = frozenset({"Mprobe", "Improbe"})
 DIRECTED = MATCHED | {"Recv"}
@@ -185,19 +182,21 @@ class _Own:
                 _answer(last, peer)
                 last = None
             if op in ("Mrecv", "Imrecv"):
-                if (age := call.raw("message")) >= 0:
-                    receive = matched.pop(len(matched) - 1 - age)
-                    receive.nbytes = _nbytes(call)
+                if 0 <= (age := call.raw("message")) < len(matched):
+                    matched.pop(len(matched) - 1 - age).nbytes = _nbytes(call)
                 continue
             if not row.recvs or not row.recvs.peer or op in ("Probe", "Iprobe"):
                 continue
             source = peer_of(call, row.recvs)
-            if source is None:
+            if source is None and call.raw(row.recvs.peer) == PROC_NULL:
                 continue
-            receive = Receive(number, source, tag_of(call, "recvtag"), _nbytes(call), op in MATCHED)
+            wanted = UNDEFINED if source is None else source
+            receive = Receive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), op in MATCHED)
             number += 1
             if op in MATCHED:
                 matched.append(receive)
+            if source is None:
+                continue  # a process of another world
             if call.family in self.families:
                 self._add(call, receive)
             _answer(last, source)
@@ -249,7 +248,7 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
             before = own.synchronised.get(call.family, [])
             met[call.family] += 1
             waits = op in SYNCHRONISING or (
-                call.comm.remote is None and call.comm.members[call.raw("root")] == own.rank
+                call.comm.remote is None and list(call.comm.members).index(own.rank) == call.raw("root")
             )
             if waits and met[call.family] <= len(before) and own.rank in call.comm.peers:
                 earliest = max(earliest, before[met[call.family] - 1])
@@ -276,8 +275,7 @@ def _plan(trace: Trace, own: _Own, sent: dict[int, _Sent], family: int) -> list[
         sender: [message for message in one.messages[family] if message.tag not in unplanned]
         for sender, one in sent.items()
     }
-    steps = max(MIN_STEPS, STEPS_PER_RECEIVE * len(receives))
-    order = interleaving(receives, messages, steps)
+    order = interleaving(receives, messages)
     if order is None:
         return None
     place = {world: peer for peer, world in enumerate(trace.communicator(family, own.rank).peers)}
