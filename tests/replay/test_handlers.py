@@ -146,6 +146,18 @@ def test_matched_messages_are_received_by_age() -> None:
     assert calls[3][1][3].handle is second
 
 
+def test_a_matched_receive_has_room_for_the_message_that_was_matched() -> None:
+    b = Builder()
+    probe, receive = {"source": ANY_SOURCE, "tag": 1, "comm": Comm()}, {"count": 2, "datatype": INT}
+    trace = b.of(
+        b.event("Mprobe", **probe), b.event("Mrecv", message=0, **receive),
+        b.event("Improbe", **probe), b.event("Imrecv", message=0, **receive),
+    )  # fmt: skip
+    transport = MemoryTransport(arrivals=[(0, 13), (0, 4)])
+    run(trace, transport, QUICK)
+    assert [args[1] for op, args in transport.calls if op in ("Mrecv", "Imrecv")] == [Count(4), Count(2)]
+
+
 def test_only_the_roots_side_is_given_to_a_gather() -> None:
     b = Builder()
     event = b.event("Gather", sendcount=5, sendtype=DOUBLE, recvcount=UNDEFINED, recvtype=NO_TYPE,

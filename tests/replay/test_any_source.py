@@ -1,0 +1,55 @@
+"""Receives of messages of several lengths from any source, in replays and in generated programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codegen.generate import Options, generate
+from scalatrace import load
+from support.mpis import Mpi
+from support.programs import Sample
+from support.running import mpirun, record, run, scalatrace
+
+pytestmark = pytest.mark.mpi
+Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
+NPROCS = 4
+PATTERNS = ("streams", "workers", "by_hand", "lengths_first", "nobody")
+
+
+def sample(pattern: str) -> Sample:
+    return Sample("../tests/replay/any_source.py", (pattern,))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_replay_is_a_fixed_point(
+    openmpi_first: Mpi, recorded: Recorder, pattern: str, tmp_path: Path
+) -> None:
+    mpi, again = openmpi_first, tmp_path / "again.st"
+    trace, _ = recorded(mpi, NPROCS, sample(pattern))
+    command = [*mpi.scalatrace(), "replay", trace, "--compute", "none", "--verify"]
+    record(mpi, NPROCS, command, again).check()
+    done = scalatrace(mpi, "diff", trace, again, "--ignore", "callsites,times")
+    assert done.stdout.strip() == "equal"
+
+
+def test_a_replay_ends_when_no_order_fits(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
+    """Messages are a hundred times as long as the receives."""
+    trace, _ = recorded(openmpi, NPROCS, sample("workers"))
+    command = [*openmpi.scalatrace(), "replay", trace, "--compute", "none", "--at", "Send", "bytes=100"]
+    mpirun(openmpi, NPROCS, command, cwd=tmp_path).check()
+
+
+@pytest.mark.parametrize("pattern", ["workers", "by_hand", "nobody"])
+def test_generated_programs_end(openmpi_first: Mpi, recorded: Recorder, pattern: str, tmp_path: Path) -> None:
+    mpi = openmpi_first
+    trace = load(recorded(mpi, NPROCS, sample(pattern))[0])
+    c, python = tmp_path / "bench.c", tmp_path / "bench.py"
+    c.write_text(generate(trace, "c", Options(compute_scale=0)).text)
+    python.write_text(generate(trace, "python", Options(compute_scale=0)).text)
+    compile_c = [mpi.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "bench", c]
+    run(compile_c, env=mpi.environment(), timeout=60).check()
+    mpirun(mpi, NPROCS, [tmp_path / "bench"], cwd=tmp_path).check()
+    mpirun(mpi, NPROCS, [str(mpi.python), python], cwd=tmp_path).check()
