@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-__all__ = ["CoreError", "FormatError", "FormulaError", "ScalatraceError", "TextError", "UsageError"]
+__all__ = [
+    "CoreError", "FormatError", "FormulaError", "LimitError", "ScalatraceError", "TextError", "UsageError",
+]  # fmt: skip
 
 
 class ScalatraceError(Exception):
@@ -21,6 +23,10 @@ class UsageError(ScalatraceError):
 
 class CoreError(ScalatraceError):
     """The native core is missing, or refused a call."""
+
+
+class LimitError(ScalatraceError):
+    """The answer would take more time or memory than a stated limit allows."""
 
 
 class FormulaError(ScalatraceError):

@@ -2,23 +2,24 @@
 
 Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
 What a persistent request moves belongs to the calls that start it. A second table has what was measured
-besides times; ranks have none, since histograms are of all ranks together.
+besides times. Histograms are of all ranks together, so a rank has no times and no measurements of its own:
+only its computation, if the trace stores its share (`Trace.load`). `notes` says what is missing or estimated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.ops import received_bytes, sent_bytes
 from scalatrace.report.measures import measures, measures_table
 from scalatrace.report.style import (
     DIM,
     SITE,
+    clean,
     duration,
     nbytes,
     number,
@@ -27,13 +28,13 @@ from scalatrace.report.style import (
     short_site,
     table,
 )
-from scalatrace.trace.counting import executions_of
+from scalatrace.trace.counting import check_visits
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.load import COMM, COMPUTE
 from scalatrace.trace.nodes import Event, PredStats
-from scalatrace.trace.requests import started
+from scalatrace.trace.summaries import byte_parameters, summarised
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.walk import distinct_calls
+from scalatrace.trace.traffic import traffic, traffic_of
 
 
 @dataclass
@@ -41,49 +42,57 @@ class Row:
     """Totals of what shares a key; times in nanoseconds, over all ranks.
 
     Attributes:
-        sent, received: bytes handed to MPI, and room made for bytes.
-        comm_ns, compute_ns: time in the calls, and in the computation before them.
+        sent, received: bytes handed to MPI, and room made for bytes; None where only the mean is known.
+        comm_ns, compute_ns: time in the calls, and in the computation before them; None: not measured.
         timed: calls whose time was measured; max_ns is the longest of them.
     """
 
     key: tuple[str, ...]
     calls: int = 0
-    sent: int = 0
-    received: int = 0
-    comm_ns: float = 0.0
-    compute_ns: float = 0.0
+    sent: int | None = 0
+    received: int | None = 0
+    comm_ns: float | None = None
+    compute_ns: float | None = None
     timed: int = 0
-    max_ns: float = 0.0
+    max_ns: float | None = None
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Mean time in a call; None: not measured."""
+        return self.comm_ns / self.timed if self.comm_ns is not None and self.timed else None
 
     def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
         """Add an event node's histograms."""
         for stats in event.stats:
             if (h := _histogram(stats, comm)) is not None and comm is not None:
-                self.comm_ns += h.total * units[comm]
+                self.comm_ns = (self.comm_ns or 0.0) + h.total * units[comm]
                 self.timed += h.count
-                self.max_ns = max(self.max_ns, h.max * units[comm])
+                self.max_ns = max(self.max_ns or 0.0, h.max * units[comm])
             if (h := _histogram(stats, compute)) is not None and compute is not None:
-                self.compute_ns += h.total * units[compute]
+                self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute]
 
-    def add_traffic(self, ncalls: int, sent: int, received: int) -> None:
-        """Add calls and the bytes they move."""
+    def add_traffic(self, ncalls: int, sent: int | None, received: int | None) -> None:
+        """Add calls and the bytes they move; None: not known."""
         self.calls += ncalls
-        self.sent += sent
-        self.received += received
+        self.sent = None if self.sent is None or sent is None else self.sent + sent
+        self.received = None if self.received is None or received is None else self.received + received
 
     def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the row as plain data; `names` of the parts of the key."""
-        mean = self.comm_ns / self.timed if self.timed else 0.0
         return {
             **dict(zip(names, self.key, strict=True)),
             "calls": self.calls,
             "bytes_sent": self.sent,
             "bytes_received": self.received,
-            "mpi_ns": round(self.comm_ns),
-            "mpi_ns_mean": round(mean),
-            "mpi_ns_max": round(self.max_ns),
-            "compute_ns": round(self.compute_ns),
+            "mpi_ns": _rounded(self.comm_ns),
+            "mpi_ns_mean": _rounded(self.mean_ns),
+            "mpi_ns_max": _rounded(self.max_ns),
+            "compute_ns": _rounded(self.compute_ns),
         }
+
+
+def _rounded(ns: float | None) -> int | None:
+    return None if ns is None else round(ns)
 
 
 def _histogram(stats: PredStats, index: int | None) -> Histogram | None:
@@ -118,41 +127,40 @@ def by_node(trace: Trace, by: str) -> list[Row]:
     for leaf in trace.leaves():
         row = rows.setdefault(key(trace, leaf), Row(key(trace, leaf)))
         row.add_time(leaf, comm, compute, units)
-    for rank in trace.ranks:
-        for event, ncalls, sent, received in _traffic(trace, rank):
-            rows[key(trace, event)].add_traffic(ncalls, sent, received)
-    return sorted(rows.values(), key=lambda row: (-row.comm_ns, -row.calls, row.key))
+    for event, ncalls, sent, received in traffic(trace):
+        rows[key(trace, event)].add_traffic(ncalls, sent, received)
+    return sorted(rows.values(), key=lambda row: (-(row.comm_ns or 0.0), -row.calls, row.key))
+
+
+def whole_time(trace: Trace) -> Row:
+    """Return the times of all calls of all ranks; no calls and bytes."""
+    whole = Row(("",))
+    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
+    units = [stat.resolution for stat in trace.stats]
+    for leaf in trace.leaves():
+        whole.add_time(leaf, comm, compute, units)
+    return whole
 
 
 def by_rank(trace: Trace) -> list[Row]:
-    """Return a row per rank; times are the mean rank's, times the rank's share of the load."""
-    whole = Row(("",))
-    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
-    for leaf in trace.leaves():
-        whole.add_time(leaf, comm, compute, [stat.resolution for stat in trace.stats])
+    """Return a row per rank.
+
+    Times of a rank are None: histograms are of all ranks together. The computation is the rank's share of
+    the total where the trace stores the shares. The only rank of a trace has all times.
+    """
+    check_visits(trace)
+    whole = whole_time(trace)
     rows = []
     for rank in trace.ranks:
-        row = Row((str(rank),))
-        for _, ncalls, sent, received in _traffic(trace, rank):
-            row.add_traffic(ncalls, sent, received)
-        row.comm_ns = whole.comm_ns / len(trace.ranks) * trace.load_factor(COMM, rank)
-        row.compute_ns = whole.compute_ns / len(trace.ranks) * trace.load_factor(COMPUTE, rank)
-        row.timed = row.calls if whole.timed else 0
+        row = whole if len(trace.ranks) == 1 else Row(("",))
+        row = replace(row, key=(str(rank),))
+        for ncalls, sent, received, estimated in traffic_of(trace, rank):
+            known = len(trace.ranks) == 1 or not estimated
+            row.add_traffic(ncalls, *((sent, received) if known else (None, None)))
+        if len(trace.ranks) > 1 and trace.has_load(COMPUTE) and whole.compute_ns is not None:
+            row.compute_ns = whole.compute_ns / len(trace.ranks) * trace.load_factor(COMPUTE, rank)
         rows.append(row)
     return rows
-
-
-def _traffic(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int, int]]:
-    """Yield event node, calls, bytes sent and received by a rank; nodes that start requests come again."""
-    for event, times in executions_of(trace, rank):
-        sent = received = 0
-        for call, n in distinct_calls(trace, event, rank, times):
-            sent += n * sent_bytes(call.op, call)
-            received += n * received_bytes(call.op, call)
-        yield event, times, sent, received
-    for event, made, n in started(trace, rank):
-        sent, received = (f(made.op, made, started=True) for f in (sent_bytes, received_bytes))
-        yield event, 0, n * sent, n * received
 
 
 COLUMNS = ("calls", "sent", "received", "MPI time", "mean", "max", "of MPI", "of all", "compute before")
@@ -171,15 +179,18 @@ class StatsReporter:
         self.rows = by_rank(trace) if by == "rank" else by_node(trace, by)
         self.measures = [] if by == "rank" else measures(trace, KEYS[by][1])
         self.timed = COMM in trace.stat_index
+        self.whole = whole_time(trace)
+        self.notes = list(_notes(trace, by))
 
     def plain(self) -> dict[str, Any]:
-        """Return all rows as plain data."""
+        """Return all rows as plain data; what is not measured is None."""
         measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
-        return {"by": self.by, "rows": [row.plain(self.names) for row in self.rows], **measured}
+        rows = [row.plain(self.names) for row in self.rows]
+        return {"by": self.by, "rows": rows, **measured, "notes": self.notes}
 
     def render(self, console: Console) -> None:
         """Print the table and the line of totals; a narrow terminal gets fewer columns."""
-        comm, compute = sum(r.comm_ns for r in self.rows), sum(r.compute_ns for r in self.rows)
+        comm, compute = self.whole.comm_ns or 0.0, self.whole.compute_ns or 0.0
         numbers = self._columns(console.width)
         rows = table(*self.names, *numbers, right=numbers)
         for row in self.rows[: self.limit]:
@@ -193,11 +204,11 @@ class StatsReporter:
             kept = {row.key for row in self.rows[: self.limit]}
             drawn = [measure for measure in self.measures if measure.key in kept]
             console.print(measures_table(drawn, self.names, self._key))
+        for note in self.notes:
+            console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
     def _columns(self, width: int) -> list[str]:
         unknown = set() if self.timed else TIMES
-        if self.by == "rank":
-            unknown = unknown | {"max"}
         wide = width >= (WIDE if self.by != "site" else WIDE + 40)
         return [name for name in COLUMNS if name not in unknown and (wide or name not in WIDE_ONLY)]
 
@@ -210,20 +221,42 @@ class StatsReporter:
     def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:
         return {
             "calls": number(row.calls),
-            "sent": nbytes(row.sent),
-            "received": nbytes(row.received),
-            "MPI time": duration(row.comm_ns),
-            "mean": duration(row.comm_ns / row.timed) if row.timed else "-",
-            "max": duration(row.max_ns),
-            "of MPI": percent(row.comm_ns, comm),
-            "of all": percent(row.comm_ns, whole),
-            "compute before": duration(row.compute_ns),
+            "sent": _or_dash(nbytes, row.sent),
+            "received": _or_dash(nbytes, row.received),
+            "MPI time": _or_dash(duration, row.comm_ns),
+            "mean": _or_dash(duration, row.mean_ns),
+            "max": _or_dash(duration, row.max_ns),
+            "of MPI": _or_dash(lambda ns: percent(ns, comm), row.comm_ns),
+            "of all": _or_dash(lambda ns: percent(ns, whole), row.comm_ns),
+            "compute before": _or_dash(duration, row.compute_ns),
         }
 
     def _totals(self, console: Console, comm: float, compute: float) -> None:
         ncalls = sum(row.calls for row in self.rows)
-        text = f"{number(ncalls)} calls, {nbytes(sum(row.sent for row in self.rows))} sent"
+        sent = [row.sent for row in self.rows]
+        text = f"{number(ncalls)} calls"
+        if None not in sent:
+            text += f", {nbytes(sum(n for n in sent if n is not None))} sent"
         if self.timed:
             share = percent(comm, comm + compute)
             text += f", {duration(comm)} in MPI, {duration(compute)} computing ({share} MPI)"
         console.print(Text(text, style="bold"))
+
+
+def _or_dash(shown: Callable[[float], str], value: float | None) -> str:
+    return "-" if value is None else shown(value)
+
+
+def _notes(trace: Trace, by: str) -> Iterator[str]:
+    """Yield what the numbers are not: measured per rank, exact."""
+    single = len(trace.ranks) == 1
+    if by == "rank" and not single and COMM in trace.stat_index:
+        yield "MPI time per rank is not known: a trace stores the times in calls of all ranks together"
+    if by == "rank" and not single and COMPUTE in trace.stat_index:
+        if trace.has_load(COMPUTE):
+            yield "computation per rank is the rank's share of the total, stored in steps of 19 %"
+        else:
+            yield "computation per rank is not known: the trace stores that of all ranks together"
+    if names := summarised(trace, byte_parameters):
+        what = "are not known" if by == "rank" and not single else "are estimated from their means"
+        yield f"bytes of calls whose sizes are kept as histograms {what}: {', '.join(names)}"

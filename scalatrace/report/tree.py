@@ -10,6 +10,7 @@ from rich.tree import Tree
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
+from scalatrace.trace.counting import participants
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.nodes import Event, Node, Sequence
 from scalatrace.trace.ranklist import RankList
@@ -25,6 +26,7 @@ class TreeReporter:
     def __init__(self, trace: Trace, full: bool = False, stacks: bool = False) -> None:
         """`full`: cut no value; `stacks`: show all frames of a call site, not just the innermost."""
         self.trace, self.full, self.stacks = trace, full, stacks
+        self.participants = participants(trace)
 
     def render(self, console: Console) -> None:
         """Print the tree."""
@@ -44,7 +46,7 @@ class TreeReporter:
 
     def _add(self, branch: Tree, nodes: AnySequence[Node], around: RankList) -> None:
         for node in nodes:
-            taking_part = self.trace.participants(node)
+            taking_part = self.participants[id(node)]
             if isinstance(node, Sequence):
                 self._add(branch.add(self._loop(node, taking_part, around)), node.nodes, taking_part)
             else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from typing import TYPE_CHECKING
 
-from scalatrace.errors import FormatError, UsageError
+from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.trace import elastic
 from scalatrace.trace.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.nodes import Event, Node, named_ranks
@@ -16,13 +16,26 @@ from scalatrace.trace.values import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["executions", "executions_of", "least_and_most", "nevents", "participants", "runs", "takes_long"]
+__all__ = [
+    "MAX_VISITS",
+    "check_visits",
+    "executions",
+    "executions_of",
+    "least_and_most",
+    "nevents",
+    "participants",
+    "runs",
+    "takes_long",
+]
 
 Classes = list[tuple[RankList, int]]
 """Disjoint sets of ranks and how often each runs a node."""
 
 MOST_PLACES, MOST_RUNS = 1 << 13, 1 << 16
 """Places at which a repeat by formulas is worked out to count all ranks' calls, and runs of ranks alike."""
+
+MAX_VISITS = 1 << 22
+"""Event nodes that are examined, each for each rank that executes it; more would take minutes."""
 
 MOST_LOOKED_AT = 1 << 26
 """Places times ranks: each place is sought among all."""
@@ -119,6 +132,20 @@ def _classes(repeat: Elastic, ranks: RankList, met: int) -> Iterator[tuple[RankL
 def nevents(trace: Trace) -> int:
     """Number of calls of all ranks together. Raises UsageError for very many ranks, each with its own."""
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+
+
+def check_visits(trace: Trace) -> None:
+    """Make sure that the nodes of each rank can be visited one by one.
+
+    Raises:
+        LimitError: ranks times the nodes that they execute exceed MAX_VISITS.
+    """
+    visits = sum(len(ranks) for _, classes in executions(trace) for ranks, _ in classes)
+    if visits > MAX_VISITS:
+        raise LimitError(
+            f"{len(trace.ranks)} ranks execute {visits} event nodes in all, "
+            f"more than the {MAX_VISITS} that are examined rank by rank"
+        )
 
 
 def takes_long(nodes: AnySequence[Node]) -> bool:

@@ -11,6 +11,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import TYPE_CHECKING
 
+from scalatrace.errors import LimitError
 from scalatrace.ops import operation
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.nodes import Event
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
 __all__ = ["ENDING", "STARTING", "ages", "started", "starts"]
+
+MAX_WALKED = 1 << 24
+"""Calls of a rank that are walked to find which requests it starts; more would take minutes."""
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -55,9 +59,23 @@ def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
     """What a rank started, like with like: node of the Start, call that made the request, how often.
 
     Takes no time when the rank never starts a request; else the rank's calls are walked.
+
+    Raises:
+        LimitError: these are more than MAX_WALKED.
     """
-    if not any(trace.ops[event.op].name in STARTING for event, _ in executions_of(trace, rank)):
+    if not any(op.name in STARTING for op in trace.ops):
         return
+    calls = starting = 0
+    for event, n in executions_of(trace, rank):
+        calls += n
+        starting += trace.ops[event.op].name in STARTING
+    if not starting:
+        return
+    if calls > MAX_WALKED:
+        raise LimitError(
+            f"rank {rank} makes {calls} calls and starts persistent requests: "
+            f"more than the {MAX_WALKED} calls that are walked to find which requests it starts"
+        )
     # Calls of one place with the same values are alike: requests made in a loop cost no memory.
     times = Counter(
         (start.place, made.place, made.values) for start, all_made in starts(trace, rank) for made in all_made

@@ -86,6 +86,8 @@ class Trace:
         self._layouts: dict[int, Layout | LargeLayout] = {}
         self._communicators: dict[tuple[int, int], Communicator] = {}
         self._arrays: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._participants: dict[int, RankList] = {}
+        self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
 
     def walk(self, rank: int) -> Iterator[walk.Call]:
         """The calls of a world rank, one after the other, from the compressed form.
@@ -130,10 +132,13 @@ class Trace:
         Raises:
             UsageError: the node is not in this trace (nodes are told apart by identity).
         """
-        table = counting.participants(self)
-        if id(node) not in table:
+        found = self._participants.get(id(node))
+        if found is None:  # nodes are immutable: other ones are in no table yet
+            self._participants, self._in_table = counting.participants(self), list(self.nodes)
+            found = self._participants.get(id(node))
+        if found is None:
             raise UsageError("the node is not in this trace")
-        return table[id(node)]
+        return found
 
     def matrix(self, what: str = "bytes") -> np.ndarray[Any, Any]:
         """What each rank (row) sent to each rank (column) point to point; see `scalatrace.trace.matrix`."""
@@ -211,10 +216,17 @@ class Trace:
         """Statistic name -> index into `stats`."""
         return {stat.name: i for i, stat in enumerate(self.stats)}
 
+    def has_load(self, stat: str) -> bool:
+        """Whether the trace stores each rank's share of the total of a statistic."""
+        return self._load(stat) is not None
+
+    def _load(self, stat: str) -> Vec | None:
+        index = self.stat_index.get(stat)
+        return self.load[index] if index is not None and index < len(self.load) else None
+
     def load_factor(self, stat: str, rank: int) -> float:
         """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""
-        index = self.stat_index.get(stat)
-        vec = self.load[index] if index is not None and index < len(self.load) else None
+        vec = self._load(stat)
         return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / LOAD_STEPS))
 
     def _known(self, rank: int) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from scalatrace.errors import FormatError
 from scalatrace.trace.callsite import Stack, same_stack, short_frame
-from scalatrace.trace.elastic import Summary
 from scalatrace.trace.flatlog import FlatCall, FlatLog
 from scalatrace.trace.matching import CommMatcher, Description
-from scalatrace.trace.nodes import Param, Peer
+from scalatrace.trace.summaries import is_summarised, summarised
 from scalatrace.trace.tables import Communicator, Datatype, Kind
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import SPECIAL_MAX, special_name
@@ -83,7 +82,7 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
     Raises:
         FormatError: the directory cannot be read.
     """
-    result = Verification(summarised=_given_up(trace), tolerance=_tolerance(trace), prefix=prefix)
+    result = Verification(summarised=summarised(trace), tolerance=_tolerance(trace), prefix=prefix)
     logs = _logs(directory)
     for rank in trace.ranks:
         if rank in logs:
@@ -94,17 +93,6 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
     for rank in [] if prefix else sorted(set(logs) - set(trace.ranks)):
         result.problems.append(Problem(rank, None, "it has a flat log but is not in the trace"))
     return result
-
-
-def _given_up(trace: Trace) -> tuple[str, ...]:
-    found = {
-        f"{op.name}.{name}"
-        for leaf in trace.leaves()
-        for op in [trace.ops[leaf.op]]
-        for (name, _), param in zip(op.params, leaf.params, strict=True)
-        if summarised(param)
-    }
-    return tuple(sorted(found))
 
 
 def _tolerance(trace: Trace) -> int:
@@ -198,7 +186,7 @@ class _Same:
         if not same_stack(self.log.stacks[flat.signature], call.stack, self.tolerance):
             return False
         return all(
-            summarised(param) or self.value(kind, logged, walked, call)
+            is_summarised(param) or self.value(kind, logged, walked, call)
             for (_, kind), logged, walked, param in zip(
                 schema, flat.values, call.values, call.place.node.params, strict=True
             )
@@ -214,11 +202,6 @@ class _Same:
         if kind is Kind.STRING:
             return bool(logged == self.trace.string(walked))
         return bool(logged == self.trace.array(walked, call.place.own(call.values)))
-
-
-def summarised(param: Param) -> bool:
-    """Whether the values of a parameter were given up: nothing can be compared."""
-    return isinstance(param.value if isinstance(param, Peer) else param, Summary)
 
 
 def describe(trace: Trace, family: int, rank: int) -> Description:

@@ -23,7 +23,7 @@ from scalatrace.trace.values import SPECIAL_MAX, Vec
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
-__all__ = ["Call", "calls", "distinct_calls", "walk"]
+__all__ = ["Call", "Place", "calls", "distinct_calls", "ended", "vec_at", "walk"]
 
 WORLD = 0
 
@@ -63,6 +63,15 @@ class Place:
         """The caller's rank in the communicator of a call with these values."""
         family = WORLD if self.comm_at is None else values[self.comm_at]
         return self.trace.communicator(family, self.rank).rank
+
+    def decoded(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """Parameters of one call as a walk has them, from those of the file: peers become ranks."""
+        given = list(values)
+        for i, param in enumerate(self.node.params):
+            if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
+                family = WORLD if self.comm_at is None else values[self.comm_at]
+                given[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
+        return tuple(given)
 
     def stat(self, pred: int, index: int) -> Histogram | None:
         """The histogram of a statistic after a predecessor, in units of the statistic."""
@@ -245,7 +254,17 @@ def _rows(place: Place) -> Iterator[tuple[int, ...]]:
 def _ended(place: Place) -> Iterator[tuple[int, ...]]:
     """What follows the last values: not an end, which would silently shorten the walk."""
     yield from ()
-    raise FormatError(f"a parameter of {place.op.name} has too few values for the calls of rank {place.rank}")
+    raise FormatError(ended(place))
+
+
+def ended(place: Place) -> str:
+    """Return the message for a parameter with too few values."""
+    return f"a parameter of {place.op.name} has too few values for the calls of rank {place.rank}"
+
+
+def vec_at(place: Place, param: Param) -> Vec:
+    """Return the stored values of a parameter; those of a peer in its encoding."""
+    return _vec(place, param.value if isinstance(param, Peer) else param)
 
 
 def _column(place: Place, param: Param) -> Iterator[int]:
