@@ -60,6 +60,8 @@ def table(*columns: str, right: Iterable[str] = (), title: str | None = None) ->
 
 def clean(text: str) -> str:
     """Return a name from a trace without characters that would do something to a terminal."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 

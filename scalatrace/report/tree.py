@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 
 from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
@@ -15,6 +15,10 @@ from scalatrace.trace.elastic import Groups
 from scalatrace.trace.nodes import Event, Node, Sequence
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.trace import Trace
+
+GUIDES = ("    ", "│   ", "├── ", "└── ")
+ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
+"""Before a line: nothing, a branch that goes on, a node, the last node."""
 
 LONGEST = 60
 """Characters of one value; what is longer is cut unless everything is wanted."""
@@ -30,9 +34,12 @@ class TreeReporter:
 
     def render(self, console: Console) -> None:
         """Print the tree."""
-        root = Tree(self._title(), guide_style=DIM)
-        self._add(root, self.trace.nodes, self.trace.ranks)
-        console.print(root)
+        guides = ASCII_GUIDES if console.options.ascii_only else GUIDES
+        for guide, label in self._lines(guides):
+            if console.is_terminal:
+                console.print(Text(guide, style=DIM).append_text(label), soft_wrap=True)
+            else:  # nothing to lay out: a console takes several times as long for each line
+                console.file.write(f"{guide}{label.plain}\n")
 
     def _title(self) -> Text:
         trace = self.trace
@@ -44,13 +51,24 @@ class TreeReporter:
             (f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes", DIM),
         )
 
-    def _add(self, branch: Tree, nodes: AnySequence[Node], around: RankList) -> None:
-        for node in nodes:
+    def _lines(self, guides: tuple[str, str, str, str]) -> Iterator[tuple[str, Text]]:
+        """Yield the guides before each line, and the line."""
+        yield "", self._title()
+        yield from self._below("", guides, self.trace.nodes, self.trace.ranks)
+
+    def _below(
+        self, before: str, guides: tuple[str, str, str, str], nodes: AnySequence[Node], around: RankList
+    ) -> Iterator[tuple[str, Text]]:
+        space, line, fork, end = guides
+        for i, node in enumerate(nodes, 1):
+            last = i == len(nodes)
             taking_part = self.participants[id(node)]
+            guide = before + (end if last else fork)
             if isinstance(node, Sequence):
-                self._add(branch.add(self._loop(node, taking_part, around)), node.nodes, taking_part)
+                yield guide, self._loop(node, taking_part, around)
+                yield from self._below(before + (space if last else line), guides, node.nodes, taking_part)
             else:
-                branch.add(self._event(node, taking_part, around))
+                yield guide, self._event(node, taking_part, around)
 
     def _loop(self, node: Sequence, taking_part: RankList, around: RankList) -> Text:
         text = Text()

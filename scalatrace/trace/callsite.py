@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 __all__ = ["Frame", "Stack", "same_stack", "short_frame", "split_frame"]
@@ -35,6 +36,7 @@ def split_frame(text: str) -> Frame:
     return Frame(module, 0, offset) if plus and offset.startswith("0x") else Frame(text, 0, "")
 
 
+@cache
 def short_frame(text: str) -> str:
     """The frame without its directories, for tables: `app.py:12:main`."""
     frame = split_frame(text)
