@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scalatrace.trace.values import Vec
+from scalatrace.trace.values import INT64, Vec
 
 __all__ = ["compress", "fold_terms", "vec_of"]
 
@@ -75,8 +75,8 @@ def _fold(terms: list[Any]) -> bool:
             continue
         body = terms[-width:]
         stride = _step(terms[-2 * width : -width], body)
-        if stride is None:
-            continue
+        if stride is None or stride not in INT64:
+            continue  # the file has no such stride
         cost = sum(map(_cost, body))
         turns = 2 + (2 + _cost(stride)) // cost  # the fewest that pay for the header
         if width == 1 and type(body[0]) is int:

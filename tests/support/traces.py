@@ -33,6 +33,23 @@ OPS = [
 
 ints = st.integers(-3, 9) | st.integers(-(1 << 63), (1 << 63) - 1)
 counts = st.integers(1, 4)
+LOW, HIGH = -(1 << 63), (1 << 63) - 1
+
+
+@st.composite
+def wide_values(draw: Any) -> list[int]:
+    """Repeats and progressions of few different values, most of them at the ends of 64 bits."""
+    extremes = st.sampled_from([LOW, LOW + 1, -1, 0, 1, HIGH - 1, HIGH, 1 << 62, -(1 << 62)])
+    alphabet = draw(st.lists(extremes | st.integers(LOW, HIGH), min_size=1, max_size=4))
+    values: list[int] = []
+    for _ in range(draw(st.integers(1, 4))):
+        body = draw(st.lists(st.sampled_from(alphabet), min_size=1, max_size=4))
+        stride = draw(st.sampled_from([0, 0, 1, -1, 1 << 61, -(1 << 62)]))
+        for i in range(draw(st.integers(1, 12))):
+            values += [value + i * stride for value in body if LOW <= value + i * stride <= HIGH]
+    return values or [alphabet[0]]
+
+
 texts = st.text(max_size=8) | st.binary(max_size=6).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 
 

@@ -6,12 +6,18 @@ from itertools import islice
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.trace.compress import compress, vec_of
+from scalatrace.trace.format import pack_container
+from scalatrace.trace.reader import loads
+from scalatrace.trace.text import text
+from scalatrace.trace.textparse import parse
 from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, Vec, special_name
-from support.traces import endless, expand, ints, terms_of
+from scalatrace.trace.writer import pack_payload
+from support.builder import Builder
+from support.traces import HIGH, LOW, endless, expand, ints, terms_of, wide_values
 
 small = st.integers(-5, 5)
 finite = st.lists(terms_of(small), max_size=4).map(tuple)
@@ -48,6 +54,27 @@ def test_compression_is_exact(values: list[int]) -> None:
     assert expand(terms, len(values) + 5) == values
     assert Vec.decode(terms).length == len(values)
     assert vec_of(values).first(len(values)) == tuple(values)
+
+
+@given(wide_values())
+@example([9223372032559808513] * 2 + [-4294967296] * 2)
+@example([LOW, HIGH] * 20)
+@example([LOW, HIGH, 0] * 7)
+def test_compression_needs_no_difference_beyond_64_bits(values: list[int]) -> None:
+    vec = Vec.decode(compress(values))
+    assert list(vec) == values
+    assert vec.total(len(values)) == sum(values)
+    assert (vec.smallest(), vec.largest()) == (min(values), max(values))
+    assert Vec.decode(vec_of(values).terms).first(len(values)) == tuple(values)
+
+
+@given(wide_values(), wide_values())
+def test_stored_vectors_of_wide_values_come_back(counts: list[int], tags: list[int]) -> None:
+    b = Builder(1)
+    n = min(len(counts), len(tags))
+    trace = b.of(b.event("Send", n, count=vec_of(counts[:n]), tag=vec_of(tags[:n])))
+    assert [call.values for call in trace.walk(0)] == list(zip(counts, tags, strict=False))
+    assert loads(pack_container(pack_payload(trace))) == trace == parse(text(trace))
 
 
 @pytest.mark.parametrize(

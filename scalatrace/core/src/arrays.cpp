@@ -44,7 +44,10 @@ class Sums {
     int64_t counts_of(const std::vector<int64_t> &sums) const {
         if (sums.size() < 3 || sums[0]) return -1;
         std::vector<int64_t> counts;
-        for (size_t i = 1; i < sums.size(); ++i) counts.push_back(sums[i] - sums[i - 1]);
+        for (size_t i = 1; i < sums.size(); ++i) {
+            counts.emplace_back();
+            if (__builtin_sub_overflow(sums[i], sums[i - 1], &counts.back())) return -1;
+        }
         const auto [begin, end] = by_content_.equal_range(hash(counts));
         for (auto it = begin; it != end; ++it)
             if (pieces_[static_cast<size_t>(it->second)] == counts) return it->second;
@@ -130,7 +133,7 @@ uint64_t ArrayTable::add(Made &&made) {
 
 int64_t ArrayTable::typical(Averaged a, bool displacements) {
     const int64_t step =
-        a.length < 2 ? 0 : std::llround(2.0 * static_cast<double>(a.mean) / (static_cast<double>(a.length) - 1));
+        a.length < 2 ? 0 : round_to_int64(2.0 * static_cast<double>(a.mean) / (static_cast<double>(a.length) - 1));
     Made made{{a.length, {}}};
     for (uint64_t i = 0; i < a.length; ++i)
         made.array.values.append(displacements ? static_cast<int64_t>(i) * step : a.mean);
@@ -193,12 +196,18 @@ bool ArrayTable::are_sums(uint64_t sums, uint64_t counts) const {
     const Array *s = find(sums), *c = find(counts);
     if (!s || !c || s->length != c->length) return false;
     int64_t at = 0;
+    bool same = true; // and within 64 bits: readers add without a limit
     std::vector<int64_t> expected;
     c->values.runs([&](int64_t value, uint64_t times) {
-        for (; times; --times, at += value) expected.push_back(at);
+        for (; times; --times) {
+            same = same && expected.size() < s->values.size();
+            if (!same) return;
+            expected.push_back(at);
+            if (__builtin_add_overflow(at, value, &at)) same = expected.size() == s->values.size();
+        }
     });
     size_t i = 0;
-    bool same = expected.size() == s->values.size();
+    same = same && expected.size() == s->values.size();
     s->values.runs([&](int64_t value, uint64_t times) {
         for (; times && same; --times) same = expected[i++] == value;
     });

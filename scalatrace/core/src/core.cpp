@@ -70,7 +70,7 @@ int64_t average(const Tables &tables, uint64_t name) {
         left -= times;
         sum += static_cast<double>(value) * static_cast<double>(times);
     });
-    return Averaged{std::llround(sum / static_cast<double>(a->length)), a->length}.packed();
+    return Averaged{round_to_int64(sum / static_cast<double>(a->length)), a->length}.packed();
 }
 
 /* The same values as they are, when they all go into value vectors. */

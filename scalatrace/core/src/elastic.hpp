@@ -10,6 +10,7 @@
 #include "ranks.hpp"
 #include "vec.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace st {
@@ -24,7 +25,10 @@ struct Averaged {
     static constexpr int kBits = 24;
     int64_t mean;
     uint64_t length;
-    int64_t packed() const { return mean * (int64_t{1} << kBits) + static_cast<int64_t>(length); }
+    int64_t packed() const { // averages of 40 bits and more are stored as the nearest that fits
+        constexpr int64_t kHighest = (int64_t{1} << (63 - kBits)) - 1;
+        return std::clamp(mean, -kHighest, kHighest) * (int64_t{1} << kBits) + static_cast<int64_t>(length);
+    }
     static Averaged from(int64_t packed) {
         return {packed >> kBits, static_cast<uint64_t>(packed & ((int64_t{1} << kBits) - 1))};
     }

@@ -6,10 +6,18 @@
 #ifndef ST_HISTOGRAM_HPP
 #define ST_HISTOGRAM_HPP
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace st {
+
+/* Doubles near the ends of the range may round to 2^63, which std::llround cannot return. */
+inline int64_t round_to_int64(double x) {
+    if (x >= 0x1p63) return INT64_MAX;
+    if (x < -0x1p63) return INT64_MIN;
+    return std::llround(x);
+}
 
 struct Bin {
     uint64_t count;

@@ -301,7 +301,7 @@ class Writer {
         p.integer(2);
         p.array(2);
         put_histogram(p, &h, 1);
-        const int64_t mean = std::llround(ordinary_mean(h));
+        const int64_t mean = round_to_int64(ordinary_mean(h));
         const uint64_t length = static_cast<uint64_t>(std::llround(e.summary->lengths / n));
         p.integer(e.averaged ? arrays_.typical({mean, length}, displacements) : mean);
         return std::move(p.out);
@@ -438,7 +438,7 @@ class Writer {
 
     static void put_histogram(Packer &p, const Histogram *h, double resolution) {
         if (!h) return p.nil();
-        auto steps = [&](double x) { return std::llround(x / resolution); };
+        auto steps = [&](double x) { return round_to_int64(x / resolution); };
         if (h->count == 1) return p.integer(steps(h->min));
         std::string bytes;
         uint64_t count = h->count;

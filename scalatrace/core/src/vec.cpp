@@ -14,6 +14,13 @@ constexpr size_t kMaxDepth = 16;        // nesting of repetitions
 constexpr int64_t kMaxStride = int64_t{1}
                                << 40; // larger ones are between names (hashes), where no progression is meant
 
+/* A base, which is a sum of strides, may leave 64 bits where a value plus its base does not. */
+using Wide = __int128;
+
+int64_t plus(int64_t value, Wide base) {
+    return static_cast<int64_t>(static_cast<uint64_t>(value) + static_cast<uint64_t>(base));
+}
+
 uint64_t mix(uint64_t h) {
     h ^= h >> 31;
     h *= 0x9e3779b97f4a7c15u;
@@ -34,14 +41,14 @@ size_t depth(const Term &t) {
     return d;
 }
 
-void expand(const Term &t, int64_t base, const std::function<void(int64_t, uint64_t)> &f) {
+void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t)> &f) {
     if (!t.rep) {
-        f(t.value + base, 1);
+        f(plus(t.value, base), 1);
         return;
     }
     const Rep &r = *t.rep;
     if (r.stride == 0 && r.block.size() == 1 && !r.block[0].rep) {
-        f(r.block[0].value + base, r.count);
+        f(plus(r.block[0].value, base), r.count);
         return;
     }
     for (uint64_t i = 0; i < r.count; ++i, base += r.stride)
@@ -64,7 +71,8 @@ static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known);
 static bool same_term(const Term &a, const Term &b, int64_t &diff, bool &known) {
     if (!a.rep != !b.rep) return false;
     if (a.rep) return same_rep(*a.rep, *b.rep, diff, known);
-    int64_t d = static_cast<int64_t>(static_cast<uint64_t>(b.value) - static_cast<uint64_t>(a.value));
+    int64_t d;
+    if (__builtin_sub_overflow(b.value, a.value, &d)) return false; // no stride of a file
     if (known) return d == diff;
     known = true;
     diff = d;
@@ -87,7 +95,7 @@ struct Vec::Detail {
         Rep *rep;
         uint64_t iteration;
         size_t index;
-        int64_t base; // what the strides of this and the outer levels add now
+        Wide base; // what the strides of this and the outer levels add now
     };
 
     std::vector<Term> terms;
@@ -112,7 +120,7 @@ struct Vec::Detail {
         predicting = true;
         matched = 0;
         Rep *rep = terms.back().rep.get();
-        cursor.assign(1, Level{rep, rep->count, 0, static_cast<int64_t>(rep->count) * rep->stride});
+        cursor.assign(1, Level{rep, rep->count, 0, static_cast<Wide>(rep->count) * rep->stride});
         descend();
     }
 
@@ -125,9 +133,10 @@ struct Vec::Detail {
         }
     }
 
-    int64_t expected() const {
+    /* The value that goes on with the repetition; false when it does not fit 64 bits, so no value does. */
+    bool expected(int64_t &value) const {
         const Level &top = cursor.back();
-        return top.rep->block[top.index].value + top.base;
+        return !__builtin_add_overflow(Wide{top.rep->block[top.index].value}, top.base, &value);
     }
 
     void advance() {
@@ -151,7 +160,8 @@ struct Vec::Detail {
 
     void append(int64_t value) {
         if (predicting) {
-            if (expected() == value) {
+            int64_t next;
+            if (expected(next) && next == value) {
                 advance();
                 return;
             }
@@ -171,7 +181,8 @@ struct Vec::Detail {
         if (r.stride || r.block.size() != 1) return 0;
         const bool endless = cursor.size() == 1;
         const uint64_t most = endless ? n : std::min<uint64_t>(n, r.count - top.iteration);
-        const int64_t value = r.block[0].value + top.base;
+        int64_t value;
+        if (!expected(value)) return 0;
         size_t run = 0;
         while (run < most && values[run * stride] == value) ++run;
         if (!run) return 0;
@@ -189,7 +200,7 @@ struct Vec::Detail {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
         uint64_t left = matched;
         const Rep &r = *terms.back().rep;
-        int64_t base = static_cast<int64_t>(r.count) * r.stride;
+        const Wide base = static_cast<Wide>(r.count) * r.stride;
         for (size_t i = 0; left && i < r.block.size(); ++i) collect(r.block[i], base, left, prefix);
         predicting = false;
         matched = 0;
@@ -200,15 +211,15 @@ struct Vec::Detail {
         append(value);
     }
 
-    static void collect(const Term &t, int64_t base, uint64_t &left, std::vector<std::pair<int64_t, uint64_t>> &out) {
+    static void collect(const Term &t, Wide base, uint64_t &left, std::vector<std::pair<int64_t, uint64_t>> &out) {
         if (!left) return;
         if (!t.rep) {
-            out.emplace_back(t.value + base, 1);
+            out.emplace_back(plus(t.value, base), 1);
             --left;
             return;
         }
         if (t.rep->stride == 0 && t.rep->block.size() == 1 && !t.rep->block[0].rep) {
-            out.emplace_back(t.rep->block[0].value + base, std::min(left, t.rep->count));
+            out.emplace_back(plus(t.rep->block[0].value, base), std::min(left, t.rep->count));
             left -= out.back().second;
             return;
         }
@@ -593,7 +604,7 @@ void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
         uint64_t left = d.matched;
         const Rep &r = *d.terms.back().rep;
         for (size_t i = 0; left && i < r.block.size(); ++i)
-            Detail::collect(r.block[i], static_cast<int64_t>(r.count) * r.stride, left, prefix);
+            Detail::collect(r.block[i], static_cast<Wide>(r.count) * r.stride, left, prefix);
         for (auto [v, times] : prefix) f(v, times);
     }
 }
@@ -610,7 +621,7 @@ void Vec::bump_last(int64_t by) {
     runs([&](int64_t v, uint64_t times) {
         left -= times;
         rebuilt.append_run(v, left ? times : times - 1);
-        if (!left) rebuilt.append(v + by);
+        if (!left) rebuilt.append(plus(v, by));
     });
     *this = std::move(rebuilt);
 }
@@ -622,7 +633,8 @@ Vec Vec::prefix(uint64_t n) const {
     if (out.size() == n || !open()) return out;
     Vec longer = *this;
     longer.terms();
-    while (longer.size() < n) longer.append(longer.detail_->expected());
+    int64_t next;
+    while (longer.size() < n && longer.open() && longer.detail_->expected(next)) longer.append(next);
     return longer;
 }
 

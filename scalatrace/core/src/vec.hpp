@@ -85,7 +85,7 @@ class Vec {
     int64_t first() const { return first_; }
     int64_t last() const;
     void bump_last(int64_t by);   // rare: rebuilds the encoding
-    Vec prefix(uint64_t n) const; // the first n values; an open vector goes on as long as needed
+    Vec prefix(uint64_t n) const; // the first n values; an open vector goes on as long as needed and its values fit
     size_t nbytes() const;
 
     /* Same values as far as both go on: the length is not part of a trace's vectors, executions decide it. */
