@@ -82,6 +82,10 @@ def _guarded(command: Command, words: list[str]) -> int:
         return FAILURE
     except OSError as error:
         return _complain(_os_message(error), FAILURE)
+    except RecursionError:
+        return _complain(f"{command.name}: the input is nested too deeply", FAILURE)
+    except MemoryError:
+        return _complain(f"{command.name}: out of memory; the input or its result is too large", FAILURE)
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
 

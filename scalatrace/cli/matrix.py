@@ -24,9 +24,16 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.report.matrix import MatrixReporter
     from scalatrace.report.style import console
+    from scalatrace.trace.matrix import pairs
+    from scalatrace.trace.summaries import byte_parameters, summarised
 
-    reporter = MatrixReporter(scalatrace.load(args.trace).matrix(args.what), args.what)
+    trace = scalatrace.load(args.trace)
+    notes = []
+    if args.what == "bytes" and (names := summarised(trace, byte_parameters)):
+        notes = [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
+    reporter = MatrixReporter(pairs(trace, args.what), trace.nprocs, args.what, notes)
     if args.csv:
+        sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)
         sys.stdout.write(reporter.csv())
     elif args.json:
         print_json(reporter.plain())

@@ -1,4 +1,8 @@
-"""`show --rank`: the walk of one rank, a line for each call."""
+"""`show --rank`: the walk of one rank, a line for each call.
+
+A parameter of which the trace has a histogram has no value of its own in a call: it has the mean after `~`, in
+JSON null.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from rich.text import Text
 
 from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
 from scalatrace.report.values import array
+from scalatrace.trace.summaries import summarised_names
 from scalatrace.trace.tables import Communicator, Datatype
 from scalatrace.trace.values import special_name
 from scalatrace.trace.walk import Call
@@ -28,8 +33,10 @@ class LinesReporter:
         """Print a numbered line for each call."""
         for n, call in self._calls:
             text = Text(f"{n:>7}  ", style=DIM).append_text(op_text(call.op))
+            means = set(summarised_names(call.place.trace, call.node))
             for name, value in call.params.items():
-                text.append(f"  {clean(name)}=", style=DIM).append(_shown(value), style="default")
+                mark = "~" if name in means else ""
+                text.append(f"  {clean(name)}=", style=DIM).append(mark + _shown(value), style="default")
             if call.site:
                 text.append("  " + short_site(call.site), style=SITE)
             console.print(text, soft_wrap=True)
@@ -37,7 +44,8 @@ class LinesReporter:
     def json_lines(self) -> Iterator[str]:
         """Yield each call as one line of JSON."""
         for n, call in self._calls:
-            given = {name: _plain(value) for name, value in call.params.items()}
+            means = set(summarised_names(call.place.trace, call.node))
+            given = {name: None if name in means else _plain(value) for name, value in call.params.items()}
             yield json.dumps({"event": n, "op": call.op, **given, "stack": list(call.stack)})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, nbytes, number, table
+from scalatrace.report.style import DIM, clean, nbytes, number, table
 
 COLUMN = 7
 """Width of a number; where the columns do not fit, a heat map is drawn."""
@@ -22,43 +23,69 @@ SHADES = " ·░░▒▓█"
 """The same without colours."""
 
 
-class MatrixReporter:
-    """Shows a square matrix; row: sender, column: receiver. `what`: "bytes" or "messages"."""
+MAX_TABLE_RANKS = 1024
+"""Ranks up to which the JSON form has the whole table; of more ranks it lists the pairs that have any."""
 
-    def __init__(self, matrix: Any, what: str) -> None:
-        self.rows: list[list[int]] = [[int(n) for n in row] for row in matrix]
-        self.what = what
+
+class MatrixReporter:
+    """Shows who sends how much to whom.
+
+    Args:
+        pairs: (sender, receiver) -> amount.
+        nprocs: ranks.
+        what: "bytes" or "messages".
+        notes: what the numbers are not, e.g. exact.
+    """
+
+    def __init__(
+        self, pairs: Mapping[tuple[int, int], int], nprocs: int, what: str, notes: Sequence[str] = ()
+    ) -> None:
+        self.pairs = {pair: n for pair, n in sorted(pairs.items()) if n}
+        self.nprocs, self.what, self.notes = nprocs, what, list(notes)
 
     def csv(self) -> str:
         """Return sender, receiver, amount for each pair that has any."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["sender", "receiver", self.what])
-        writer.writerows((i, j, n) for i, row in enumerate(self.rows) for j, n in enumerate(row) if n)
+        writer.writerows((*pair, n) for pair, n in self.pairs.items())
         return out.getvalue()
 
     def plain(self) -> dict[str, Any]:
-        """Return the matrix as plain data."""
-        return {"what": self.what, "matrix": self.rows}
+        """Return the matrix as plain data: "matrix" with all entries, "pairs" if it is large."""
+        facts: dict[str, Any] = {"what": self.what, "notes": self.notes}
+        if self.nprocs > MAX_TABLE_RANKS:
+            return {**facts, "nprocs": self.nprocs, "pairs": [[*pair, n] for pair, n in self.pairs.items()]}
+        return {**facts, "matrix": self._table()}
+
+    def _table(self, step: int = 1) -> list[list[int]]:
+        """Return all entries, those of `step` times `step` ranks in one."""
+        n = -(-self.nprocs // step)
+        rows = [[0] * n for _ in range(n)]
+        for (i, j), amount in self.pairs.items():
+            rows[i // step][j // step] += amount
+        return rows
 
     def render(self, console: Console) -> None:
         """Print numbers for few ranks, a heat map for many, and the totals."""
-        if COLUMN * (len(self.rows) + 2) <= console.width:
+        if COLUMN * (self.nprocs + 2) <= console.width:
             self._numbers(console)
         else:
             self._heat(console)
-        flat = [n for row in self.rows for n in row if n]
+        flat = list(self.pairs.values())
         shown = nbytes if self.what == "bytes" else number
         text = f"{len(flat)} pairs, {shown(sum(flat))} in all"
         if flat:
             text += f", {shown(min(flat))} to {shown(max(flat))} a pair"
         console.print(Text(text, style="bold"))
+        for note in self.notes:
+            console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
     def _numbers(self, console: Console) -> None:
-        names = [str(i) for i in range(len(self.rows))]
+        names = [str(i) for i in range(self.nprocs)]
         made = table("from \u2192", *names, right=names)
-        most = max((n for row in self.rows for n in row), default=0)
-        for i, row in enumerate(self.rows):
+        most = max(self.pairs.values(), default=0)
+        for i, row in enumerate(self._table()):
             made.add_row(str(i), *(self._number(n, most) for n in row))
         console.print(made)
 
@@ -70,7 +97,7 @@ class MatrixReporter:
     def _heat(self, console: Console) -> None:
         """Print pixels, two rows of them a line; ranks share a pixel when there are more than columns."""
         pixels = self._pixels(max(8, console.width - 8))
-        step = -(-len(self.rows) // len(pixels))
+        step = -(-self.nprocs // len(pixels))
         most = max((n for row in pixels for n in row), default=0)
         if console.color_system is None:
             lines = [(top, [(SHADES[_heat(n, most)], "") for n in row]) for top, row in enumerate(pixels)]
@@ -80,13 +107,7 @@ class MatrixReporter:
             console.print(Text.assemble((f"{top * step:>6} ", DIM), *cells), no_wrap=True)
 
     def _pixels(self, width: int) -> list[list[int]]:
-        step = -(-len(self.rows) // width)
-        n = -(-len(self.rows) // step)
-        pixels = [[0] * n for _ in range(n)]
-        for i, row in enumerate(self.rows):
-            for j, amount in enumerate(row):
-                pixels[i // step][j // step] += amount
-        return pixels
+        return self._table(-(-self.nprocs // width))
 
 
 def _two_rows(rows: list[list[int]], most: int) -> list[tuple[str, str]]:

@@ -28,11 +28,13 @@ class ReplayReporter:
         if f["recorded_s"] is not None:
             ratio = percent(f["wall_s"], f["recorded_s"])
             shown = duration(f["recorded_s"] * 1e9)
-            console.print(Text(f"recorded: {shown} per rank; the replay took {ratio} of it", style=DIM))
+            console.print(
+                Text(f"recorded: {shown} per rank on average; the replay took {ratio} of it", style=DIM)
+            )
         waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
         own = duration(f["engine_s"] * 1e9)
         hidden = f"own time {own}, of which {late} could not be hidden in it"
-        line = f"per rank: computation waited out {waited}; {hidden}"
+        line = f"per rank on average: computation waited out {waited}; {hidden}"
         console.print(Text(line, style=DIM))
         if f.get("received"):
             text = f"{number(f['received'])} messages came to receivers drawn from histograms"

@@ -13,7 +13,7 @@ Incoming::~Incoming() {
 
 namespace {
 
-constexpr int kMaxDepth = 400; // of trees; deeper input is hostile
+constexpr int kMaxDepth = 64; // of trees, as in trace/check.py; deeper input is hostile
 
 class Loader {
   public:
