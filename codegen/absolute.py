@@ -15,6 +15,7 @@ from codegen.conditions import among, rank_variable
 from codegen.errors import GenerateError, where
 from codegen.expr import Binary, Choose, Const, Expr, Item, add, choose, map_leaves, mod, mul, xor
 from codegen.program import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
+from codegen.special import separate
 from codegen.specialise import Specialiser, per_value
 from codegen.values import of_vec
 from scalatrace.errors import FormatError
@@ -203,7 +204,7 @@ class _Absolute:
             if isinstance(e, Const) and e.value < SPECIAL_MAX:
                 return e
             if isinstance(e, Item) and min(e.table) < SPECIAL_MAX:
-                raise GenerateError("its peer is special in some iterations only")
+                return separate(e, leaf)
             return Item(tuple(table), add(mul(self.rank, Const(width)), e))
 
         return map_leaves(local, leaf)

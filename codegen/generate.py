@@ -16,6 +16,7 @@ from codegen.matching import align_collectives, resolve_wildcards, with_late_col
 from codegen.obfuscate import check, obfuscated
 from codegen.program import Call, Program, calls
 from codegen.scalable.build import Times, build_scalable
+from codegen.special import check_arithmetic
 from codegen.unsupported import find_unsupported, left_out
 from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.errors import UsageError
@@ -133,6 +134,7 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
         program = absolute_ranks(program)
     if options.obfuscate:
         program = obfuscated(program)
+    check_arithmetic(program)
     text = target.emit(program, options.emit)
     if options.obfuscate:
         check(text, trace, target.vocabulary())

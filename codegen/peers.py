@@ -20,7 +20,7 @@ from codegen.expr import (
     mul,
     xor,
 )  # fmt: skip
-from codegen.special import apart
+from codegen.special import separate
 from scalatrace.errors import FormatError
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.trace import Trace
@@ -49,9 +49,8 @@ class Peers:
         def decoded(leaf: Expr) -> Expr:
             if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
                 return leaf
-            low = bounds(leaf)
-            if low and low[0] < SPECIAL_MAX:
-                return apart(leaf, decoded)  # a table of ordinary and special values
+            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
+                return separate(leaf, decoded)
             if encoding is Encoding.RELATIVE:
                 return add(own, leaf)
             return self.modulo(own, leaf, family) if encoding is Encoding.MODULO else xor(own, leaf)

@@ -29,6 +29,7 @@ from codegen.expr import (
 from scalatrace.trace.compress import compress
 from scalatrace.trace.elastic import Columns, Elastic, Groups
 from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.specials import separate_specials
 from scalatrace.trace.values import SPECIAL_MAX, Vec
 
 __all__ = ["of_elastic", "of_vec", "prefix_of_vec"]
@@ -149,8 +150,9 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Expr:
     """The value at an index (from 0, below `limit` if that is known)."""
     if vec.constant is not None:
         return Const(vec.constant)
-    terms: Terms = vec.terms  # type: ignore[assignment]
-    return _at(_unrotated(terms), index, _limit(index, limit))
+    limit = _limit(index, limit)
+    terms: Terms = separate_specials(vec, limit).terms  # type: ignore[assignment]
+    return _at(_unrotated(terms), index, limit)
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:
@@ -248,7 +250,8 @@ def _table(values: tuple[int, ...], index: Expr) -> Expr:
     if len(set(values)) == 1:
         return Const(values[0])
     step = values[1] - values[0]
-    if len(values) > 2 and all(b - a == step for a, b in pairwise(values)):
+    plain = min(values) >= SPECIAL_MAX  # no progression has constants of MPI
+    if len(values) > 2 and plain and all(b - a == step for a, b in pairwise(values)):
         return add(mul(index, Const(step)), Const(values[0]))
     return Item(values, index)
 

@@ -19,6 +19,7 @@ from scalatrace.errors import FormulaError
 from scalatrace.trace.expression import evaluate
 from scalatrace.trace.shapes import Parts
 from scalatrace.trace.symbolic import CYCLE, Shape
+from scalatrace.trace.values import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -78,15 +79,33 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[st
 
 
 def _piecewise(groups: Sequence[Class]) -> str:
-    """One formula: that of most classes, and what the others differ by where their conditions hold."""
-    *others, base = sorted(groups, key=lambda group: len(group.conditions))
-    assert base.formulas is not None
-    text = base.formulas[0]
-    for group in others:
-        assert group.formulas is not None
-        condition = "+".join(f"({c})" for c in group.conditions)
-        text += f"+({condition})*(({group.formulas[0]})-({base.formulas[0]}))"
+    """One formula: that of most classes, and what the others differ by where their conditions hold.
+
+    Special values of MPI are chosen by their conditions: sums with them would mean nothing.
+    """
+    ordered = sorted(groups, key=lambda group: (not _is_special(group), len(group.conditions)))
+    *others, base = ordered
+    text = _formula(base)
+    for group in (g for g in others if not _is_special(g)):
+        text += f"+({_condition(group)})*(({_formula(group)})-({_formula(base)}))"
+    for group in filter(_is_special, others):
+        text = f"choose({_condition(group)},{_formula(group)},{text})"
     return text
+
+
+def _formula(group: Class) -> str:
+    assert group.formulas is not None
+    return group.formulas[0]
+
+
+def _condition(group: Class) -> str:
+    return "+".join(f"({c})" for c in group.conditions)
+
+
+def _is_special(group: Class) -> bool:
+    """Whether the value of a class is a constant of MPI."""
+    text = _formula(group)
+    return text.lstrip("-").isdigit() and int(text) < SPECIAL_MAX
 
 
 def _holds(text: str, space: Space, order: Ints, column: Ints) -> bool:

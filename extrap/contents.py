@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from extrap.errors import ExtrapolationError
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.shapes import Parts, cycle, split, vec_from
+from scalatrace.trace.specials import separate_specials
 from scalatrace.trace.symbolic import CYCLE
 from scalatrace.trace.tables import Datatype, IntArray, Kind
 from scalatrace.trace.values import SPECIAL_MAX, Vec
@@ -76,7 +77,8 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int) -> Any:
         array = trace.arrays[index]
         if array.length <= short and not array.summed:
             return ("array", array.length, array.values)
-        return "summed" if array.summed else "array", array.length, array.vec.terms
+        vec = separate_specials(array.vec, array.length)
+        return "summed" if array.summed else "array", array.length, vec.terms
     if kind is Kind.STRING:
         return _template(trace.string(index))
     found = trace.datatype(index)

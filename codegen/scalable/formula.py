@@ -106,6 +106,8 @@ class Reader:
                 return self._binary(op, of(a), of(b), facts)
             case ast.Compare(left=a, ops=[op], comparators=[b]) if type(op) in COMPARE:
                 return choose(decided(COMPARE[type(op)], of(a), of(b), facts), Const(1), Const(0))
+            case ast.Call(func=ast.Name(id="choose"), args=[cond, a, b], keywords=[]):
+                return choose(self._condition(cond, facts), of(a), of(b))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._called(name, [of(arg) for arg in args], facts)
         raise GenerateError(f"the formula {ast.unparse(node)} cannot be said in a program")

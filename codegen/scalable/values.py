@@ -19,7 +19,6 @@ from codegen.expr import (
     Var,
     add,
     all_of,
-    bounds,
     compare,
     either,
     map_leaves,
@@ -38,7 +37,7 @@ from codegen.scalable.sample import Mask, Sample
 from codegen.scalable.sums import no_rule, sum_of_formula, sum_of_turns
 from codegen.scalable.tables import TABLES, Tables
 from codegen.scalable.vectors import at, filled, prefix, row
-from codegen.special import apart
+from codegen.special import separate
 from scalatrace.trace.counters import NAMED, is_counter
 from scalatrace.trace.expression import names_of
 from scalatrace.trace.nodes import Encoding
@@ -250,9 +249,8 @@ class Values:
         def decoded(leaf: Expr) -> Expr:
             if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
                 return leaf
-            low = bounds(leaf)
-            if isinstance(leaf, Item) and low and low[0] < SPECIAL_MAX:
-                return apart(leaf, decoded)
+            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
+                return separate(leaf, decoded)
             if encoding is Encoding.RELATIVE:
                 return add(own, leaf)
             if encoding is Encoding.XOR:

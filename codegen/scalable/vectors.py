@@ -19,6 +19,7 @@ from codegen.expr import (
 )  # fmt: skip
 from codegen.scalable.algebra import Facts, quotient, remainder
 from scalatrace.trace.symbolic import Shape
+from scalatrace.trace.values import SPECIAL_MAX
 
 __all__ = ["at", "filled", "prefix", "row"]
 
@@ -122,10 +123,11 @@ def row(values: Sequence[Expr], index: Expr) -> Expr:
         return values[index.value]
     if all(e == values[0] for e in values):
         return values[0]
-    steps = {sub(b, a) for a, b in pairwise(values)}
+    numbers = [e.value for e in values if isinstance(e, Const)]
+    plain = min(numbers, default=0) >= SPECIAL_MAX  # no progression has constants of MPI
+    steps = {sub(b, a) for a, b in pairwise(values)} if plain else set()
     if len(values) > 2 and len(steps) == 1:
         return add(values[0], mul(index, steps.pop()))
-    numbers = [e.value for e in values if isinstance(e, Const)]
     if len(numbers) == len(values):
         return Item(tuple(numbers), index)
     last = values[-1]

@@ -86,12 +86,20 @@ def diagonal(n: Any, parts: Any, shift: Any, sign: int) -> Any:
     return parts * least * least + 2 * least * more + both
 
 
+def choose(cond: Any, then: Any, otherwise: Any) -> Any:
+    """One of two values: special values of MPI take part in no other formula."""
+    if isinstance(cond, np.ndarray):
+        return np.where(cond != 0, then, otherwise)
+    return then if cond else otherwise
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "log2": log2,
     "min": np.minimum,
     "max": np.maximum,
     "block": block,
     "diagonal": diagonal,
+    "choose": choose,
 }
 
 

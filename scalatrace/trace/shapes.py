@@ -11,6 +11,7 @@ from typing import Any
 
 from scalatrace.trace.compress import compress, vec_of
 from scalatrace.trace.field import Shape
+from scalatrace.trace.specials import separate_specials
 from scalatrace.trace.values import Vec
 
 __all__ = ["Parts", "cycle", "join", "split", "vec_from", "vec_parts"]
@@ -32,8 +33,11 @@ class Parts:
 
 
 def vec_parts(vec: Vec, times: int = 0, width: int = 0) -> Parts:
-    """A value vector's parts; `times` of its values are used, `width` each time."""
-    return replace(split(vec.terms), times=times, width=width)
+    """A value vector's parts; `times` of its values are used, `width` each time.
+
+    Its integers are values, counts and strides between ordinary values: formulas hold for none other.
+    """
+    return replace(split(separate_specials(vec, times or None).terms), times=times, width=width)
 
 
 def cycle(row: Sequence[int]) -> Vec:
