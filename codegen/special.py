@@ -1,4 +1,4 @@
-"""Special values of MPI (PROC_NULL, ANY_TAG, ...) in expressions: chosen by conditions, never part of arithmetic."""
+"""Special values of MPI (PROC_NULL, ANY_TAG) in expressions: conditions choose them, arithmetic has none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ _SPECIAL = frozenset(SPECIAL.values())
 
 
 def separate(item: Item, of_ordinary: Callable[[Expr], Expr]) -> Expr:
-    """Return a table entry with its special values chosen by conditions, the ordinary ones changed by a function."""
+    """Return a table entry whose special values are chosen by conditions.
+
+    Args:
+        of_ordinary: changes the expression of the ordinary values.
+    """
     special = sorted({value for value in item.table if value < SPECIAL_MAX})
     ordinary = [value for value in item.table if value >= SPECIAL_MAX]
     fill = ordinary[0] if ordinary else 0
@@ -48,8 +52,8 @@ def check_arithmetic(program: Program) -> None:
 
 def _complaint(call: Call, name: str, value: int) -> str:
     return (
-        f"MPI_{call.op}{where(call.site)}: its {name} computes with {_named(value)}: the values of a formula or "
-        f"a loop mix it with ranks. Record the program again, or extrapolate its traces again, with this version"
+        f"MPI_{call.op}{where(call.site)}: its {name} computes with {_named(value)}, which "
+        "stands for no number. Formulas of earlier versions do so: extrapolate the traces again"
     )
 
 

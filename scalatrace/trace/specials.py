@@ -1,7 +1,7 @@
-"""Value vectors in which no loop counts from a special value (MPI_PROC_NULL, MPI_ANY_TAG, ...) to another value.
+"""Value vectors in which no loop counts from a special value (MPI_PROC_NULL, MPI_ANY_TAG, ...) to others.
 
 The compressor treats all values as integers: it may store PROC_NULL, -1 as two turns from PROC_NULL by
-1000000000. Expressions and formulas need the special values as they are, because no arithmetic holds for them.
+1000000000. Expressions and formulas need the special values as they are: no arithmetic holds for them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_WRITTEN_OUT = 1 << 16
 def separate_specials(vec: Vec, count: int | None = None) -> Vec:
     """Return a vec with the same values in which loops with a stride hold ordinary values only.
 
-    Loops that would take more than `MAX_WRITTEN_OUT` terms, and endless ones without a count, stay as they are.
+    Loops that would take more than `MAX_WRITTEN_OUT` terms, and endless ones without a count, stay.
 
     Args:
         count: number of values that are used; None: not known.
