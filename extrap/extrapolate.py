@@ -167,7 +167,7 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 
 def parse_input(name: str, text: str) -> int:
     """A parameter's value. Raises InputError."""
-    if not name.isidentifier() or iskeyword(name) or name in RESERVED:
+    if not (name.isascii() and name.isidentifier()) or iskeyword(name) or name in RESERVED:
         raise InputError(f"a parameter cannot be called {name!r}: {', '.join(sorted(RESERVED))} are taken")
     try:
         value = int(text)

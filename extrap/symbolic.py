@@ -15,9 +15,12 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
+from extrap.features import RESERVED
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.trace import decode
 from scalatrace.trace.expression import check
 from scalatrace.trace.format import pack_container, read_container
+from scalatrace.trace.grid import NAMES
 from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.symbolic import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
@@ -102,19 +105,39 @@ def _field(field: Field) -> list[Any]:
 def _read_model(raw: Any) -> Model:
     sizes, column_major, inputs, seen, ops, families, stats, meta, counts, nodes = raw
     return Model(
-        sizes=_texts(sizes),
+        sizes=_sizes(sizes),
         column_major=bool(column_major),
-        inputs=_texts(inputs),
+        inputs=_inputs(inputs),
         seen=tuple(
             (tuple(map(int, dims)), {str(k): int(v) for k, v in given.items()}) for dims, given in seen
         ),
         nodes=tuple(_read_rule(node) for node in nodes),
         families=tuple(_read_family(family) for family in families),
-        ops={str(name): tuple((str(n), Kind(k)) for n, k in params) for name, params in ops.items()},
+        ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
         stats=tuple((str(name), float(resolution)) for name, resolution in stats),
         meta={str(k): str(v) for k, v in meta.items()},
         counts={str(k): int(v) for k, v in counts.items()},
     )
+
+
+def _name(raw: Any) -> str:
+    try:
+        return decode.name(raw)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _sizes(raw: Any) -> tuple[str, ...]:
+    if tuple(raw) != NAMES[: len(raw)]:
+        raise FormatError(f"the sides of a grid are called {' '.join(NAMES)}, not {' '.join(map(repr, raw))}")
+    return tuple(raw)
+
+
+def _inputs(raw: Any) -> tuple[str, ...]:
+    inputs = tuple(map(_name, raw))
+    if taken := RESERVED.intersection(inputs):
+        raise FormatError(f"a parameter is called {min(taken)}, which formulas use for something else")
+    return inputs
 
 
 def _texts(raw: Any) -> tuple[str, ...]:
@@ -145,7 +168,7 @@ def _read_rule(raw: Any) -> Rule:
     repeat, op, stack, params, stats = raw
     return Rule(
         _read_field(repeat),
-        str(op),
+        _name(op),
         _texts(stack),
         tuple(
             ParamRule(str(name), Kind(kind), _read_field(field), None if enc is None else Encoding(enc))

@@ -11,6 +11,7 @@ from mpi4py import MPI
 from replay import clibrary
 from replay.args import Handles, Ints, Ref, Wide, Wides
 from replay.errors import ReplayError
+from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, OPEN_MPI_HANDLES
 from scalatrace.trace.typetree import TypeTree
 
 Call = Callable[..., None]
@@ -45,19 +46,14 @@ RECIPES: dict[str, Recipe] = {
     "dup": lambda a, t: ("Type_dup", [t[0]]),
 }
 
-_SPELLED_OTHERWISE = {"MPI_2INT": "TWOINT", "MPI_LONG_LONG_INT": "LONG_LONG"}
-
-_FORTRAN_HANDLES = (0x4C000820, 0x4C000821, 0x4C001023, *range(128))
-"""Where types may be that mpi4py has no names for (Fortran's pairs): MPICH's, then Open MPI's first."""
-
 
 @cache
 def predefined(name: str) -> MPI.Datatype:
     """Return MPI's own datatype of that name. Raises ReplayError when this MPI has none."""
-    found = getattr(MPI, _SPELLED_OTHERWISE.get(name, name.removeprefix("MPI_")), None)
+    found = getattr(MPI, DATATYPES.get(name) or "", None)
     if isinstance(found, MPI.Datatype) and found != MPI.DATATYPE_NULL:
         return found
-    for handle in _FORTRAN_HANDLES:
+    for handle in (*FORTRAN_PAIRS, *OPEN_MPI_HANDLES):
         if _name_of(candidate := MPI.Datatype.f2py(handle)) == name:
             return candidate
     raise ReplayError(f"this MPI has no datatype {name}")

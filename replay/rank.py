@@ -24,6 +24,7 @@ from replay.requests import Live, LiveList
 from replay.senders import Senders
 from replay.transport import Handle, Prepared, Transport
 from scalatrace.ops import Category, operation
+from scalatrace.predefined import OPERATIONS
 from scalatrace.trace.typetree import TypeTree, parse
 
 WORLD, SELF, NULL = 0, 1, 2
@@ -256,7 +257,7 @@ class Rank:
     def op(self, name: str) -> Handle:
         """Return the reduction of a name; one of the program's own leaves the payload alone."""
         if name not in self._ops:
-            if name.startswith("MPI_"):
+            if name in OPERATIONS:
                 self._ops[name] = self.mpi.predefined("op", name)
             else:
                 self._ops[name] = self.mpi.user_op()

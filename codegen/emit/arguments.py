@@ -9,9 +9,10 @@ from codegen.emit.text import identifier
 from codegen.errors import GenerateError
 from codegen.expr import Const, Item, leaves, numbers_in
 from codegen.program import Argument, Program, calls
+from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.tables import Kind
 
-__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "used"]
+__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "predefined_name", "used"]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -19,7 +20,8 @@ NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "when
 LISTS = frozenset({"sendtypes", "recvtypes"})
 """Parameters that hold a datatype for each peer; the trace has the struct of them."""
 
-_CONSTANT = re.compile(r"MPI_[A-Z_0-9]+|\d+")
+_CONSTANT = re.compile(r"MPI_[A-Z_0-9]+|0|[1-9][0-9]*")
+_ARRAY = re.compile(r"A\d+")
 PREDEFINED = ("WORLD", "SELF", "NONE")
 
 
@@ -66,6 +68,15 @@ def named_constants(text: str, prefix: str) -> str:
     return " | ".join(re.sub("^MPI_", prefix, word) for word in words)
 
 
+def predefined_name(name: str) -> str:
+    """Return the name of a predefined datatype. Raises GenerateError when it is none."""
+    if name == NO_DATATYPE:
+        return "MPI_BYTE"
+    if name not in DATATYPES:
+        raise GenerateError(f"{name!r} is no predefined datatype of MPI")
+    return name
+
+
 class Names:
     """Readable names for numbered things, each once."""
 
@@ -75,7 +86,7 @@ class Names:
     def new(self, wish: str) -> str:
         """The name, or with a number behind it."""
         name = identifier(wish)
-        if name in self._taken:
+        if name in self._taken or _ARRAY.fullmatch(name):
             name = next(f"{name}_{n}" for n in range(2, 1 << 30) if f"{name}_{n}" not in self._taken)
         self._taken.add(name)
         return name

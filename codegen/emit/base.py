@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 
-from codegen.emit.arguments import LISTS, Names, used
+from codegen.emit.arguments import LISTS, Names, possible, used
 from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import law_text, renamed
 from codegen.emit.infix import Infix, Notation
@@ -27,10 +28,12 @@ from codegen.program import (
     Note,
     Program,
     Stmt,
+    calls,
     statements,
 )
 from codegen.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
+from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.callsite import short_frame
 from scalatrace.trace.tables import IntArray, Kind
 from scalatrace.trace.typetree import TypeTree, parse
@@ -219,10 +222,21 @@ class Writing(ABC):
         except FormatError as error:
             raise GenerateError(str(error)) from None
 
+    @contextmanager
+    def blaming(self, index: int) -> Iterator[None]:
+        """Name the first call with a datatype in the errors of what is done with it."""
+        try:
+            yield
+        except GenerateError as error:
+            size = len(self.program.types)
+            given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
+            first = next(call for call, argument in given if index in possible(argument, size))
+            raise GenerateError(f"MPI_{first.op}{where(first.site)}: {error}") from None
+
     def sizes(self, index: int) -> str:
         """Size and extent of a datatype, in bytes, as arguments; of one that means nothing 0."""
         datatype = self.program.types[index]
-        absent = datatype.description == "MPI_DATATYPE_NULL"
+        absent = datatype.description == NO_DATATYPE
         return "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
 
     def us(self, duration: Duration) -> str:

@@ -55,7 +55,7 @@ class CEmitter(ImperativeEmitter):
     syntax = words(
         "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
         " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
-        " counts that an does not hold it needs of version or later"
+        " counts that an does not hold it needs of version or later ifndef endif datatype"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 
@@ -98,6 +98,7 @@ class _Writing(CData):
             self.wanted[name] = None
         pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays", "lists"))))
         head = HEAD + (REQUIRED if self.large else "")
+        head += self.optional_types()
         parts = [self.title(), head, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
         parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
@@ -108,7 +109,7 @@ class _Writing(CData):
         n = self.program.nprocs or "P"
         ranks, options = f"{n} ranks", ""
         if self.program.shape:
-            ranks, options = words_of(self.program.shape), f" {options_of(self.program.shape)}"
+            ranks, options = words_of(self.program.shape), f" {c_comment(options_of(self.program.shape))}"
         return f"""\
 /* Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.
  *
@@ -153,7 +154,9 @@ class _Writing(CData):
         site = self.site(call)
         note = f" /* {c_comment(site)} */" if site else ""
         if call.dropped:
-            self.lines.add(f"/* left out: MPI_{call.op}{' at ' + c_comment(site) if site else ''} */")
+            self.lines.add(
+                f"/* left out: MPI_{c_comment(call.op)}{' at ' + c_comment(site) if site else ''} */"
+            )
             return
         self.lines.add(f"{self.called(call)};{note}")
         if call.mark in self.marks:

@@ -9,8 +9,9 @@ from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from codegen.emit.base import Writing
 from codegen.emit.large_c import INT_MAX, LARGE
 from codegen.emit.text import c_string
-from codegen.emit.typing_c import construct, needs_large
+from codegen.emit.typing_c import construct, needs_large, required
 from codegen.expr import Choose, Const, Expr, Var
+from scalatrace.predefined import OPERATIONS
 from scalatrace.trace.typetree import TypeTree, parse
 from scalatrace.trace.values import special_name
 
@@ -127,15 +128,25 @@ class CData(Writing):
         lines, form = ["static void make_types(void)\n{"], LARGE if self.large_types else ""
         for i in self.single_types:
             self.wanted[f"made{form}"] = None
-            lines += _made(self.tree(i), f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});")
+            with self.blaming(i):
+                lines += _made(self.tree(i), f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});")
         for i in self.type_lists:
-            inner, name = self.tree(i).inner, self.types[i]
+            with self.blaming(i):
+                inner, name = self.tree(i).inner, self.types[i]
             self.wanted[f"listed{form}"] = None
             lines.append(f"    lists[{name}].handles = memory({len(inner) + 1} * sizeof(MPI_Datatype));")
             lines.append(f"    lists[{name}].each = memory({len(inner) + 1} * sizeof(struct type));")
             for at, tree in enumerate(inner):
-                lines += _made(tree, f"listed{form}({name}, {at}, {{}}, {{}});")
+                with self.blaming(i):
+                    lines += _made(tree, f"listed{form}({name}, {at}, {{}}, {{}});")
         return "\n".join([*lines, "}"])
+
+    def optional_types(self) -> str:
+        """The lines that say of a datatype of the program that this MPI lacks it."""
+        names = sorted(set().union(*(required(self.tree(i)) for i in self.used_types)))
+        return "".join(
+            f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
+        )
 
     def text_argument(self, name: str, e: Expr) -> str:
         """An operation, a constant of MPI, or a string."""
@@ -152,7 +163,7 @@ class CData(Writing):
         """A string of the trace in the sense of a parameter."""
         text = self.program.strings[index]
         if name == "op":
-            if text.startswith("MPI_") and text[4:].isidentifier() and text.isascii():
+            if text in OPERATIONS:
                 return text
             self.wanted["any_op"] = None
             return "any_op()"

@@ -24,7 +24,7 @@ def declarations(infix: Infix, shape: Shape) -> str:
     lines.append(f"enum {{ SIDES = {len(shape.sizes)}, OPTIONS = {len(options)} }};")
     lines.append("static struct option {\n    const char *name;\n    long *value;\n    int given;")
     lines.append(f"}} options[OPTIONS] = {{{', '.join(options)}}};")
-    lines.append(f'#define RULE "{shape.rule}" /* how sides follow from the number of ranks */')
+    lines.append(f"#define RULE {c_string(shape.rule)} /* how sides follow from the number of ranks */")
     lines.append("#define RANKS ((int)P)")
     lines.append("static const char *refusal(void);\nstatic void stand(int r);")
     return "\n".join(lines)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from codegen.emit.grid_c import places
 from codegen.emit.grids import demands, local_demands, sides_of
 from codegen.emit.infix import Infix
+from codegen.emit.text import python_string
 from codegen.expr import negate
 from codegen.scalable.grid import Array, Shape
 
@@ -16,9 +15,11 @@ __all__ = ["array", "declarations", "rules"]
 def declarations(shape: Shape) -> str:
     """The options, and how sides follow from the number of ranks."""
     sides = ", ".join(f'"--{name}"' for name in shape.coords)
-    given = ", ".join(f"{json.dumps('--' + name)}: {shape.default(name)}" for name in shape.inputs)
+    given = ", ".join(f"{python_string('--' + name)}: {shape.default(name)}" for name in shape.inputs)
     lines = [f"SIDES = ({sides},)  # of the grid", f"given = {{{given}}}  # parameters"]
-    return "\n".join([*lines, f'RULE = "{shape.rule}"  # how sides follow from the number of ranks'])
+    return "\n".join(
+        [*lines, f"RULE = {python_string(shape.rule)}  # how sides follow from the number of ranks"]
+    )
 
 
 def rules(infix: Infix, shape: Shape) -> str:
@@ -29,21 +30,22 @@ def rules(infix: Infix, shape: Shape) -> str:
     lines.append("    P = RANKS = ranks")
     lines += [f'    {name} = given["--{name.lower()}"]' for name in shape.sizes]
     lines += [
-        f"    {mine} = given[{json.dumps('--' + name)}]" for name, mine in zip(shape.inputs, own, strict=True)
+        f"    {mine} = given[{python_string('--' + name)}]"
+        for name, mine in zip(shape.inputs, own, strict=True)
     ]
     lines += ["", "", "def stand(r):", '    """Find where a rank stands in the grid."""']
     lines.append(f"    global {', '.join(['rank', *shape.coords])}")
     lines += ["    rank = r", *(f"    {text}" for text in places(shape, "//"))]
     lines += ["", "", "def refusal():", '    """What is wrong with the sides of the grid, or None."""']
     for cond, complaint in sides_of(shape):
-        lines.append(f"    if {infix.cond(cond)}:\n        return {json.dumps(complaint)}")
+        lines.append(f"    if {infix.cond(cond)}:\n        return {python_string(complaint)}")
     for cond, complaint in demands(shape):
-        lines.append(f"    if {infix.cond(negate(cond))}:\n        return {json.dumps(complaint)}")
+        lines.append(f"    if {infix.cond(negate(cond))}:\n        return {python_string(complaint)}")
     if local := local_demands(shape):
         lines += ["    for r in range(P):", "        stand(r)"]
         for cond, complaint in local:
             lines.append(
-                f"        if {infix.cond(negate(cond))}:\n            return {json.dumps(complaint)}"
+                f"        if {infix.cond(negate(cond))}:\n            return {python_string(complaint)}"
             )
     return "\n".join([*lines, "    return None"])
 

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Set as AbstractSet
-from keyword import iskeyword
+from keyword import kwlist, softkwlist
 
 from codegen.emit.pieces import Library
 from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
-from codegen.obfuscate import words
 from codegen.scalable.grid import Shape
 
 __all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
 
-_LOOP = re.compile(r"i\d+|element")
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_GENERATED = re.compile(r"(?:i|t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+|element")
+"""Names of loop variables, tables, datatypes, communicators and constants in generated programs."""
+
+_C = """
+    auto break case char const continue default do double else enum extern float for goto if inline
+    int long register restrict return short signed sizeof static struct switch typedef union
+    unsigned void volatile while alignas alignof bool constexpr nullptr static_assert thread_local
+    typeof typeof_unqual true false asm linux unix main errno environ fclose feof ferror fflush
+    fgetc fgetpos fgets fopen fprintf fputc fputs fread freopen fscanf fseek fsetpos ftell fwrite
+    getc getchar gets perror printf putc putchar puts remove rename rewind scanf setbuf setvbuf
+    snprintf sprintf sscanf stderr stdin stdout tmpfile tmpnam ungetc vfprintf vprintf vsnprintf
+    vsprintf fdopen fileno dprintf getline getdelim popen pclose abort abs atexit atof atoi atol
+    atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc mblen mbstowcs mbtowc
+    qsort quick_exit rand realloc srand strtod strtof strtol strtold strtoll strtoul strtoull system
+    wcstombs wctomb setenv unsetenv mkstemp random srandom index rindex memchr memcmp memcpy memmove
+    memset strcat strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp strncpy
+    strpbrk strrchr strspn strstr strtok strxfrm strdup strndup strnlen stpcpy asctime clock ctime
+    difftime gmtime localtime mktime nanosleep strftime time timezone daylight tzname tzset
+    sched_yield ptrdiff_t max_align_t offsetof wchar_t size_t ssize_t time_t pid_t clock_t clockid_t
+    timer_t
+"""
+KEYWORDS = frozenset([*_C.split(), *kwlist, *softkwlist, *dir(builtins)])
+"""Words of C, of the headers that programs include, and of Python."""
 
 
 def words_of(shape: Shape) -> str:
@@ -35,13 +58,20 @@ def options_of(shape: Shape) -> str:
 
 
 def renamed(shape: Shape, library: Library, reserved: AbstractSet[str]) -> dict[str, str]:
-    """Parameters whose names the program needs otherwise; single letters are used locally only."""
-    taken = {word for piece in library.pieces.values() for word in words(piece.text)} | reserved
-    return {
-        name: f"{name}_given"
-        for name in shape.inputs
-        if len(name) > 1 and (name in taken or iskeyword(name) or _LOOP.fullmatch(name))
-    }
+    """Return other names for the parameters whose names the program or its language needs otherwise."""
+    local = {word for piece in library.pieces.values() for word in _WORD.findall(piece.text)}
+    taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only
+        reserved, KEYWORDS, shape.variables().keys() - set(shape.inputs), ("rank", "r", "i")
+    )
+    found: dict[str, str] = {}
+    for name in shape.inputs:
+        if name in taken or name[0] == "_" or name[-1] == "_" or _GENERATED.fullmatch(name):
+            wish = f"{name.strip('_') or 'parameter'}_given"
+            while wish in taken or wish in shape.inputs:
+                wish += "_too"
+            taken.add(wish)
+            found[name] = wish
+    return found
 
 
 def sides_of(shape: Shape) -> list[tuple[Cond, str]]:

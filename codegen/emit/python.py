@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 from codegen.emit import grid_python
 from codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from codegen.emit.base import ImperativeEmitter, Writing
@@ -12,14 +9,16 @@ from codegen.emit.contract import EmitOptions
 from codegen.emit.grids import options_of, words_of
 from codegen.emit.infix import Notation
 from codegen.emit.pieces import Library, Piece, library
-from codegen.emit.text import hash_comment
-from codegen.emit.typing_python import construct
+from codegen.emit.text import hash_comment, python_string
+from codegen.emit.typing_python import NAMED, construct
+from codegen.errors import refused
 from codegen.expr import Choose, Const, Expr, Var
 from codegen.load import SHARE_STEPS
 from codegen.obfuscate import words
 from codegen.program import Branch, Call, Compute, Duration, Loop, Program, Stmt
 from codegen.values import of_vec
 from scalatrace.ops import operation
+from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
 
 __all__ = ["PythonEmitter"]
 
@@ -57,6 +56,16 @@ class PythonEmitter(ImperativeEmitter):
             True,
         )
 
+    def emit(self, program: Program, options: EmitOptions) -> str:
+        """The text of a program. Raises GenerateError also when it is no Python."""
+        text = super().emit(program, options)
+        try:
+            compile(text, "bench.py", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            line = error.lineno if isinstance(error, SyntaxError) else None
+            raise refused(text, "Python", str(error), line) from None
+        return text
+
     def writing(self, program: Program, options: EmitOptions) -> Writing:
         """The text in the making."""
         return _Writing(self, program, options)
@@ -90,7 +99,9 @@ class _Writing(Writing):
     def title(self) -> str:
         """Comment, imports, and names of communicators and datatypes."""
         shape, n = self.program.shape, self.program.nprocs or "P"
-        ranks, options = (words_of(shape), f" {options_of(shape)}") if shape else (f"{n} ranks", "")
+        ranks, options = (
+            (words_of(shape), f" {hash_comment(options_of(shape))}") if shape else (f"{n} ranks", "")
+        )
         of = f" of {hash_comment(self.program.title)}" if self.program.title else ""
         lines = [
             f"# Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.",
@@ -154,12 +165,17 @@ class _Writing(Writing):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            tree = self.tree(i)
-            made = f"Type({construct(tree)}, {self.sizes(i)}, {not tree.predefined})"
+            with self.blaming(i):
+                tree = self.tree(i)
+                made = f"Type({construct(tree)}, {self.sizes(i)}, {not tree.predefined})"
             lines.append(f"types[{self.types[i]}] = {made}")
         for i in self.type_lists:
-            each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in self.tree(i).inner]
+            with self.blaming(i):
+                inner = self.tree(i).inner
+                each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in inner]
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
+        if any(f"{NAMED}(" in line for line in lines):
+            self.wanted[NAMED] = None
         return "\n".join(lines) + "\n" if lines else ""
 
     def subsets(self) -> str:
@@ -184,7 +200,7 @@ class _Writing(Writing):
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
         site = hash_comment(self.site(call))
         if call.dropped:
-            self.lines.add(f"pass  # left out: MPI_{call.op}{f' at {site}' if site else ''}")
+            self.lines.add(f"pass  # left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
             return
         self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
         if call.mark in self.marks:
@@ -253,13 +269,13 @@ class _Writing(Writing):
         """A string of the trace in the sense of a parameter."""
         text = self.program.strings[index]
         if name == "op":
-            if re.fullmatch(r"MPI_[A-Z]+", text):
-                return f"MPI.{text.removeprefix('MPI_')}"
+            if text in OPERATIONS:
+                return f"MPI.{OPERATIONS[text]}"
             self.wanted["any_op"] = None
             return "any_op()"
         if name in NAMED_CONSTANTS:
             return named_constants(text, "MPI.")
-        return json.dumps(self.file(index) if name == "filename" else text)
+        return python_string(self.file(index) if name == "filename" else text)
 
 
 def _text(piece: Piece) -> str:
@@ -269,4 +285,5 @@ def _text(piece: Piece) -> str:
     if op[:1].isupper() and operation(op).makes_request:
         keep = "persistent" if op.endswith("_init") else "request"
     text = piece.text.replace("$op", op).replace("$method", method)
+    text = text.replace("$handles", f"(*{FORTRAN_PAIRS}, *{OPEN_MPI_HANDLES})")
     return text.replace("$keep(comms", f"{keep}(comms" if keep else "(comms")

@@ -1,35 +1,63 @@
-"""Names from a trace as they may stand in a program's text: no name can end a comment or a string."""
+"""Texts from a trace as they may stand in a program: none can end a comment, a string or a name.
+
+Each function replaces in one pass over its text: what one replacement makes is never read by another.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-__all__ = ["Lines", "c_comment", "c_string", "hash_comment", "identifier"]
+__all__ = ["Lines", "c_comment", "c_string", "hash_comment", "identifier", "ncptl_string", "python_string"]
 
-_ODD = re.compile(r"[^\x20-\x7e]")
-
-
-def _plain(text: str) -> str:
-    """On one line, in printable ASCII."""
-    return _ODD.sub(lambda match: f"<{ord(match[0]):x}>", text)
+_ODD_IN_C_COMMENT = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)|[^\x20-\x7e]|\\")
+_ODD_IN_HASH_COMMENT = re.compile(r"(?<=coding)(?=[:=])|[^\x20-\x7e]|\\")
+_ODD_IN_PYTHON_STRING = re.compile(r"[^\x20-\x7e]|[\"\\]")
+_ODD_IN_NCPTL_STRING = re.compile(r"[^\x20-\x7e]|[\"\\]")
 
 
 def c_comment(text: str) -> str:
-    r"""What may stand in a C comment: no end, no beginning, no trigraph, no backslash."""
-    safe = _plain(text).replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace("\\", "/")
-    return safe.strip()
+    """Return a text without the end or beginning of a C comment, trigraphs, backslashes and line ends."""
+    return _ODD_IN_C_COMMENT.sub(lambda m: _code(m[0]) if m[0] else " ", text).strip()
 
 
 def hash_comment(text: str) -> str:
-    """What may stand behind a `#`."""
-    return _plain(text).replace("\\", "/").strip()
+    """Return a text for a comment behind a `#`: one line, and no declaration of a file's encoding."""
+    spelled = {"": " ", "\\": "/"}
+    return _ODD_IN_HASH_COMMENT.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text).strip()
+
+
+def python_string(text: str) -> str:
+    """Return the literal of a Python string."""
+    return f'"{_ODD_IN_PYTHON_STRING.sub(lambda m: _python_char(m[0]), text)}"'
+
+
+def ncptl_string(text: str) -> str:
+    """Return the literal of a coNCePTuaL string; what has no place in one is replaced."""
+    spelled = {'"': "'", "\\": "/"}
+    return f'"{_ODD_IN_NCPTL_STRING.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text)}"'
 
 
 def c_string(text: str) -> str:
-    """A C string literal of the text's UTF-8 bytes; octal escapes, which end after three digits."""
-    raw = text.encode("utf-8", "surrogateescape")
-    return '"' + "".join(_c_byte(b) for b in raw) + '"'
+    """Return a C string literal of the text's UTF-8 bytes; octal escapes, which end after three digits."""
+    return '"' + "".join(_c_byte(b) for char in text for b in _utf8(char)) + '"'
+
+
+def _code(char: str) -> str:
+    return f"<{ord(char):x}>"
+
+
+def _python_char(char: str) -> str:
+    n = ord(char)
+    if char in '"\\':
+        return f"\\{char}"
+    return f"\\x{n:02x}" if n < 0x100 else f"\\u{n:04x}" if n < 0x10000 else f"\\U{n:08x}"
+
+
+def _utf8(char: str) -> bytes:
+    """The bytes of a character; of a surrogate that stands for a byte this byte."""
+    escape = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return char.encode("utf-8", escape)
 
 
 def _c_byte(b: int) -> str:

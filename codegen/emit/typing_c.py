@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from codegen.emit.arguments import predefined_name
 from codegen.emit.large_c import INT_MAX
 from codegen.errors import GenerateError
+from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE
 from scalatrace.trace.typetree import TypeTree
 
-__all__ = ["construct", "needs_large", "predefined_name"]
-
-NO_TYPE = "MPI_DATATYPE_NULL"
-"""What stands where a datatype means nothing on a rank."""
-
-
-def predefined_name(name: str) -> str:
-    """The name of a type that MPI brings along. Raises GenerateError when it can be none."""
-    if not re.fullmatch(r"MPI_[A-Z0-9_a-z]+", name):
-        raise GenerateError(f"{name!r} is no datatype of MPI")
-    return "MPI_BYTE" if name == NO_TYPE else name
+__all__ = ["construct", "needs_large", "required"]
 
 
 def construct(tree: TypeTree) -> tuple[list[str], str]:
@@ -34,6 +25,12 @@ def construct(tree: TypeTree) -> tuple[list[str], str]:
 def needs_large(tree: TypeTree) -> bool:
     """Whether a constructor takes numbers that an int does not hold."""
     return any("_c(" in line for line in construct(tree)[0])
+
+
+def required(tree: TypeTree) -> set[str]:
+    """The predefined datatypes of a description that an `mpi.h` may lack."""
+    found = set().union(*map(required, tree.inner))
+    return found | {tree.name} - IN_EVERY_HEADER - {NO_DATATYPE} if tree.predefined else found
 
 
 @dataclass

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from codegen.emit.arguments import predefined_name
 from codegen.errors import GenerateError
+from scalatrace.predefined import DATATYPES, IN_EVERY_HEADER
 from scalatrace.trace.typetree import TypeTree
 
-__all__ = ["construct"]
+__all__ = ["NAMED", "construct"]
 
-_SPELLED_OTHERWISE = {
-    "MPI_2INT": "TWOINT",
-    "MPI_LONG_LONG_INT": "LONG_LONG",
-    "MPI_DATATYPE_NULL": "BYTE",  # stands where a datatype means nothing on a rank
-}
+NAMED = "named"
+"""The function of the library that finds a datatype by MPI's name for it."""
 
 
 def construct(tree: TypeTree) -> str:
     """The expression that makes a datatype. Raises GenerateError for what mpi4py has no method for."""
     if tree.predefined:
-        if not re.fullmatch(r"MPI_[A-Z0-9_]+", tree.name):
-            raise GenerateError(f"{tree.name!r} is no datatype of MPI")
-        return f"MPI.{_SPELLED_OTHERWISE.get(tree.name, tree.name.removeprefix('MPI_'))}"
+        name = predefined_name(tree.name)
+        attribute = DATATYPES[name] if name in IN_EVERY_HEADER else None
+        return f"MPI.{attribute}" if attribute else f'{NAMED}("{name}")'
     inner = [construct(t) for t in tree.inner]
     recipe = _RECIPES.get(tree.name)
     if recipe is None:

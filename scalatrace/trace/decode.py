@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import isfinite
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "event",
     "family",
     "load",
+    "name",
     "natural",
     "nprocs",
     "op",
@@ -32,6 +34,8 @@ __all__ = [
     "stat",
     "text",
 ]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Fields = dict[str, Any]
 """The fields read so far."""
@@ -53,6 +57,17 @@ def text(raw: Any) -> str:
     """A string."""
     if type(raw) is not str:
         raise ValueError("not a string")
+    try:
+        raw.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError("a string has half of a surrogate pair") from None
+    return raw
+
+
+def name(raw: Any) -> str:
+    """The name of an operation or a parameter: it becomes a name in generated programs."""
+    if type(raw) is not str or not _NAME.fullmatch(raw):
+        raise ValueError(f"{raw!r:.60} is no name: ASCII letters, digits and underscores, no digit first")
     return raw
 
 
@@ -79,19 +94,19 @@ def _parts(raw: Any, what: str, *widths: int) -> tuple[Any, ...]:
 
 def op(raw: Any, fields: Fields) -> Op:
     """[name, [pname, kind, ...]]"""
-    name, params = _parts(raw, "an operation", 2)
+    op_name, params = _parts(raw, "an operation", 2)
     if len(_parts(params, "a schema")) % 2:
         raise ValueError("a schema has a parameter without a kind")
     pairs = zip(params[::2], params[1::2], strict=True)
-    return Op(text(name), tuple((text(pname), Kind(natural(kind))) for pname, kind in pairs))
+    return Op(name(op_name), tuple((name(pname), Kind(natural(kind))) for pname, kind in pairs))
 
 
 def stat(raw: Any, fields: Fields) -> Stat:
     """[name, resolution]"""
-    name, resolution = _parts(raw, "a statistic", 2)
+    stat_name, resolution = _parts(raw, "a statistic", 2)
     if type(resolution) not in (int, float) or not isfinite(resolution):
         raise ValueError("a resolution is not a number")
-    return Stat(text(name), float(resolution))
+    return Stat(text(stat_name), float(resolution))
 
 
 def signature(raw: Any, fields: Fields) -> tuple[int, ...]:

@@ -14,8 +14,10 @@ from codegen.emit.conceptual.scalable import ScalableWriting
 from codegen.emit.conceptual.speech import Speech
 from codegen.emit.contract import EmitOptions
 from codegen.emit.text import hash_comment
-from codegen.errors import GenerateError, where
+from codegen.errors import GenerateError, refused, where
 from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
+from codegen.ncptl.errors import ProgramError
+from codegen.ncptl.parse import parse
 from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from codegen.whatif import SUFFIX
 from scalatrace.ops import Category, operation
@@ -58,10 +60,14 @@ class ConceptualEmitter:
         return KEYWORDS | words.plain_words(self.emit(Program(2, ()), EmitOptions()))
 
     def emit(self, program: Program, options: EmitOptions) -> str:
-        """The text."""
-        if program.shape:
-            return ScalableWriting(program).text()
-        return _Writing(program, options).text()
+        """The text. Raises GenerateError also when it is none of the language."""
+        writing = ScalableWriting(program) if program.shape else _Writing(program, options)
+        text = writing.text()
+        try:
+            parse(text)
+        except ProgramError as error:
+            raise refused(text, "coNCePTuaL", error.reason, error.place.line) from None
+        return text
 
 
 class _Writing:
@@ -175,7 +181,7 @@ class _Writing:
         op = call.op
         if call.dropped:
             site = self.speech.site(call)
-            self.speech.lines.add(f"# left out: MPI_{op}{f' at {site}' if site else ''}")
+            self.speech.lines.add(f"# left out: MPI_{hash_comment(op)}{f' at {site}' if site else ''}")
             self.messages.leave_out(call, ranks)
             return
         try:

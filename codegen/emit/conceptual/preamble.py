@@ -9,6 +9,7 @@ from string import ascii_lowercase
 from codegen.emit.conceptual import words
 from codegen.emit.conceptual.tongue import NUM_TASKS, Tongue
 from codegen.emit.grids import demands, local_demands, sides_of
+from codegen.emit.text import ncptl_string
 from codegen.errors import GenerateError
 from codegen.expr import Cond
 from codegen.program import Duration
@@ -30,7 +31,9 @@ def preamble(tongue: Tongue) -> list[str]:
             lines.append(_parameter(name, f"tasks along {name}", name, name, side))
     for name in shape.inputs:
         wish = [name[0].lower(), *letters]
-        letter = next(one for one in wish if one in letters)
+        letter = next((one for one in wish if one in letters), None)
+        if letter is None:
+            raise GenerateError(f"coNCePTuaL has no letter left for the option of parameter {name}")
         letters.remove(letter)
         default = shape.default(name)
         fallback = shape.seen[0][1][name] if default is None else default
@@ -43,13 +46,13 @@ def preamble(tongue: Tongue) -> list[str]:
 
 
 def _parameter(name: str, told: str, option: str, letter: str, default: int) -> str:
-    return f'{name} IS "{told}" AND COMES FROM "--{option}" OR "-{letter}" WITH DEFAULT {default} .'
+    texts = ncptl_string(told), ncptl_string(f"--{option}"), ncptl_string(f"-{letter}")
+    return f"{name} IS {texts[0]} AND COMES FROM {texts[1]} OR {texts[2]} WITH DEFAULT {default} ."
 
 
 def _assert(complaint: str, tongue: Tongue, wrong: Cond) -> str:
     right = words.cond(tongue.cond(opposite(wrong)))
-    text = complaint.lower().replace('"', "'").replace("\\", "/")
-    return f'ASSERT THAT "{text}" WITH {right} .'
+    return f"ASSERT THAT {ncptl_string(complaint.lower())} WITH {right} ."
 
 
 def clock(duration: Duration) -> str:

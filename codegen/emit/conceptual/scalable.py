@@ -138,7 +138,7 @@ class ScalableWriting:
         """One MPI call of these tasks."""
         if call.dropped:
             site = self.said.site(call)
-            self.said.lines.add(f"# left out: MPI_{call.op}{f' at {site}' if site else ''}")
+            self.said.lines.add(f"# left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
             return
         try:
             self._call(call, cond, ranks)

@@ -6,6 +6,8 @@ Names do not differ by their case there, so the sides are `x y z` and the coordi
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 from codegen.errors import GenerateError
 from codegen.expr import (
     Binary,
@@ -44,10 +46,7 @@ class Tongue:
         if len(shape.sizes) == 1:
             self.sides = {"X": NUM_TASKS}
         taken = TAKEN | set(KEYWORDS) | set(PREDECLARED) | set(shape.coords)
-        self.inputs = {
-            name: f"{name.lower()}_given" if name.lower() in taken or name[0] == "i" else name.lower()
-            for name in shape.inputs
-        }
+        self.inputs = {name: _named(name.lower(), taken) for name in shape.inputs}
         if len(set(self.inputs.values())) < len(self.inputs):
             raise GenerateError("parameters that differ by their case only are one in coNCePTuaL")
 
@@ -133,6 +132,13 @@ class Tongue:
             return peer
         stride = self.strides()[axes[0]]
         return add(RANK, mul(sub(peer, self.coordinate(axes[0])), stride))
+
+
+def _named(name: str, taken: AbstractSet[str]) -> str:
+    """A parameter's name, another one where the language or the program needs it otherwise."""
+    if name[0] == "_":
+        return f"p{name}"
+    return f"{name}_given" if name in taken or name[0] == "i" else name
 
 
 def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
