@@ -17,6 +17,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from extrap.features import RESERVED
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.files import write_file
 from scalatrace.trace import decode
 from scalatrace.trace.expression import check
 from scalatrace.trace.format import pack_container, read_container
@@ -25,15 +26,14 @@ from scalatrace.trace.histogram import Histogram
 from scalatrace.trace.nodes import Encoding
 from scalatrace.trace.symbolic import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.tables import Kind
-from scalatrace.trace.writer import write_aside
 
 __all__ = ["load", "save"]
 
 
-def save(model: Model, path: str | PathLike[str]) -> None:
-    """Write a symbolic trace. Raises ScalatraceError when it cannot be written."""
+def save(model: Model, path: str | PathLike[str]) -> int:
+    """Write a symbolic trace and return its size in bytes. Raises ScalatraceError when it cannot be written."""
     payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
-    write_aside(path, pack_container(payload, symbolic=True))
+    return write_file(path, pack_container(payload, symbolic=True))
 
 
 def load(path: str | PathLike[str]) -> Model:

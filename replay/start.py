@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import mpi4py
@@ -12,15 +11,6 @@ if TYPE_CHECKING:
     from scalatrace import Trace
 
 INITIALISERS = ("Init", "Init_thread")
-
-
-LAUNCH_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
-"""What launchers set for each rank."""
-
-
-def launched() -> bool:
-    """Say whether a launcher started this process, as one rank of maybe several."""
-    return any(name in os.environ for name in LAUNCH_VARIABLES)
 
 
 def first_initialiser(trace: Trace) -> tuple[str, int | None]:

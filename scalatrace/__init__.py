@@ -29,11 +29,11 @@ def load(path: str | PathLike[str]) -> Trace:
     return load(path)
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> None:
-    """Write a trace file, aside and then renamed. Raises ScalatraceError."""
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+    """Write a trace file in one step and return its size in bytes. Raises ScalatraceError."""
     from scalatrace.trace.writer import save
 
-    save(trace, path, compress)
+    return save(trace, path, compress)
 
 
 def tracing(*args: Any, **options: Any) -> Any:

@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("scalatrace", "replay", "extrap", "codegen", "grammars")
 
 #: Layer of a folder or module; the longest name that fits counts. "scalatrace" itself is the front door.
-LAYERS = {"scalatrace.errors": 0, "scalatrace.ops": 0, "grammars": 0, "scalatrace.trace": 5, "scalatrace": 6}
+LAYERS = {"scalatrace.errors": 0, "scalatrace.ops": 0, "scalatrace.launched": 0, "grammars": 0}
+LAYERS |= {"scalatrace.files": 1, "scalatrace.cache": 2, "scalatrace.trace": 5, "scalatrace": 6}
 LAYERS |= {"scalatrace.core": 6, "scalatrace.pmpi": 6, "scalatrace.record": 7, "scalatrace.report": 7}
 LAYERS |= {"replay": 7, "extrap": 7, "codegen": 7, "scalatrace.auto": 8, "scalatrace.cli": 8}
 LAYERS |= {"scalatrace.__main__": 9}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from functools import cache
+import functools
+import hashlib
+from contextlib import suppress
 from typing import Any
 
+import lark
+import msgpack  # type: ignore[import-untyped]
 from lark import Lark, Token, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
 
 import grammars
 from codegen.ncptl.build import Builder
@@ -16,33 +21,43 @@ from codegen.ncptl.expected import expected, hint
 from codegen.ncptl.lexer import NoLexer, scan
 from codegen.ncptl.tree import Program
 from codegen.ncptl.words import KEYWORDS
+from scalatrace import cache
 
 __all__ = ["parse"]
 
+_TABLES_FORMAT = 1
+"""Of the cached tables; to be raised when `_tables` changes."""
 
-@cache
+
+@functools.cache
 def _parser() -> Lark:
-    return Lark(
-        grammars.text("conceptual"),
-        parser="lalr",
-        lexer=NoLexer,
-        transformer=Builder(),
-        maybe_placeholders=False,
-        cache=_cache() or False,
-    )
+    grammar = grammars.text("conceptual")
+    key = hashlib.sha256(f"{_TABLES_FORMAT} {lark.__version__} {grammar}".encode()).hexdigest()[:16]
+    name = f"conceptual-{key}.tables"
+    data = cache.read(name)
+    # Loading is not part of lark's documented interface: whatever goes wrong there, the grammar is still here.
+    with suppress(Exception):
+        if data is not None:
+            return _from_tables(data)
+    parser = Lark(grammar, parser="lalr", lexer=NoLexer, transformer=Builder(), maybe_placeholders=False)
+    with suppress(Exception):
+        cache.store(name, _tables(parser))
+    return parser
 
 
-def _cache() -> str | None:
-    """Where lark keeps its tables, which take a second to make; None when there is no place for them."""
-    folder = os.environ.get("SCALATRACE_CACHE")
-    if not folder:
-        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        folder = os.path.join(home, "scalatrace")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError:
-        return None
-    return os.path.join(folder, "conceptual.tables") if os.access(folder, os.W_OK) else None
+def _tables(parser: Lark) -> bytes:
+    """Return a parser's tables, which take a second to compute, as plain data: loading them runs no code."""
+    data, memo = parser.memo_serialize([TerminalDef, Rule])
+    options = {**data["options"], "lexer": None, "transformer": None}
+    lexer = {**data["parser"]["lexer_conf"], "lexer_type": None}
+    plain = {**data, "options": options, "parser": {**data["parser"], "lexer_conf": lexer}}
+    return bytes(msgpack.packb([plain, memo]))
+
+
+def _from_tables(packed: bytes) -> Lark:
+    data, memo = msgpack.unpackb(packed, strict_map_key=False)
+    data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = NoLexer
+    return Lark._load_from_dict(data, memo, transformer=Builder())
 
 
 def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program:

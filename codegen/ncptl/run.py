@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,9 +17,7 @@ from codegen.ncptl.lower import DEFAULT_SEED, Lowered, lower
 from codegen.ncptl.options import Options, parse_options
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["bind", "launched_rank", "run"]
-
-RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+__all__ = ["bind", "run"]
 
 MOST_CHECKED = 64
 MOST_EVENTS = 200_000
@@ -65,12 +62,6 @@ def _lowered(program: t.Program, tasks: int, rank: int, options: Options, seed: 
         except TooManyError:
             pass
     return lower(program, tasks, options.parameters, (rank,), seed)
-
-
-def launched_rank() -> int:
-    """Return the rank that the launcher gave this process, before MPI is started; 0 without a launcher."""
-    ranks = [os.environ[name] for name in RANK_VARIABLES if name in os.environ]
-    return int(ranks[0]) if ranks and ranks[0].isdigit() else 0
 
 
 def _locals(events: Sequence[e.Event]) -> Iterator[e.Local]:

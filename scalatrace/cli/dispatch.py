@@ -10,11 +10,14 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from difflib import get_close_matches
+from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.registry import COMMANDS, Command, find
 from scalatrace.errors import ScalatraceError
+from scalatrace.files import is_stdout
 
 FAILURE, USAGE = 1, 2
 
@@ -71,8 +74,10 @@ def parser_of(command: Command) -> tuple[ModuleType, argparse.ArgumentParser]:
 def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
-        status = int(module.run(parser.parse_args(words)))
-        sys.stdout.flush()
+        args = parser.parse_args(words)
+        with _stdout_of_its_own(getattr(args, "output", None)):
+            status = int(module.run(args))
+            sys.stdout.flush()
         return status
     except ScalatraceError as error:
         return _complain(str(error), getattr(error, "exit_status", FAILURE))
@@ -88,6 +93,11 @@ def _guarded(command: Command, words: list[str]) -> int:
         return _complain(f"{command.name}: out of memory; the input or its result is too large", FAILURE)
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
+
+
+def _stdout_of_its_own(output: str | Path | None) -> AbstractContextManager[object]:
+    """Print to standard error while the command writes its result to standard output (`-o /dev/stdout`)."""
+    return redirect_stdout(sys.stderr) if output and is_stdout(output) else nullcontext()
 
 
 def _os_message(error: OSError) -> str:

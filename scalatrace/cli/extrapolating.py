@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import natural
@@ -152,13 +151,13 @@ def saved(trace: Trace, grid: Grid, output: str) -> dict[str, Any]:
     """Write a result and return how large it is, as plain data."""
     import scalatrace
 
-    scalatrace.save(trace, output)
+    nbytes = scalatrace.save(trace, output)
     return {
         "grid": str(grid),
         "ranks": trace.nprocs,
         "events": trace.counted(),
         "nodes": trace.nnodes,
-        "bytes": Path(output).stat().st_size,
+        "bytes": nbytes,
         "output": output,
     }
 
@@ -172,8 +171,8 @@ def symbolic(
     from extrap.workers import available
 
     _, model, evidence = model_of(traces, dims_of, available())
-    save(model, output)
-    return {"evidence": evidence, **formulas(model), "bytes": Path(output).stat().st_size, "output": output}
+    nbytes = save(model, output)
+    return {"evidence": evidence, **formulas(model), "bytes": nbytes, "output": output}
 
 
 def formulas(model: Model) -> dict[str, Any]:

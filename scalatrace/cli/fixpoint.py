@@ -13,6 +13,7 @@ from pathlib import Path
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
 from scalatrace.cli.output import add_json, add_trace, print_json
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import check_output, write_file
 
 IGNORED = ("callsites", "times")
 FILENAME = "filename"
@@ -35,13 +36,16 @@ def run(args: argparse.Namespace) -> int:
     from replay.drawn import is_probabilistic
     from scalatrace.trace.diff import diff
 
+    if args.keep:
+        check_output(args.keep, "--keep")
     trace = scalatrace.load(args.trace)
     if is_probabilistic(trace):
         raise UsageError("the trace has histograms for parameters: no two replays of it are the same")
     with tempfile.TemporaryDirectory(prefix="scalatrace-") as folder:
-        again = args.keep or Path(folder, "again.st")
-        again.unlink(missing_ok=True)
+        again = Path(folder, "again.st")
         _replay(args, trace.nprocs, again)
+        if args.keep:
+            write_file(args.keep, again.read_bytes())
         named = any(FILENAME in dict(op.params) for op in trace.ops)
         differences = diff(trace, scalatrace.load(again), (*IGNORED, FILENAME) if named else IGNORED)
     if args.json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import UsageError
+from scalatrace.files import write_file
 
 if TYPE_CHECKING:
     from codegen.generate import Benchmark, Options
@@ -74,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
     from codegen.emit.contract import EmitOptions
     from codegen.generate import Options
-    from scalatrace.trace.writer import write_aside
 
     if args.json and not args.output:
         raise UsageError("--json describes the benchmark on standard output: give its file with -o")
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.output:
         print(made.text, end="")
         return 0
-    write_aside(args.output, made.text.encode())
+    write_file(args.output, made.text.encode())
     facts = {
         "file": args.output,
         "language": made.language,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolating import Times, saved, timing_facts
@@ -78,10 +77,10 @@ def symbolic_lossily(
 
     rules = None if snippets is None else load(snippets)
     model, evidence, losses = lossy_model_of(traces, dims_of, rules, max_dropped)
-    save(model, output)
+    nbytes = save(model, output)
     return {
         "evidence": evidence,
-        "bytes": Path(output).stat().st_size,
+        "bytes": nbytes,
         "output": output,
         "losses": [one.plain() for one in losses],
     }

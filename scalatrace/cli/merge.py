@@ -8,12 +8,14 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.output import need_file
 from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import is_stream, write_file
 from scalatrace.trace.format import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
@@ -49,8 +51,16 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
 
     output = args.output or _default_output(args.parts)
-    merge(of_one_run(part_files(args.parts)), output, not args.no_compress)
-    trace = scalatrace.load(output)
+    parts = of_one_run(part_files(args.parts))
+    if is_stream(output):  # what was written there cannot be read again
+        with TemporaryDirectory(prefix="scalatrace-") as folder:
+            whole = Path(folder, "merged.st")
+            merge(parts, str(whole), not args.no_compress)
+            trace = scalatrace.load(whole)
+            write_file(output, whole.read_bytes())
+    else:
+        merge(parts, output, not args.no_compress)
+        trace = scalatrace.load(output)
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
     if missing:

@@ -10,6 +10,8 @@ from typing import Any
 
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.files import write_file
+from scalatrace.launched import launched_rank
 
 EXAMPLE = (
     "scalatrace ncptl check latency.ncptl\n"
@@ -104,18 +106,17 @@ def _try(report: Any, tasks: int, path: str) -> None:
 def _run(args: argparse.Namespace) -> int:
     from codegen.ncptl.check import check
     from codegen.ncptl.options import parse_options, usage
-    from codegen.ncptl.run import launched_rank
     from codegen.ncptl.run import run as run_program
 
     try:
         program = check(_text(args.file), args.file)
         if parse_options(program, args.options).help:
-            if launched_rank() == 0:
+            if not launched_rank():
                 print(usage(program, f"scalatrace ncptl run {args.file}"))
             return 0
     except ScalatraceError as error:
         # All tasks come to the same conclusion; one says it.
-        if launched_rank() > 0:
+        if launched_rank():
             return error.exit_status
         raise
     return run_program(program, args.file, args.options, _seed(args.seed))
@@ -132,11 +133,10 @@ def _seed(given: int | None) -> int:
 def _compile(args: argparse.Namespace) -> int:
     from codegen.ncptl.check import check
     from codegen.ncptl.compile import compile_program
-    from scalatrace.trace.writer import write_aside
 
     text = compile_program(check(_text(args.file), args.file), args.file)
     if args.output:
-        write_aside(args.output, text.encode())
+        write_file(args.output, text.encode())
     else:
         sys.stdout.write(text)
     return 0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.launched import launched_rank
 
 if TYPE_CHECKING:
     from replay import Options, RankResult
@@ -73,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
-    from replay.start import launched, start_mpi
+    from replay.start import start_mpi
 
     options = _options(args)
     if args.record and not os.environ.get(RECORDED):
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         trace = scalatrace.load(args.trace)
     except ScalatraceError as error:
-        if not launched():
+        if launched_rank() is None:
             raise
         wrong = str(error)
     transport = start_mpi(trace, args.seed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
 from scalatrace.cli.output import add_json, add_trace, factor, print_json
 from scalatrace.errors import UsageError
+from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
     from replay.sweep import Result, Setting
@@ -43,13 +44,12 @@ def run(args: argparse.Namespace) -> int:
     from replay.sweep import grid, to_csv
     from scalatrace.report.curves import SweepReporter, check_plot
     from scalatrace.report.style import console
-    from scalatrace.trace.writer import write_aside
 
     if args.repeat < 1:
         raise UsageError("--repeat is 1 or more")
-    for path in filter(None, (args.output, args.plot)):
-        if not path.absolute().parent.is_dir():
-            raise UsageError(f"{path}: there is no such folder")
+    for option, path in (("-o", args.output), ("--plot", args.plot)):
+        if path:
+            check_output(path, option)
     if args.plot:
         check_plot(args.plot)
     trace = scalatrace.load(args.trace)
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     rows = [result.row() for result in results]
     reporter = SweepReporter(rows, f"{Path(args.trace).name} on {trace.nprocs} ranks")
     if args.output:
-        write_aside(args.output, to_csv(results).encode())
+        write_file(args.output, to_csv(results).encode())
     if args.plot:
         reporter.draw(args.plot)
     if args.json:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 
+from scalatrace import cache
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.mpi import Mpi, installed
-from scalatrace.record.shim import cache_folder, core_library, shim_for, shim_path
+from scalatrace.record.shim import core_library, shim_for, shim_name
 
 __all__ = ["Fact", "build_all", "facts"]
 
@@ -70,9 +71,18 @@ def _compiler() -> Fact:
 
 
 def _cache() -> Fact:
-    folder = cache_folder()
-    existing = next((p for p in (folder, *folder.parents) if p.exists()), folder)
-    ok = os.access(existing, os.W_OK)
+    folder = cache.configured_folder()
+    if folder is None:
+        return Fact("cache", False, "no home folder", "set SCALATRACE_CACHE to a folder of yours")
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
+    try:
+        reason = cache.distrust(folder) if folder.exists() else None
+    except OSError as error:
+        reason = error.strerror
+    if reason:
+        hint = "chmod go-w it, or set SCALATRACE_CACHE to a folder that only you can write to"
+        return Fact("cache", False, f"{folder}: {reason}", hint)
+    ok = os.access(existing, os.W_OK, effective_ids=True)
     return Fact("cache", ok, str(folder), "" if ok else "set SCALATRACE_CACHE to a folder you may write to")
 
 
@@ -85,6 +95,6 @@ def _package(name: str) -> Fact:
 
 def _mpi(mpi: Mpi) -> Iterator[Fact]:
     yield Fact("MPI", True, f"{mpi.library} ({mpi.flavour}, {mpi.compiler})")
-    shim = shim_path(mpi)
-    state = "built" if shim.exists() else "will be built when first needed"
-    yield Fact("shim", True, f"{shim} ({state})")
+    name = shim_name(mpi)
+    shim = cache.find(name)
+    yield Fact("shim", True, f"{shim} (built)" if shim else f"{name} (will be built when first needed)")

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from scalatrace import cache
+from scalatrace.errors import ScalatraceError
 from scalatrace.record.mpi import Mpi, find_mpi
-from scalatrace.record.shim import cache_folder, shim_for, shim_path
+from scalatrace.record.shim import shim_for, shim_name
 
 __all__ = ["shim_of"]
 
@@ -21,8 +23,8 @@ _ENVIRONMENT = ("PATH", "MPICC", "SCALATRACE_MPICC", "LD_LIBRARY_PATH", "VIRTUAL
 
 def shim_of(argv: Sequence[str]) -> Path:
     """The shim for the MPI that the program `argv` will use; see `find_mpi` and `shim_for`."""
-    note = cache_folder() / f"program-{_key(argv)}.json"
-    if (mpi := _remembered(note)) and (path := shim_path(mpi)).exists():
+    note = f"program-{_key(argv)}.json"
+    if (mpi := _remembered(note)) and (path := cache.find(shim_name(mpi))):
         return path
     mpi = find_mpi(argv)
     path = shim_for(mpi)
@@ -38,17 +40,16 @@ def _key(argv: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 
 
-def _remembered(note: Path) -> Mpi | None:
+def _remembered(note: str) -> Mpi | None:
     try:
-        facts = json.loads(note.read_text())
+        facts = json.loads(cache.read(note) or b"")
         mpi = Mpi(Path(facts["library"]), Path(facts["compiler"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
     return mpi if mpi.library.exists() and mpi.compiler.exists() else None
 
 
-def _remember(note: Path, mpi: Mpi) -> None:
-    aside = note.with_suffix(f".{os.getpid()}")
-    with suppress(OSError):  # only speed is lost
-        aside.write_text(json.dumps({"library": str(mpi.library), "compiler": str(mpi.compiler)}))
-        os.replace(aside, note)
+def _remember(note: str, mpi: Mpi) -> None:
+    facts = {"library": str(mpi.library), "compiler": str(mpi.compiler)}
+    with suppress(OSError, ScalatraceError):  # only speed is lost
+        cache.store(note, json.dumps(facts).encode())

@@ -16,10 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from scalatrace import cache
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.mpi import Mpi
 
-__all__ = ["INCLUDE", "cache_folder", "core_library", "shim_for", "shim_path"]
+__all__ = ["INCLUDE", "core_library", "shim_for", "shim_name"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
@@ -29,13 +30,6 @@ _FLAGS = [
     *("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
 ]
-
-
-def cache_folder() -> Path:
-    """SCALATRACE_CACHE, else `scalatrace` in XDG_CACHE_HOME, else ~/.cache/scalatrace."""
-    if own := os.environ.get("SCALATRACE_CACHE"):
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scalatrace")
 
 
 def core_library() -> Path:
@@ -56,24 +50,22 @@ def _installed_core() -> Path | None:
     return next((p for f in folders if (p := f / "libscalatrace_core.so").exists()), None)
 
 
-def shim_path(mpi: Mpi) -> Path:
-    """Where the shim for this MPI is, or would be."""
-    return cache_folder() / f"libscalatrace_{mpi.flavour}-{_key(mpi)}.so"
+def shim_name(mpi: Mpi) -> str:
+    """Return the file name of the shim for this MPI in the cache."""
+    return f"libscalatrace_{mpi.flavour}-{_key(mpi)}.so"
 
 
 def shim_for(mpi: Mpi) -> Path:
     """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words."""
-    path = shim_path(mpi)
-    if path.exists():
+    name = shim_name(mpi)
+    if path := cache.find(name):
         return path
+    folder = cache.writable_folder()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path.with_suffix(".lock")):
-            if not path.exists():
-                _build(mpi, path)
+        with _locked(folder / f"{name}.lock"):
+            return cache.find(name) or _build(mpi, folder, name)
     except OSError as error:
-        raise ScalatraceError(f"cannot build the tracer in {path.parent}: {error.strerror}") from None
-    return path
+        raise ScalatraceError(f"cannot build the tracer in {folder}: {error.strerror}") from None
 
 
 def _key(mpi: Mpi) -> str:
@@ -92,25 +84,28 @@ def _source_files() -> list[Path]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
-def _build(mpi: Mpi, path: Path) -> None:
+def _build(mpi: Mpi, cached: Path, name: str) -> Path:
     from scalatrace.pmpi.generate import generate
     from scalatrace.pmpi.standard import declarations
 
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+    with tempfile.TemporaryDirectory(dir=cached) as folder:
         header = Path(folder, "probe.c")
         header.write_text("#include <mpi.h>\n")
         preprocessed = _run([str(mpi.compiler), "-E", str(header)])
         header.unlink()
-        for name, text in generate(declarations(preprocessed)).items():
-            Path(folder, name).write_text(text)
+        for source, text in generate(declarations(preprocessed)).items():
+            Path(folder, source).write_text(text)
         built = Path(folder, "shim.so")
         _compile(mpi, Path(folder), built)
-        os.replace(built, path)
+        return cache.store(name, built.read_bytes())
 
 
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:

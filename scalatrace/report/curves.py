@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from scalatrace.errors import UsageError
+from scalatrace.files import write_file
 from scalatrace.report.style import duration, table
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -40,6 +42,7 @@ def draw_curves(path: Path, curves: Curves, title: str, over: str) -> None:
 
     Raises:
         UsageError: as `check_plot`.
+        ScalatraceError: the file cannot be written.
     """
     check_plot(path)
     import matplotlib  # type: ignore[import-not-found,unused-ignore]
@@ -59,8 +62,10 @@ def draw_curves(path: Path, curves: Curves, title: str, over: str) -> None:
     axes.set_ylim(bottom=0)
     axes.set_title(title)
     axes.legend()
-    figure.savefig(path)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:])
     pyplot.close(figure)
+    write_file(path, drawn.getvalue())
 
 
 class SweepReporter:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import ScalatraceError
+from scalatrace.files import write_file
 from scalatrace.trace import elastic
 from scalatrace.trace.compress import vec_of
 from scalatrace.trace.format import pack_container
@@ -18,30 +18,16 @@ from scalatrace.trace.nodes import Event, Node, Param, Peer
 from scalatrace.trace.tables import Family, IntArray, Op
 from scalatrace.trace.trace import Trace
 
-__all__ = ["pack_payload", "save", "write_aside"]
+__all__ = ["pack_payload", "save"]
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> None:
-    """Write a trace file, aside and then renamed, so that no reader ever sees half of it.
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+    """Write a trace file in one step, so that no reader ever sees half of it; return its size in bytes.
 
     Raises:
         ScalatraceError: the file cannot be written, or a value does not fit the format.
     """
-    write_aside(path, pack_container(pack_payload(trace), compress))
-
-
-def write_aside(path: str | PathLike[str], data: bytes) -> None:
-    """Write a file under a temporary name beside `path`, then rename it. Raises ScalatraceError."""
-    path = fspath(path)
-    aside = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(aside, "wb") as file:
-            file.write(data)
-        os.replace(aside, path)
-    except OSError as error:
-        if os.path.exists(aside):
-            os.unlink(aside)
-        raise ScalatraceError(f"{path}: cannot write: {error.strerror}") from None
+    return write_file(path, pack_container(pack_payload(trace), compress))
 
 
 def pack_payload(trace: Trace) -> bytes:

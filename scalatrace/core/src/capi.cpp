@@ -213,7 +213,7 @@ int st_core_append(st_core *core, const struct st_event *event) {
 
 int st_flatlog_open(st_core *core, const char *path) {
     return guarded(core, [&] {
-        FILE *f = std::fopen(path, "w");
+        FILE *f = std::fopen(path, "we");
         if (!f) return fail(core, ST_E_IO, (std::string("cannot write ") + path + ": " + std::strerror(errno)).c_str());
         core->flatlog.reset(new FlatLog(f, path, core->rank, core->nprocs));
         return 0;

@@ -1,12 +1,12 @@
 /* container.cpp - the file around a payload: magic, version, sizes, checksum (docs/format.md). */
 #include "core.hpp"
+#include "files.hpp"
 #include "msgpack.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
-#include <unistd.h>
 
 namespace st {
 
@@ -80,17 +80,7 @@ std::string write_container(const std::string &path, std::string_view payload, b
     put(header + 20, payload.size(), 8);
     put(header + 28, crc32(crc32(0, header + 8, 20), stored.data(), stored.size()), 4);
 
-    const std::string aside = path + ".tmp" + std::to_string(getpid());
-    FILE *f = std::fopen(aside.c_str(), "wb");
-    if (!f) return failure("write", aside);
-    bool good = std::fwrite(header, 1, kHeader, f) == kHeader &&
-                std::fwrite(stored.data(), 1, stored.size(), f) == stored.size();
-    good = std::fflush(f) == 0 && good;
-    std::string error = good ? "" : failure("write", aside);
-    if (std::fclose(f) != 0 && error.empty()) error = failure("write", aside);
-    if (error.empty() && std::rename(aside.c_str(), path.c_str()) != 0) error = failure("rename to", path);
-    if (!error.empty()) std::remove(aside.c_str());
-    return error;
+    return write_file(path, {{reinterpret_cast<const char *>(header), kHeader}, stored});
 }
 
 std::string read_container(const std::string &path) {

@@ -1,0 +1,149 @@
+"""Files kept between runs (compiled tracers, parser tables), in folders that no other user can write to.
+
+What is in the cache runs in the user's programs. So a folder or file is used only if it belongs to this user or root and
+nobody else can write to it. Where that does not hold, or the folder cannot be written, `scalatrace-UID` in the folder for
+temporary files takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.files import replace_file
+from scalatrace.launched import launched_rank
+
+__all__ = ["configured_folder", "distrust", "find", "read", "store", "writable_folder"]
+
+VARIABLE = "SCALATRACE_CACHE"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_FILE_MODE = 0o644
+
+_reported: set[str] = set()
+
+
+def configured_folder() -> Path | None:
+    """SCALATRACE_CACHE, else `scalatrace` in XDG_CACHE_HOME, else ~/.cache/scalatrace; None without a home."""
+    if own := os.environ.get(VARIABLE):
+        return Path(own).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.cache")
+    return Path(base, "scalatrace") if os.path.isabs(base) else None
+
+
+def _fallback_folder() -> Path:
+    return Path(tempfile.gettempdir(), f"scalatrace-{os.geteuid()}").absolute()
+
+
+def _folders() -> Iterator[Path]:
+    if folder := configured_folder():
+        yield folder
+    yield _fallback_folder()
+
+
+def distrust(folder: Path) -> str | None:
+    """Return why nothing in a folder may be used; None when it may. Raises OSError: there is no such folder."""
+    # The folder itself is examined, not what its path names a moment later.
+    descriptor = os.open(os.path.realpath(folder), os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        return _distrusted(os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _distrusted(info: os.stat_result) -> str | None:
+    if info.st_uid not in (0, os.geteuid()):
+        return f"belongs to user {info.st_uid}"
+    return "can be written by other users" if info.st_mode & _OTHERS_WRITE else None
+
+
+def find(name: str) -> Path | None:
+    """Return the path of a file in the cache; None when it is not there, or others could have written it."""
+    return next((path for folder in _folders() if (path := _find_in(folder, name))), None)
+
+
+def _find_in(folder: Path, name: str) -> Path | None:
+    try:
+        if not _trusted(folder):
+            return None
+        path = Path(os.path.realpath(folder), name)
+        info = os.lstat(path)
+    except OSError:
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    if reason := _distrusted(info):
+        _report(f"cached file {path} is not used: it {reason}")
+        return None
+    return path
+
+
+def read(name: str) -> bytes | None:
+    """Return the content of a file in the cache; None when it is not there, or others could have written it."""
+    try:
+        return path.read_bytes() if (path := find(name)) else None
+    except OSError:
+        return None
+
+
+def store(name: str, data: bytes) -> Path:
+    """Put a file into the cache and return its path.
+
+    Raises:
+        ScalatraceError: there is no folder for it.
+        OSError: it cannot be written.
+    """
+    path = writable_folder() / name
+    replace_file(str(path), data, _FILE_MODE)
+    return path
+
+
+def writable_folder() -> Path:
+    """Return the folder to write to, created if need be (only its owner may enter it).
+
+    Raises:
+        ScalatraceError: there is none that only this user can write to.
+    """
+    reasons = []
+    for folder in _folders():
+        reason = _unusable(folder)
+        if reason is None:
+            return Path(os.path.realpath(folder))
+        reasons.append(f"{folder} {reason}")
+    raise ScalatraceError(f"no cache folder: {'; '.join(reasons)}; set {VARIABLE} to a folder of yours")
+
+
+def _unusable(folder: Path) -> str | None:
+    """Return why the cache cannot be written in a folder, which is created if it is not there."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        reason = distrust(folder)
+    except OSError as error:
+        return f"cannot be used: {error.strerror}"
+    if reason:
+        return reason
+    return None if os.access(folder, os.W_OK | os.X_OK, effective_ids=True) else "is not writable"
+
+
+def _trusted(folder: Path) -> bool:
+    """Return whether files of a folder may be used; report a configured one that is not. Raises OSError."""
+    reason = distrust(folder)
+    if reason and folder == configured_folder():
+        _report(f"cache folder {folder} is not used: it {reason}; see scalatrace doctor")
+    return not reason
+
+
+def _report(text: str) -> None:
+    """Print a line on standard error, once per process and on rank 0 only."""
+    if text not in _reported and not launched_rank():
+        _reported.add(text)
+        print(f"scalatrace: {text}", file=sys.stderr)

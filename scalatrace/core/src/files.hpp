@@ -1,0 +1,23 @@
+/* files.hpp - output files: regular files are replaced in one step, everything else is written through. */
+#ifndef ST_FILES_HPP
+#define ST_FILES_HPP
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace st {
+
+/* Write the pieces, one after the other, as the file `path`; the error's text, "" when it is written.
+ *
+ *   regular file, or nothing there   temporary file beside it (random name, O_EXCL), renamed to it; permissions and
+ *                                    symbolic links to it stay
+ *   FIFO, device                     opened and written
+ *   /dev/stdout, /dev/fd/N           written to the descriptor itself
+ *
+ * scalatrace/files.py is the same for Python. */
+std::string write_file(const std::string &path, std::initializer_list<std::string_view> pieces);
+
+} // namespace st
+
+#endif
