@@ -31,7 +31,7 @@ __all__ = ["load", "save"]
 
 
 def save(model: Model, path: str | PathLike[str]) -> int:
-    """Write a symbolic trace and return its size in bytes. Raises ScalatraceError when it cannot be written."""
+    """Write a symbolic trace; return its size in bytes. Raises ScalatraceError when it cannot be written."""
     payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
     return write_file(path, pack_container(payload, symbolic=True))
 

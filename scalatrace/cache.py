@@ -1,8 +1,8 @@
 """Files kept between runs (compiled tracers, parser tables), in folders that no other user can write to.
 
-What is in the cache runs in the user's programs. So a folder or file is used only if it belongs to this user or root and
-nobody else can write to it. Where that does not hold, or the folder cannot be written, `scalatrace-UID` in the folder for
-temporary files takes its place.
+What is in the cache runs in the user's programs. So a folder or file is used only if it belongs to this user
+or root and nobody else can write to it. Where that does not hold, or the folder cannot be written,
+`scalatrace-UID` in the folder for temporary files takes its place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _reported: set[str] = set()
 
 
 def configured_folder() -> Path | None:
-    """SCALATRACE_CACHE, else `scalatrace` in XDG_CACHE_HOME, else ~/.cache/scalatrace; None without a home."""
+    """SCALATRACE_CACHE, else scalatrace in XDG_CACHE_HOME, else ~/.cache/scalatrace; None without a home."""
     if own := os.environ.get(VARIABLE):
         return Path(own).absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -49,7 +49,7 @@ def _folders() -> Iterator[Path]:
 
 
 def distrust(folder: Path) -> str | None:
-    """Return why nothing in a folder may be used; None when it may. Raises OSError: there is no such folder."""
+    """Return why nothing in a folder may be used, or None. Raises OSError when there is no such folder."""
     # The folder itself is examined, not what its path names a moment later.
     descriptor = os.open(os.path.realpath(folder), os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -86,7 +86,7 @@ def _find_in(folder: Path, name: str) -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """Return the content of a file in the cache; None when it is not there, or others could have written it."""
+    """Return the content of a file in the cache; None when it is missing or others could have written it."""
     try:
         return path.read_bytes() if (path := find(name)) else None
     except OSError:

@@ -1,4 +1,4 @@
-"""Write output files: replace regular files in one step, write through everything else (FIFO, device, descriptor)."""
+"""Write output files: replace regular files in one step, write through FIFOs, devices and descriptors."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FilePath = str | PathLike[str]
 def write_file(path: FilePath, data: bytes) -> int:
     """Write a file and return its size in bytes.
 
-    A regular file is replaced in one step, so no reader sees half of it; it keeps its permissions, and a symbolic
-    link to it stays. Anything else (FIFO, device, /dev/stdout, /dev/fd/N) is opened and written.
+    A regular file is replaced in one step, so no reader sees half of it; it keeps its permissions, and a
+    symbolic link to it stays. Anything else (FIFO, device, /dev/stdout, /dev/fd/N) is opened and written.
 
     Raises:
         ScalatraceError: the file cannot be written.
@@ -96,7 +96,7 @@ def _copy_permissions(descriptor: int, old: os.stat_result) -> None:
 
 
 def resolved(path: str) -> str:
-    """Follow symbolic links as far as an entry in a folder of descriptors (/proc/self/fd/N). Raises OSError."""
+    """Follow symbolic links, at most to an entry of a folder (/proc/self/fd). Raises OSError."""
     for _ in range(MAX_LINKS):
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder or ".")
@@ -120,7 +120,7 @@ def _own_descriptor(path: str) -> int | None:
 
 
 def is_stream(path: FilePath) -> bool:
-    """Return whether a path names something to be written through: it exists and is neither file nor folder."""
+    """Return whether a path is to be written through: it exists and is neither a file nor a folder."""
     path = fspath(path)
     try:
         if _DESCRIPTOR.fullmatch(resolved(path)):
@@ -140,7 +140,7 @@ def is_stdout(path: FilePath) -> bool:
 
 
 def _open_stream(path: str) -> int | None:
-    """Return a descriptor for writing to what is no regular file; None for a regular or new file. Raises OSError."""
+    """Return a descriptor to write to what is no regular file, or None for one. Raises OSError."""
     descriptor = _own_descriptor(resolved(path))
     if descriptor is not None:
         if sys.stdout is not None:

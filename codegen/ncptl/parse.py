@@ -35,7 +35,7 @@ def _parser() -> Lark:
     key = hashlib.sha256(f"{_TABLES_FORMAT} {lark.__version__} {grammar}".encode()).hexdigest()[:16]
     name = f"conceptual-{key}.tables"
     data = cache.read(name)
-    # Loading is not part of lark's documented interface: whatever goes wrong there, the grammar is still here.
+    # Loading is not part of lark's documented interface: when it fails, the grammar is parsed.
     with suppress(Exception):
         if data is not None:
             return _from_tables(data)
@@ -57,7 +57,8 @@ def _tables(parser: Lark) -> bytes:
 def _from_tables(packed: bytes) -> Lark:
     data, memo = msgpack.unpackb(packed, strict_map_key=False)
     data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = NoLexer
-    return Lark._load_from_dict(data, memo, transformer=Builder())
+    parser: Lark = Lark._load_from_dict(data, memo, transformer=Builder())  # type: ignore[no-untyped-call]
+    return parser
 
 
 def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program:

@@ -57,7 +57,10 @@ __attribute__((constructor)) static void on_load(void) {
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
 static pid_t process;
-static bool started, sessions_at_root; /* sessions_at_root: this is the process that speaks for a program of sessions */
+static bool started, has_sessions;
+static bool sessions_at_root; /* this is the process that speaks for a program of sessions */
+
+bool st_started(void) { return started || has_sessions; }
 
 /* A forked child is not a rank, and has no helper thread that could save anything. */
 static void in_child(void) {
@@ -216,6 +219,7 @@ ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessio
     int error = PMPI_Session_init(info, handler, session), rank = MPI_UNDEFINED;
     MPI_Group world;
     if (error != MPI_SUCCESS || started || st_thread.depth) return error;
+    has_sessions = true;
     st_thread.depth++;
     if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
         PMPI_Group_rank(world, &rank);

@@ -379,6 +379,7 @@ uint64_t st_define_frames(const char *const *frames, size_t n);
 /* lifecycle.c, finish.c, save.c */
 void st_start(void);
 void st_stop(void);
+bool st_started(void); /* MPI_Init or MPI_Session_init was called */
 void st_finish(void);
 void st_policy_start(void);
 void st_each_entry(const char *variable, void (*take)(const char *left, const char *right));

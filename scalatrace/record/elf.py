@@ -1,12 +1,18 @@
-"""Which MPI library a program or an extension module is linked to."""
+"""Native programs: which MPI library one is linked to, and whether a library can be preloaded into it."""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
+import struct
 import subprocess
 from pathlib import Path
 
-__all__ = ["is_elf", "linked_mpi"]
+__all__ = ["is_elf", "linked_mpi", "preload_obstacle"]
+
+PT_INTERP = 3
+"""Kind of a program header: the dynamic linker's path."""
 
 _MPI = re.compile(r"lib(mpi|mpich)\.so[.\d]*")
 
@@ -31,3 +37,26 @@ def linked_mpi(path: str | Path) -> Path | None:
         if _MPI.fullmatch(name) and rest.startswith("/"):
             return Path(rest.split(" (")[0])
     return None
+
+
+def preload_obstacle(path: str | Path) -> str | None:
+    """Return why the dynamic linker does not preload a library into a program; None when it does."""
+    try:
+        info = os.stat(path)
+        if info.st_mode & stat.S_ISUID and info.st_uid != os.geteuid():
+            return "runs as another user (setuid)"
+        return "is statically linked" if is_elf(path) and not _has_interpreter(path) else None
+    except (OSError, struct.error):
+        return None
+
+
+def _has_interpreter(path: str | Path) -> bool:
+    """Return whether a program names a dynamic linker. Raises OSError; struct.error for a damaged file."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        wide, order = head[4] == 2, "<" if head[5] == 1 else ">"
+        (start,) = struct.unpack_from(order + ("Q" if wide else "I"), head, 32 if wide else 28)
+        size, count = struct.unpack_from(order + "HH", head, 54 if wide else 42)
+        file.seek(start)
+        table = file.read(size * count)
+    return any(struct.unpack_from(order + "I", table, size * i)[0] == PT_INTERP for i in range(count))

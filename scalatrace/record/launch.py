@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import check_output
+from scalatrace.launched import launched_rank, on_one_node
+from scalatrace.record.elf import preload_obstacle
 from scalatrace.record.policy import Policy
 from scalatrace.record.resolved import shim_of
 
@@ -82,6 +86,7 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_COMPRESS": str(int(options.compress)),
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
         "SCALATRACE_SHIM": str(shim),
+        "SCALATRACE_PID": str(os.getpid()),
         **options.policy.environment(),
         **options.policy.selection.environment(options.record_queries),
     }
@@ -104,7 +109,11 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
 
 
 def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
-    """Become the program `argv`, with the tracer in it. Raises ScalatraceError when that cannot be.
+    """Become the program `argv`, with the tracer in it.
+
+    Raises:
+        UsageError: the outputs cannot be written, or there is no such program.
+        ScalatraceError: the program cannot be started.
 
     A program that is a Python file (`app.py`) is run by this interpreter.
     """
@@ -116,8 +125,9 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     program = shutil.which(words[0])
     if program is None:
         raise UsageError(f"{words[0]}: no such program")
-    if options.flat_log:
-        _make_folder(options.flat_log)
+    _check_outputs(options)
+    if not options.quiet:
+        _warn_of_obstacle(program)
     added = environment(options, argv, shim_of(words))
     sys.stdout.flush()
     try:
@@ -126,8 +136,36 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
         raise ScalatraceError(f"{program}: {error.strerror}") from None
 
 
+def _check_outputs(options: RecordOptions) -> None:
+    """Check that trace and flat logs can be written; on one node, rank 0 reports for all ranks.
+
+    Rank 0 writes the trace. Folders of other nodes may differ from its own.
+    """
+    rank = launched_rank()
+    if rank and not on_one_node():
+        return
+    try:
+        check_output(options.output, "-o")
+        if options.flat_log:
+            _make_folder(options.flat_log)
+    except UsageError as error:
+        if rank:
+            time.sleep(1)  # the launcher ends all ranks when one fails: rank 0 is to report before
+            sys.exit(error.exit_status)
+        raise
+
+
 def _make_folder(path: str | Path) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        print(f"scalatrace: {path}: {error.strerror}; no flat log is written", file=sys.stderr)
+        raise UsageError(f"--flat-log {path}: {error.strerror}") from None
+    if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
+        raise UsageError(f"--flat-log {path}: this folder is not writable")
+
+
+def _warn_of_obstacle(program: str) -> None:
+    """Print a line about a program that the tracer cannot be loaded into."""
+    reason = preload_obstacle(program)
+    if reason and not launched_rank():
+        print(f"scalatrace: {program} {reason}: the tracer cannot be loaded into it", file=sys.stderr)

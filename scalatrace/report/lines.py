@@ -1,7 +1,7 @@
 """`show --rank`: the walk of one rank, a line for each call.
 
-A parameter of which the trace has a histogram has no value of its own in a call: it has the mean after `~`, in
-JSON null.
+A parameter of which the trace has a histogram has no value of its own in a call: it has the mean after `~`,
+in JSON null.
 """
 
 from __future__ import annotations

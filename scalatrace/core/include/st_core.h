@@ -141,7 +141,8 @@ ST_API int st_core_pack(st_core *core, void **bytes, size_t *nbytes);
 ST_API int st_core_merge(st_core *core, const void *bytes, size_t nbytes);
 ST_API void st_free(void *bytes);
 
-/* Write the trace to `path`: a regular file is replaced in one step, a FIFO or device written. compress: 1 = deflate when zlib can be loaded and it helps. */
+/* Write the trace to `path`: a regular file is replaced in one step, a FIFO or device is written. compress: 1 = deflate
+ * when zlib can be loaded and it helps. */
 ST_API int st_core_write(st_core *core, const char *path, int compress);
 /* Write the core as a part file, finished or not: open loops stay open and the core goes on as before; a flat log has all
  * its events then, too. Or write what st_core_pack made of it earlier. And make a core from a part file (NULL: see `error`,

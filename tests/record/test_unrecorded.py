@@ -1,0 +1,84 @@
+"""What `record` says when nothing is recorded, and what it checks before the program starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from record.conftest import Builder
+from scalatrace import load
+from scalatrace.record.elf import preload_obstacle
+from support.mpis import Mpi
+from support.running import mpirun, record, run, scalatrace
+
+pytestmark = pytest.mark.mpi
+
+LINE = "never called MPI_Init: nothing was recorded"
+
+
+def test_program_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
+    done = scalatrace(mpi, "record", "--", "/bin/false", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f"scalatrace: false {LINE}, {tmp_path}/out.st is not written"]
+    assert scalatrace(mpi, "record", "--quiet", "--", "/bin/true", cwd=tmp_path).check().stderr == ""
+
+
+def test_one_line_for_all_ranks(mpi: Mpi, tmp_path: Path) -> None:
+    done = record(mpi, 3, ["/bin/true"], tmp_path / "a.st").check()
+    assert done.stderr.count(LINE) == 1
+
+
+def test_programs_that_start_others(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """A script or a launcher calls no MPI itself; its children do, or do not."""
+    program = build(openmpi, "late.c")
+    script = tmp_path / "run.sh"
+    script.write_text(f"#!/bin/bash\nls >/dev/null\n{openmpi.mpiexec} -n 2 {program}\ntrue\n")
+    script.chmod(0o755)
+    trace = tmp_path / "a.st"
+    for argv in ([script], [openmpi.mpiexec, "-n", "2", program]):
+        command = [*openmpi.scalatrace(), "record", "-o", trace, "--", *argv]
+        done = run(command, env=openmpi.environment(), cwd=tmp_path)
+        assert LINE not in done.stderr
+        assert load(trace).nprocs == 2
+    script.write_text("#!/bin/bash\nls >/dev/null\nls >/dev/null\n")
+    done = run([*openmpi.scalatrace(), "record", "--", script], env=openmpi.environment(), cwd=tmp_path)
+    assert done.stderr.count(LINE) == 1
+
+
+def test_static_program(tmp_path: Path) -> None:
+    source, program = tmp_path / "a.c", tmp_path / "static"
+    source.write_text("int main(void) { return 0; }\n")
+    if subprocess.run(["cc", "-static", "-o", program, source], check=False, capture_output=True).returncode:
+        pytest.skip("no static C library here")
+    assert preload_obstacle(program) == "is statically linked"
+    assert preload_obstacle("/bin/true") is None
+    assert preload_obstacle(source) is None
+
+
+@pytest.mark.parametrize("options", [("-o", "none/a.st"), ("-o", "."), ("--flat-log", "file/logs")])
+def test_outputs_are_checked_before_the_program_starts(
+    openmpi: Mpi, tmp_path: Path, options: tuple[str, str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    command = [*openmpi.scalatrace(), "record", *options, "--", "/usr/bin/touch", "started"]
+    done = run(command, env=openmpi.environment(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"scalatrace: {' '.join(options)}: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "started").exists()
+    done = mpirun(openmpi, 2, command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count(f"scalatrace: {' '.join(options)}") == 1
+
+
+def test_trace_through_a_fifo(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    fifo, copy = tmp_path / "fifo", tmp_path / "copy.st"
+    os.mkfifo(fifo)
+    with copy.open("wb") as file, subprocess.Popen(["cat", fifo], stdout=file) as reader:
+        record(openmpi, 2, [build(openmpi, "late.c")], fifo).check()
+        reader.wait(30)
+    assert load(copy).nprocs == 2
+    assert fifo.is_fifo()

@@ -1,0 +1,119 @@
+"""Output files: regular files are replaced, everything else is written through."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from scalatrace import files
+from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import check_output, is_stream, write_file
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_regular_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "a.st"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    before = path.stat().st_ino
+    assert write_file(path, b"new data") == 8
+    assert path.read_bytes() == b"new data"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert path.stat().st_ino != before
+    assert names(tmp_path) == ["a.st"]
+
+
+def test_new_file_follows_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        write_file(tmp_path / "a.st", b"x")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "a.st").stat().st_mode) == 0o640
+
+
+def test_fifo_is_written_through(tmp_path: Path) -> None:
+    fifo, received = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()))
+    reader.start()
+    write_file(fifo, b"through")
+    reader.join(10)
+    assert received == [b"through"]
+    assert is_stream(fifo)
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+    assert names(tmp_path) == ["fifo"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes device nodes")
+def test_device_node_stays(tmp_path: Path) -> None:
+    node = tmp_path / "null"
+    try:
+        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        node.open("wb").close()
+    except PermissionError:
+        pytest.skip("this file system has no devices")
+    write_file(node, b"gone")
+    assert stat.S_ISCHR(node.stat().st_mode)
+    assert names(tmp_path) == ["null"]
+
+
+def test_symbolic_link_stays(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    link.symlink_to("target")
+    write_file(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    link.unlink()
+    link.symlink_to("absent")
+    write_file(link, b"made")
+    assert (tmp_path / "absent").read_bytes() == b"made"
+
+
+def test_temporary_name_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever guesses a name and puts a link there gains nothing."""
+    tokens = iter(["aa", "aa", "bb"])
+    monkeypatch.setattr(files.secrets, "token_hex", lambda nbytes: next(tokens))
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "a.st.aa.tmp").symlink_to(victim)
+    write_file(tmp_path / "a.st", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / "a.st").read_bytes() == b"new"
+    assert names(tmp_path) == ["a.st", "a.st.aa.tmp", "victim"]
+
+
+def test_nothing_is_left_after_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.st"
+    path.write_bytes(b"old")
+
+    def fail(source: str, target: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files.os, "rename", fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert names(tmp_path) == ["a.st"]
+
+
+def test_errors_name_the_path(tmp_path: Path) -> None:
+    with pytest.raises(ScalatraceError, match=r"none/a\.st: cannot write: No such file"):
+        write_file(tmp_path / "none" / "a.st", b"")
+    for path, reason in (
+        (tmp_path / "none" / "a.st", "there is no folder"),
+        (tmp_path, "this is a folder"),
+        (tmp_path / ("x" * 300), "File name too long"),
+    ):
+        with pytest.raises(UsageError, match=f"^-o .*{reason}"):
+            check_output(path, "-o")
+    check_output(tmp_path / "a.st", "-o")
+    assert names(tmp_path) == []
