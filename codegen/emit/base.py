@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from typing import TypeVar
 
 from codegen.emit.arguments import LISTS, Names, possible, used
 from codegen.emit.contract import EmitOptions
@@ -40,6 +40,8 @@ from scalatrace.trace.typetree import TypeTree, parse
 from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
 
 __all__ = ["ImperativeEmitter", "Writing"]
+
+T = TypeVar("T")
 
 LITERAL = 16
 """Arrays up to this length are written out."""
@@ -215,19 +217,11 @@ class Writing(ABC):
     def text_argument(self, name: str, e: Expr) -> str:
         """An operation, a constant of MPI, or the name of a file."""
 
-    def tree(self, index: int) -> TypeTree:
-        """The constructors of a datatype. Raises GenerateError for what cannot be read."""
+    def of_type(self, index: int, make: Callable[[TypeTree], T]) -> T:
+        """Return what a function makes of a datatype's constructors. Raises GenerateError naming a call."""
         try:
-            return parse(self.program.types[index].description)
-        except FormatError as error:
-            raise GenerateError(str(error)) from None
-
-    @contextmanager
-    def blaming(self, index: int) -> Iterator[None]:
-        """Name the first call with a datatype in the errors of what is done with it."""
-        try:
-            yield
-        except GenerateError as error:
+            return make(parse(self.program.types[index].description))
+        except (FormatError, GenerateError) as error:
             size = len(self.program.types)
             given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
             first = next(call for call, argument in given if index in possible(argument, size))

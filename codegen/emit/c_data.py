@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from codegen.emit import grid_c
@@ -12,7 +13,7 @@ from codegen.emit.text import c_string
 from codegen.emit.typing_c import construct, needs_large, required
 from codegen.expr import Choose, Const, Expr, Var
 from scalatrace.predefined import OPERATIONS
-from scalatrace.trace.typetree import TypeTree, parse
+from scalatrace.trace.typetree import TypeTree
 from scalatrace.trace.values import special_name
 
 __all__ = ["CData"]
@@ -35,8 +36,9 @@ class CData(Writing):
     @property
     def large_types(self) -> bool:
         """Whether datatypes are larger than an int says, or are made of large counts."""
-        kept = (self.program.types[i] for i in self.used_types)
-        return any(t.size > INT_MAX or needs_large(parse(t.description)) for t in kept)
+        return any(
+            self.program.types[i].size > INT_MAX or self.of_type(i, needs_large) for i in self.used_types
+        )
 
     @cached_property
     def large_arrays(self) -> frozenset[int]:
@@ -128,22 +130,24 @@ class CData(Writing):
         lines, form = ["static void make_types(void)\n{"], LARGE if self.large_types else ""
         for i in self.single_types:
             self.wanted[f"made{form}"] = None
-            with self.blaming(i):
-                lines += _made(self.tree(i), f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});")
+            done = f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});"
+            lines += self.of_type(i, lambda tree, done=done: _made(tree, done))  # type: ignore[misc]
         for i in self.type_lists:
-            with self.blaming(i):
-                inner, name = self.tree(i).inner, self.types[i]
             self.wanted[f"listed{form}"] = None
-            lines.append(f"    lists[{name}].handles = memory({len(inner) + 1} * sizeof(MPI_Datatype));")
-            lines.append(f"    lists[{name}].each = memory({len(inner) + 1} * sizeof(struct type));")
-            for at, tree in enumerate(inner):
-                with self.blaming(i):
-                    lines += _made(tree, f"listed{form}({name}, {at}, {{}}, {{}});")
+            lines += self.of_type(i, lambda tree, i=i: list(self.listed(i, tree, form)))  # type: ignore[misc]
         return "\n".join([*lines, "}"])
+
+    def listed(self, index: int, tree: TypeTree, form: str) -> Iterator[str]:
+        """The statements that make a list of datatypes, one for each peer."""
+        name, n = self.types[index], len(tree.inner) + 1
+        yield f"    lists[{name}].handles = memory({n} * sizeof(MPI_Datatype));"
+        yield f"    lists[{name}].each = memory({n} * sizeof(struct type));"
+        for at, inner in enumerate(tree.inner):
+            yield from _made(inner, f"listed{form}({name}, {at}, {{}}, {{}});")
 
     def optional_types(self) -> str:
         """The lines that say of a datatype of the program that this MPI lacks it."""
-        names = sorted(set().union(*(required(self.tree(i)) for i in self.used_types)))
+        names = sorted(set().union(*(self.of_type(i, required) for i in self.used_types)))
         return "".join(
             f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
         )

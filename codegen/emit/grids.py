@@ -14,8 +14,8 @@ from codegen.scalable.grid import Shape
 __all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_GENERATED = re.compile(r"(?:i|t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+|element")
-"""Names of loop variables, tables, datatypes, communicators and constants in generated programs."""
+_GENERATED = re.compile(r"(?:t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+")
+"""Names of tables, datatypes, communicators and constants in generated programs."""
 
 _C = """
     auto break case char const continue default do double else enum extern float for goto if inline
@@ -61,7 +61,7 @@ def renamed(shape: Shape, library: Library, reserved: AbstractSet[str]) -> dict[
     """Return other names for the parameters whose names the program or its language needs otherwise."""
     local = {word for piece in library.pieces.values() for word in _WORD.findall(piece.text)}
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only
-        reserved, KEYWORDS, shape.variables().keys() - set(shape.inputs), ("rank", "r", "i")
+        reserved, KEYWORDS, shape.variables().keys() - set(shape.inputs), ("r", "i")
     )
     found: dict[str, str] = {}
     for name in shape.inputs:

@@ -165,14 +165,11 @@ class _Writing(Writing):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            with self.blaming(i):
-                tree = self.tree(i)
-                made = f"Type({construct(tree)}, {self.sizes(i)}, {not tree.predefined})"
-            lines.append(f"types[{self.types[i]}] = {made}")
+            made, derived = self.of_type(i, lambda tree: (construct(tree), not tree.predefined))
+            lines.append(f"types[{self.types[i]}] = Type({made}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
-            with self.blaming(i):
-                inner = self.tree(i).inner
-                each = [f"Type({construct(t)}, None, None, {not t.predefined})" for t in inner]
+            inner = self.of_type(i, lambda tree: [(construct(t), not t.predefined) for t in tree.inner])
+            each = (f"Type({made}, None, None, {derived})" for made, derived in inner)
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         if any(f"{NAMED}(" in line for line in lines):
             self.wanted[NAMED] = None

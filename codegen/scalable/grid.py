@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from codegen.errors import GenerateError
 from codegen.expr import Cond, Expr, Var
 from scalatrace.trace.grid import balanced
 from scalatrace.trace.ranklist import MAX_RANK
@@ -117,8 +119,18 @@ class Shape:
         return found | {"P": Var("P", LIMIT, prod(self.least))}
 
 
+_VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
+"""Variables of expressions: the own rank, elements of arrays, tasks, iterations of loops."""
+
+
 def shape_of(model: Model) -> Shape:
-    """The grid of a symbolic trace's programs."""
+    """The grid of a symbolic trace's programs. Raises GenerateError for a parameter with a variable's name."""
+    for name in model.inputs:
+        if _VARIABLE.fullmatch(name):
+            raise GenerateError(
+                f"a parameter is called {name}, as a variable of generated programs: record and extrapolate with "
+                "another name (--param, --inputs)"
+            )
     texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
     powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
