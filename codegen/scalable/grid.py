@@ -124,12 +124,16 @@ _VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
 
 
 def shape_of(model: Model) -> Shape:
-    """The grid of a symbolic trace's programs. Raises GenerateError for a parameter with a variable's name."""
+    """The grid of a symbolic trace's programs.
+
+    Raises:
+        GenerateError: a parameter has the name of a variable in programs.
+    """
     for name in model.inputs:
         if _VARIABLE.fullmatch(name):
             raise GenerateError(
-                f"a parameter is called {name}, as a variable of generated programs: record and extrapolate with "
-                "another name (--param, --inputs)"
+                f"a parameter is called {name}, as a variable of generated programs: record and "
+                "extrapolate with another name (--param, --inputs)"
             )
     texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
     powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
