@@ -15,6 +15,8 @@ from scalatrace.trace.counting import least_and_most
 from scalatrace.trace.trace import Trace
 
 COMMS_SHOWN = 20
+RANKS_LISTED = 1 << 16
+"""Ranks that the JSON form lists one by one; it has the ranklist of any number."""
 NOT_SELECTED = "not selected"
 """Among the counts: calls of all operations that the user did not want recorded."""
 
@@ -37,7 +39,8 @@ class InfoReporter:
         least, most = (None, None) if events is None else least_and_most(trace)
         return {
             "nprocs": trace.nprocs,
-            "ranks": list(trace.ranks),
+            "ranks": list(trace.ranks) if len(trace.ranks) <= RANKS_LISTED else None,
+            "ranklist": str(trace.ranks),
             "meta": dict(trace.meta),
             "events": events,
             "events_per_rank": {"min": least, "max": most},
@@ -91,7 +94,7 @@ class InfoReporter:
 
     def _sizes(self, family: int) -> list[int]:
         """Return the sizes of a family's communicators; MPI_COMM_SELF and MPI_COMM_NULL have none stored."""
-        return [len(group) for group in self.trace.layout(family).groups]
+        return self.trace.layout(family).sizes
 
     def _communicators(self, console: Console, families: list[dict[str, Any]]) -> None:
         rows = table("communicators", "made from", "how many", "ranks in each", right=("how many",))

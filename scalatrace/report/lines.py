@@ -1,6 +1,6 @@
 """`show --rank`: the walk of one rank, a line for each call.
 
-A parameter of which the trace has a histogram has no value of its own in a call: it has the mean after `~`,
+A call has no value of its own for a parameter of which the trace has a histogram: it has the mean after `~`,
 in JSON null.
 """
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_VISITS",
+    "check_countable",
     "check_visits",
     "executions",
     "executions_of",
@@ -134,12 +135,21 @@ def nevents(trace: Trace) -> int:
     return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
 
 
+def check_countable(trace: Trace) -> None:
+    """Make sure that counting the calls of all ranks takes no long. Raises LimitError."""
+    if takes_long(trace.nodes):
+        raise LimitError(
+            f"more than {MOST_RUNS} ranks have a trip count each of their own: too many to count one by one"
+        )
+
+
 def check_visits(trace: Trace) -> None:
     """Make sure that the nodes of each rank can be visited one by one.
 
     Raises:
         LimitError: ranks times the nodes that they execute exceed MAX_VISITS.
     """
+    check_countable(trace)
     visits = sum(len(ranks) for _, classes in executions(trace) for ranks, _ in classes)
     if visits > MAX_VISITS:
         raise LimitError(

@@ -9,7 +9,7 @@ different calls, not on trip counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -22,42 +22,69 @@ from scalatrace.trace.walk import Call, Place, ended, vec_at
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
 
+TOO_MANY = -1
+
 __all__ = ["MAX_GROUPS", "counted_calls", "grouped"]
 
-MAX_GROUPS = 1 << 22
-"""Different calls of one event node and rank that are listed; more would take minutes."""
+MAX_GROUPS = 1 << 20
+"""Different calls of one event node and rank that are listed; more are if the vectors have as many terms."""
 
 
-def counted_calls(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
+def counted_calls(
+    trace: Trace, event: Event, rank: int, times: int, matters: Callable[[str, str], bool]
+) -> Iterator[tuple[Call, int]]:
     """Yield the calls of a node by a rank that runs it `times` times, each with how often it occurs.
 
     The order is not that of the calls, and equal calls may come more than once.
 
+    Args:
+        matters: called with operation and parameter; all calls have the others as the first call does.
+
     Raises:
         FormatError: a parameter has fewer values than that.
-        LimitError: there are more than MAX_GROUPS different calls.
+        LimitError: there are many more different calls than terms in the vectors, and than MAX_GROUPS.
     """
+    if times <= 0:
+        return
     place = Place(trace, event, rank)
     if place.constant:
-        if times > 0:
-            yield Call(place, next(place.rows), -1), times
+        yield Call(place, next(place.rows), -1), times
         return
-    groups = grouped([vec_at(place, param) for param in event.params], times)
-    for listed, (values, n) in enumerate(groups):
+    vecs, limit = [vec_at(place, param) for param in event.params], MAX_GROUPS
+    for i, name in enumerate(place.names):
+        if not matters(place.op.name, name):
+            vecs[i] = Vec(_first(place, vecs[i]))
+    for listed, (values, n) in enumerate(grouped(vecs, times)):
         if values is None:
             raise FormatError(ended(place))
-        if listed == MAX_GROUPS:
+        if listed == limit:
+            limit = max(limit, 2 * sum(_terms(vec.terms) for vec in vecs))
+        if listed == limit or n == TOO_MANY:
             stack = trace.stack(event.signature)
             where = f" at {short_frame(stack[0])}" if stack else ""
             raise LimitError(
-                f"{place.op.name}{where}: rank {rank} makes {times} calls with more than {MAX_GROUPS} "
+                f"{place.op.name}{where}: rank {rank} makes {times} calls with more than {limit} "
                 "different values, too many to count one by one"
             )
         yield Call(place, place.decoded(values), -1), n
 
 
+def _first(place: Place, vec: Vec) -> int:
+    for value in vec:
+        return value
+    raise FormatError(ended(place))
+
+
+def _terms(term: Any) -> int:
+    return 1 if type(term) is int else sum(map(_terms, term))
+
+
 def grouped(vecs: Sequence[Vec], n: int) -> Iterator[tuple[tuple[int, ...] | None, int]]:
-    """Yield the first n tuples of values of some vectors with their numbers; None where one ends before."""
+    """Yield the first n tuples of values of some vectors with their numbers.
+
+    None stands for a tuple where a vector ends before, the number TOO_MANY for a loop in which more than
+    MAX_GROUPS different tuples follow.
+    """
     return _joint([_chunks(vec, n) for vec in vecs], n, 1)
 
 
@@ -83,6 +110,10 @@ class _Chunk:
     def period(self) -> int | None:
         """After so many values they repeat; None: they do not."""
         return 1 if self.value is not None else None if self.stride else self.body
+
+    def turns(self, n: int) -> int:
+        """Values that differ for sure among the first n: a stride makes each iteration another."""
+        return 0 if self.value is not None or not self.stride else n // self.body
 
     def skip(self, n: int) -> None:
         """Drop the first n values."""
@@ -136,6 +167,9 @@ def _joint(
             periods = [chunk.period for chunk in here]
             period = None if None in periods else lcm(*periods)  # type: ignore[arg-type]
             turns = length // period if period else 1
+            if any(chunk.turns(length) > MAX_GROUPS for chunk in here):
+                yield (), TOO_MANY
+                return
             if period and turns > 1:
                 length = period * turns
                 yield from _joint(_inside(here, period), period, times * turns)

@@ -10,7 +10,7 @@ from scalatrace.ops import Category, operation
 from scalatrace.trace.counting import check_visits, executions_of
 from scalatrace.trace.grouped import counted_calls
 from scalatrace.trace.requests import started
-from scalatrace.trace.summaries import summarised
+from scalatrace.trace.summaries import byte_parameters, summarised
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.walk import Call
 
@@ -55,9 +55,14 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
         raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
     check_visits(trace)
+    sized = byte_parameters if what == "bytes" else lambda op, name: name == "comm"
+
+    def matters(op: str, name: str) -> bool:
+        return sized(op, name) or name in operation(op).peers[:1]
+
     found: Pairs = {}
     for rank in trace.ranks:
-        for call, n in _messages(trace, rank):
+        for call, n in _messages(trace, rank, matters):
             dest = operation(call.op).peers[0]
             peer = call.raw(dest) if dest in call else -1
             if peer < 0:
@@ -100,11 +105,11 @@ def _sends(op: str) -> bool:
     return row.category in SENDING or (row.category is Category.PERSISTENT and row.sends is not None)
 
 
-def _messages(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
+def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[Call, int]]:
     """The calls of a rank that say what it sends, and how often each sends that."""
     for event, times in executions_of(trace, rank):
         if operation(trace.ops[event.op].name).category in SENDING:
-            yield from counted_calls(trace, event, rank, times)
+            yield from counted_calls(trace, event, rank, times, matters)
     for _, call, times in started(trace, rank):
         row = operation(call.op)
         if row.category is Category.PERSISTENT and row.sends:

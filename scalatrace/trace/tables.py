@@ -170,6 +170,11 @@ class LargeLayout:
     remote: list[tuple[int, ...]] | None = None
 
     @property
+    def sizes(self) -> list[int]:
+        """The number of members of each instance."""
+        return [self._size] * (self._total // self._size)
+
+    @property
     def groups(self) -> list[tuple[int, ...]]:
         """The members of each instance."""
         listed = self._members.first(self._total)
@@ -216,6 +221,11 @@ class Layout:
         }
         if len(self._where) != sum(rank != UNDEFINED for group in self.groups for rank in group):
             raise ValueError("a rank is in two communicators of one family")
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of members of each instance."""
+        return [len(group) for group in self.groups]
 
     def of(self, rank: int) -> tuple[Sequence[int], int, Sequence[int] | None] | None:
         """Members, own position and remote members of a rank's communicator; None when it is in none."""

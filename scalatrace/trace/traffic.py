@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scalatrace.errors import FormatError
 from scalatrace.ops import operation, received_bytes, sent_bytes
-from scalatrace.trace.counting import check_visits, executions, executions_of
+from scalatrace.trace.counting import check_countable, check_visits, executions, executions_of
 from scalatrace.trace.elastic import Groups, Summary
 from scalatrace.trace.grouped import counted_calls
 from scalatrace.trace.nodes import Encoding, Event, Peer
@@ -15,6 +16,7 @@ from scalatrace.trace.summaries import byte_parameters, bytes_estimated
 from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import Vec
+from scalatrace.trace.walk import Call, Place, ended, vec_at
 
 __all__ = ["traffic", "traffic_of"]
 
@@ -25,8 +27,9 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
     """Yield event node, calls, bytes sent and received, over all ranks; an event node may come several times.
 
     Raises:
-        LimitError: very many ranks have very many nodes with different parameters.
+        LimitError: very many ranks have different parameters or trip counts.
     """
+    check_countable(trace)
     for event, classes in executions(trace):
         for ranks, n in classes:
             same = _same_bytes(trace, event, ranks)
@@ -58,10 +61,37 @@ def _moved(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]
     op = operation(trace.ops[event.op].name)
     sent = received = 0
     if (op.sends or op.recvs) and not op.flow_later:
-        for call, n in counted_calls(trace, event, rank, times):
+        if (proportional := _proportional(trace, event, rank, times)) is not None:
+            return proportional
+        for call, n in counted_calls(trace, event, rank, times, byte_parameters):
             sent += n * sent_bytes(call.op, call)
             received += n * received_bytes(call.op, call)
     return sent, received
+
+
+def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int] | None:
+    """Return bytes sent and received where they are in proportion to a count that alone varies, else None."""
+    op, schema = operation(trace.ops[event.op].name), trace.ops[event.op].params
+    counts = {flow.count for flow in (op.sends, op.recvs) if flow}
+    place = Place(trace, event, rank)
+    if place.constant:
+        return None
+    given, varying = [], None
+    for (name, kind), param in zip(schema, event.params, strict=True):
+        vec = vec_at(place, param)
+        given.append(1 if vec.constant is None else vec.constant)
+        if vec.constant is None and byte_parameters(op.name, name):
+            if kind is not Kind.INT or counts != {name}:
+                return None
+            varying = vec
+    if varying is None or (low := varying.smallest()) is None or low < 0:
+        return None
+    one = Call(place, place.decoded(tuple(given)), -1)
+    try:
+        total = varying.total(times)
+    except ValueError:
+        raise FormatError(ended(place)) from None
+    return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
 
 
 def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] | None:

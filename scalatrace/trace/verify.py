@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from scalatrace.errors import FormatError
 from scalatrace.trace.callsite import Stack, same_stack, short_frame
 from scalatrace.trace.flatlog import FlatCall, FlatLog
 from scalatrace.trace.matching import CommMatcher, Description
+from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.summaries import is_summarised, summarised
 from scalatrace.trace.tables import Communicator, Datatype, Kind
 from scalatrace.trace.trace import Trace
@@ -20,6 +22,9 @@ from scalatrace.trace.values import SPECIAL_MAX, special_name
 from scalatrace.trace.walk import Call
 
 __all__ = ["Problem", "Verification", "describe", "render", "verify"]
+
+MAX_MISSING = 1000
+"""Ranks without a flat log that are reported one by one."""
 
 REMEMBERED = 200_000
 """Pairs of equal calls that are remembered, so that the steady state of a loop costs one look-up each."""
@@ -84,12 +89,17 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
     """
     result = Verification(summarised=summarised(trace), tolerance=_tolerance(trace), prefix=prefix)
     logs = _logs(directory)
-    for rank in trace.ranks:
-        if rank in logs:
-            result.nranks += 1
-            _verify_rank(trace, rank, logs[rank], prefix, result)
-        else:
-            result.problems.append(Problem(rank, None, "there is no flat log of it"))
+    logged = [rank for rank in logs if rank in trace.ranks]
+    for rank in sorted(logged):
+        result.nranks += 1
+        _verify_rank(trace, rank, logs[rank], prefix, result)
+    missing = trace.ranks - RankList(logged)
+    for rank in islice(missing, MAX_MISSING):
+        result.problems.append(Problem(rank, None, "there is no flat log of it"))
+    if len(missing) > MAX_MISSING:
+        more = f"there is no flat log of it and of {len(missing) - MAX_MISSING - 1} ranks after it"
+        result.problems.append(Problem(missing[MAX_MISSING], None, more))
+    result.problems.sort(key=lambda problem: problem.rank)
     for rank in [] if prefix else sorted(set(logs) - set(trace.ranks)):
         result.problems.append(Problem(rank, None, "it has a flat log but is not in the trace"))
     return result
