@@ -247,10 +247,7 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
         if op in SYNCHRONISING or op in FROM_ROOT:
             before = own.synchronised.get(call.family, [])
             met[call.family] += 1
-            waits = op in SYNCHRONISING or (
-                call.comm.remote is None and list(call.comm.members).index(own.rank) == call.raw("root")
-            )
-            if waits and met[call.family] <= len(before) and own.rank in call.comm.peers:
+            if met[call.family] <= len(before) and _waits(call, own.rank):
                 earliest = max(earliest, before[met[call.family] - 1])
         elif op in DIRECTED or row.category is Category.SENDRECV:
             if row.nonblocking or row.recvs is None or peer_of(call, row.recvs) != own.rank:
@@ -259,6 +256,15 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
             before = own.sent.get(sender, [])
             if heard <= len(before) and sender not in own.started:
                 earliest = max(earliest, before[heard - 1])
+
+
+def _waits(call: Call, rank: int) -> bool:
+    """Return whether a collective call cannot end before a rank makes it too."""
+    comm = call.comm
+    if call.op in SYNCHRONISING:
+        return rank in comm.peers
+    root = call.raw("root")
+    return comm.remote is None and 0 <= root < comm.size and comm.members[root] == rank
 
 
 def _plan(trace: Trace, own: _Own, sent: dict[int, _Sent], family: int) -> list[int] | None:

@@ -100,9 +100,9 @@ def test_any_shuffle_has_an_order(seed: int) -> None:
 # -- traces ------------------------------------------------------------------------------------------------
 
 
-def trace_of(ranks: Sequence[Sequence[Call]]) -> Trace:
+def trace_of(ranks: Sequence[Sequence[Call]], builder: Builder | None = None) -> Trace:
     """The calls of each rank."""
-    b = Builder(len(ranks))
+    b = builder or Builder(len(ranks))
 
     def only(rank: int, op: str, params: Mapping[str, Any]) -> Event:
         return b.event(op, repeat=Groups([(RankList([rank]), Vec(1))]), **params)
@@ -153,6 +153,26 @@ def test_a_plan_follows_collective_calls() -> None:
         [send(0, 5), send(0, 6), barrier],
     ]
     assert planned(ranks) == [2, 2, 1, 1]
+
+
+def test_a_plan_follows_a_root() -> None:
+    bcast = ("Bcast", {"count": 1, "datatype": BYTE, "root": 0, "comm": Comm()})
+    ranks = [
+        [*matched(5), *matched(6), bcast, *matched(5), *matched(7)],
+        [bcast, send(0, 5), send(0, 7)],
+        [send(0, 5), send(0, 6), bcast],
+    ]
+    assert planned(ranks) == [2, 2, 1, 1]
+
+
+def test_collective_calls_of_others_do_not_matter() -> None:
+    """Ranks 1 and 2 have a communicator of their own, rank 0 has one of the same family."""
+    b = Builder(3)
+    half = b.family("split", (1, 2), (0, 1, 2))
+    bcast = ("Bcast", {"count": 1, "datatype": BYTE, "root": 0, "comm": half})
+    ranks = [[bcast, *matched(5), bcast, *matched(7)], [bcast, send(0, 7)], [bcast, bcast, send(0, 5)]]
+    senders = senders_of(trace_of(ranks, b), 0)
+    assert (senders.next(0), senders.next(0), senders.next(0)) == (2, 1, None)
 
 
 def test_messages_of_one_length_need_no_plan() -> None:
