@@ -24,7 +24,10 @@ class Sums {
     /* The earlier array that this one has the sums of, or -1; either way the array is the next. */
     int64_t next(const Array &array) {
         std::vector<int64_t> values;
-        array.values.runs([&](int64_t x, uint64_t times) { values.insert(values.end(), times, x); });
+        array.values.runs([&](int64_t x, uint64_t times) {
+            ExpansionLimit::take(times);
+            values.insert(values.end(), times, x);
+        });
         const int64_t found = array.values.constant() ? -1 : counts_of(values);
         if (!values.empty()) values.pop_back(); // the last count is in no sum
         if (found < 0) by_content_.emplace(hash(values), static_cast<int64_t>(pieces_.size()));

@@ -42,6 +42,11 @@ template <class F> int guarded_change(st_core *core, F body) noexcept {
     return code;
 }
 
+constexpr uint64_t kMaxPartValues = uint64_t{1} << 29; // some seconds
+
+/* Values that may be taken out of loops one by one: any number of those that this program recorded itself. */
+uint64_t expandable(const st_core *core) { return core->untrusted ? kMaxPartValues : UINT64_MAX; }
+
 Vec make_vec(const int64_t *values, size_t n) {
     Vec v;
     for (size_t i = 0; i < n; ++i) v.append(values[i]);
@@ -260,7 +265,13 @@ int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
         if (other->nprocs != core->nprocs)
             return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
         if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");
-        core->merge(std::move(*other));
+        const ExpansionLimit limit(expandable(core));
+        try {
+            core->merge(std::move(*other));
+        } catch (const FormatError &) { // in the middle
+            core->abandon();
+            throw;
+        }
         return 0;
     });
 }
@@ -269,6 +280,7 @@ void st_free(void *bytes) { std::free(bytes); }
 
 int st_core_write(st_core *core, const char *path, int compress) {
     return guarded(core, [&] {
+        const ExpansionLimit limit(expandable(core));
         const std::string error = write_container(path, trace_payload(*core), false, compress != 0);
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });

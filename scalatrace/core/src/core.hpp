@@ -57,7 +57,8 @@ struct st_core {
     bool loop_agnostic = true;
     size_t narrays = 0; // in the table after the event before
     std::string error;
-    bool broken = false; // memory ran out in the middle of a change: nothing here can be relied on
+    bool untrusted = false; // made of a part file, which may claim any number of values
+    bool broken = false;    // memory ran out in the middle of a change: nothing here can be relied on
 
     // after finish()
     st::Body roots;

@@ -13,6 +13,8 @@ Incoming::~Incoming() {
 
 namespace {
 
+constexpr int kMaxRanks = 1 << 24; // as in trace/ranklist.py
+constexpr uint64_t kMaxArray = kMaxRanks;
 constexpr int kMaxDepth = 64; // of trees, as in trace/check.py; deeper input is hostile
 
 class Loader {
@@ -48,7 +50,7 @@ class Loader {
         if (in_.integer() != kPackVersion) in_.fail("packed by another version");
         made_->rank = static_cast<int>(in_.integer());
         made_->nprocs = static_cast<int>(in_.integer());
-        if (made_->nprocs < 1 || made_->rank < 0) in_.fail("no ranks");
+        if (made_->nprocs < 1 || made_->nprocs > kMaxRanks || made_->rank < 0) in_.fail("no ranks, or too many");
         made_->nevents = in_.natural();
         size_t n = in_.array();
         for (; n >= 2; n -= 2) {
@@ -265,10 +267,13 @@ class Loader {
             expect(in_.array(), 3);
             const uint64_t name = in_.natural();
             const uint64_t length = in_.natural();
+            if (length > kMaxArray) in_.fail("an array of too many elements");
             if (is_known(&Tables::arrays, name))
                 Vec::skip(in_);
+            else if (Vec values = Vec::unpack(in_); values.size() == length)
+                t.arrays.add(name, Array{length, std::move(values)});
             else
-                t.arrays.add(name, Array{length, Vec::unpack(in_)});
+                in_.fail("an array of another length than it claims");
         }
         for (size_t n = in_.array(); n; --n) signature(t);
     }
@@ -300,18 +305,17 @@ class Loader {
             const bool skip = known && known->instances.count(leader);
             Instance i;
             i.nmembers = in_.natural();
-            members(i.members, skip);
+            members(i.members, i.nmembers, skip);
             i.nremote = in_.natural();
-            members(i.remote, skip);
+            members(i.remote, i.nremote, skip);
             if (!skip) f.instances.try_emplace(leader, std::move(i));
         }
     }
 
-    void members(Vec &v, bool skip) {
-        if (skip)
-            Vec::skip(in_);
-        else
-            v = Vec::unpack(in_);
+    void members(Vec &v, uint64_t n, bool skip) {
+        if (skip) return Vec::skip(in_);
+        v = Vec::unpack(in_);
+        if (n > 2 * kMaxArray || v.size() != n) in_.fail("a communicator of another size than it claims");
     }
 };
 
@@ -324,6 +328,7 @@ std::unique_ptr<Incoming> unpack(const void *data, size_t nbytes, NodePool &pool
 std::unique_ptr<st_core> unpack_core(const void *data, size_t nbytes) {
     std::unique_ptr<st_core> c(new st_core(0, 1));
     c->adopt(std::move(*unpack(data, nbytes, c->pool, nullptr)));
+    c->untrusted = true;
     return c;
 }
 

@@ -42,6 +42,7 @@ size_t depth(const Term &t) {
 }
 
 void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t)> &f) {
+    ExpansionLimit::take(1);
     if (!t.rep) {
         f(plus(t.value, base), 1);
         return;
@@ -55,6 +56,13 @@ void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t
         for (const Term &inner : r.block) expand(inner, base, f);
 }
 } // namespace
+
+thread_local uint64_t ExpansionLimit::left_ = UINT64_MAX;
+
+void ExpansionLimit::exceeded() {
+    left_ = 0;
+    throw FormatError("too many values to be merged one by one: the part is damaged, or its run too long");
+}
 
 Term::Term(uint64_t count, int64_t stride, std::vector<Term> block) : rep(new Rep{count, stride, std::move(block)}) {}
 Term::Term(const Term &other) : value(other.value), rep(other.rep ? new Rep(*other.rep) : nullptr) {}
@@ -370,20 +378,31 @@ struct Outline {
     int64_t first = 0, stride = 0; // the first value; the last term's stride
 };
 
-void check_terms(Unpacker &in, bool open, int depth, Outline &seen) {
+/* Adds `times` * `each` to a number of values. */
+void add_values(Unpacker &in, uint64_t &values, uint64_t times, uint64_t each) {
+    uint64_t more;
+    if (__builtin_mul_overflow(times, each, &more) || __builtin_add_overflow(values, more, &values))
+        in.fail("a vector of too many values");
+}
+
+/* The number of values; where the last term goes on, of `count` iterations of it. */
+uint64_t check_terms(Unpacker &in, bool open, uint64_t count, int depth, Outline &seen) {
     if (depth > kMaxPackedDepth) in.fail("values are nested too deeply");
     const size_t n = in.array();
+    uint64_t values = 0;
     if (!n) in.fail("an empty repetition");
     for (size_t i = 0; i < n; ++i) {
         bool rep = in.peek_array();
         int64_t stride = 0;
         if (rep) {
             if (in.array() != 3) in.fail("a damaged value vector");
-            const bool endless = in.natural() == 0;
+            const uint64_t times = in.natural();
+            const bool endless = times == 0;
             if (endless != (open && i + 1 == n)) in.fail("an empty repetition");
             stride = in.integer();
-            check_terms(in, false, depth + 1, seen);
+            add_values(in, values, endless ? count : times, check_terms(in, false, 0, depth + 1, seen));
         } else {
+            add_values(in, values, 1, 1);
             const int64_t value = in.integer();
             if (!seen.any) seen.first = value;
             seen.any = true;
@@ -391,6 +410,7 @@ void check_terms(Unpacker &in, bool open, int depth, Outline &seen) {
         seen.rep = rep;
         seen.stride = stride;
     }
+    return values;
 }
 
 bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
@@ -550,7 +570,9 @@ Vec Vec::unpack_terms(Unpacker &in, size_t n, uint64_t size) {
     const std::string_view terms = in.view();
     Unpacker inside(terms.data(), terms.size());
     Outline seen;
-    check_terms(inside, head.open, 0, seen);
+    uint64_t values = check_terms(inside, head.open, head.count, 0, seen);
+    add_values(in, values, head.matched, 1);
+    if (values != size) in.fail("a value vector of another length than it claims");
     if (!inside.at_end() || !seen.any || head.matched > v.n_ || (head.open && (!seen.rep || !head.count)))
         in.fail("a damaged value vector");
     head.bounded = head.open && is_bounded(seen.stride);
@@ -567,6 +589,7 @@ void Vec::append_run(int64_t value, uint64_t times) {
         return;
     }
     for (; times; --times) {
+        ExpansionLimit::take(1);
         append(value);
         if (!detail_ || !detail_->predicting || detail_->cursor.size() != 1) continue;
         Rep &r = *detail_->cursor[0].rep;
@@ -634,7 +657,10 @@ Vec Vec::prefix(uint64_t n) const {
     Vec longer = *this;
     longer.terms();
     int64_t next;
-    while (longer.size() < n && longer.open() && longer.detail_->expected(next)) longer.append(next);
+    while (longer.size() < n && longer.open() && longer.detail_->expected(next)) {
+        ExpansionLimit::take(1);
+        longer.append(next);
+    }
     return longer;
 }
 

@@ -20,6 +20,26 @@
 
 namespace st {
 
+/* While it lives, at most so many values are taken out of the loops of vectors one by one; then a FormatError follows.
+ * Parts of a trace are not trusted: a few bytes may claim any number of values. */
+class ExpansionLimit {
+  public:
+    explicit ExpansionLimit(uint64_t values) : before_(left_) { left_ = values; }
+    ~ExpansionLimit() { left_ = before_; }
+    ExpansionLimit(const ExpansionLimit &) = delete;
+    ExpansionLimit &operator=(const ExpansionLimit &) = delete;
+
+    static void take(uint64_t values) {
+        if (__builtin_expect(values > left_, 0)) exceeded();
+        left_ -= values;
+    }
+
+  private:
+    uint64_t before_;
+    static thread_local uint64_t left_;
+    [[noreturn]] static void exceeded();
+};
+
 struct Rep;
 
 struct Term {
