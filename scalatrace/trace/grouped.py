@@ -10,6 +10,7 @@ different calls, not on trip counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
@@ -120,11 +121,14 @@ class _Chunk:
         self.offset += n
         self.length -= n
 
+    def begin(self, n: int) -> Iterator[_Chunk]:
+        """The first n values as they are here."""
+        chunk = copy(self)  # the reader skips in it
+        chunk.length = n
+        yield chunk
+
     def inside(self, n: int) -> Iterator[_Chunk]:
         """The first n values, by the terms inside the loop."""
-        if self.value is not None:
-            yield _Chunk((n, 0, self.value), 0, n)  # a copy: the reader skips in it
-            return
         turn, skipped = divmod(self.offset, self.body)
         while n > 0:
             for term in self.terms:
@@ -183,4 +187,9 @@ def _joint(
 
 
 def _inside(chunks: Sequence[_Chunk], n: int) -> list[Iterator[_Chunk]]:
-    return [chunk.inside(n) for chunk in chunks]
+    """The first n values of each chunk: of the longest loop bodies term by term, of others as they are."""
+    longest = max(chunk.body for chunk in chunks if chunk.value is None)
+    return [
+        chunk.inside(n) if chunk.value is None and chunk.body == longest else chunk.begin(n)
+        for chunk in chunks
+    ]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
-import numpy as np
 import pytest
 from hypothesis import given
-from rich.console import Console
 
 from scalatrace.ops import received_bytes, sent_bytes
 from scalatrace.report.info import InfoReporter
@@ -27,13 +23,8 @@ from scalatrace.trace.trace import Trace
 from scalatrace.trace.values import ANY_SOURCE, Vec
 from scalatrace.trace.writer import pack_payload
 from support.builder import Builder, Comm, stencil
+from support.drawing import drawn
 from support.traces import traces
-
-
-def drawn(reporter: object, width: int = 160) -> str:
-    console = Console(file=io.StringIO(), width=width, highlight=False, markup=False, emoji=False)
-    reporter.render(console)  # type: ignore[attr-defined]
-    return console.file.getvalue()  # type: ignore[attr-defined]
 
 
 def figure_5_1() -> Trace:
@@ -143,19 +134,21 @@ def test_nothing_from_a_trace_steers_the_terminal() -> None:
 
 
 def test_matrix_of_few_and_of_many_ranks() -> None:
-    few = drawn(MatrixReporter(np.diag([0, 1, 2, 3]) * 1000, "bytes"))
+    few = drawn(MatrixReporter({(i, i): 1000 * i for i in range(4)}, 4, "bytes"))
     assert "3k" in few
     assert "3 pairs, 6 kB in all, 1 kB to 3 kB a pair" in few
-    many = np.zeros((300, 300), int)
-    many[5, 7] = many[200, 100] = 3
-    shown = drawn(MatrixReporter(many, "messages"), 80)
+    many = {(200, 100): 3, (5, 7): 3}
+    shown = drawn(MatrixReporter(many, 300, "messages"), 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "2 pairs, 6 in all, 3 to 3 a pair" in shown
-    assert MatrixReporter(many, "messages").csv().splitlines() == [
+    assert MatrixReporter(many, 300, "messages").csv().splitlines() == [
         "sender,receiver,messages",
         "5,7,3",
         "200,100,3",
     ]
+    assert MatrixReporter(many, 300, "messages").plain()["matrix"][5][7] == 3
+    assert MatrixReporter(many, 1 << 24, "messages").plain()["pairs"] == [[5, 7, 3], [200, 100, 3]]
+    assert "2 pairs" in drawn(MatrixReporter(many, 1 << 24, "messages"), 80)
 
 
 def test_replay_reporter_tells_what_differs() -> None:

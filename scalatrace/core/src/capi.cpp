@@ -42,7 +42,7 @@ template <class F> int guarded_change(st_core *core, F body) noexcept {
     return code;
 }
 
-constexpr uint64_t kMaxPartValues = uint64_t{1} << 29; // some seconds
+constexpr uint64_t kMaxPartValues = uint64_t{1} << 28; // some seconds
 
 /* Values that may be taken out of loops one by one: any number of those that this program recorded itself. */
 uint64_t expandable(const st_core *core) { return core->untrusted ? kMaxPartValues : UINT64_MAX; }

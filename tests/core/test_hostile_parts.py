@@ -1,0 +1,135 @@
+"""Parts that claim more values than they hold: one clear error, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+
+from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.errors import FormatError
+from scalatrace.trace.tables import Kind
+
+NPROCS, TABLES, NODES = 2, 9, 15
+"""Where the fields stand in a packed core: its ranks, the first table, the nodes."""
+ARRAYS = TABLES + 3
+HUGE = 1 << 40
+Change = Callable[[list[Any]], None]
+
+
+def packed() -> list[Any]:
+    """The fields of a packed core: one call, 100 times, with one of two arrays in turn."""
+    core = Core(0, 2)
+    core.define_comm(COMM_WORLD, 0, "world", range(2))
+    op = core.define_op("Startall", [("requests", Kind.ARRAY)])
+    for i in range(100):
+        core.append(op, [core.array([i % 2, 7, 3])])
+    core.finish()
+    unpacker = msgpack.Unpacker(raw=True)
+    unpacker.feed(core.pack())
+    return list(unpacker)
+
+
+def refused(fields: list[Any], path: Path) -> str:
+    """The error of reading, merging and writing a part with these fields."""
+    data = b"".join(msgpack.packb(field, use_bin_type=False) for field in fields)
+    Core(0, 2).write_packed(data, path)
+    with pytest.raises(FormatError) as caught, Core.read_part(path) as part:
+        part.write(path.with_suffix(".st"))
+    return str(caught.value)
+
+
+def _ranks(fields: list[Any]) -> None:
+    fields[NPROCS] = 1 << 30
+
+
+def _array_length(fields: list[Any]) -> None:
+    fields[ARRAYS][0][1] = 1 << 31
+
+
+def _array_values(fields: list[Any]) -> None:
+    fields[ARRAYS][0][2][0] = HUGE
+
+
+def _more_values_than_terms(fields: list[Any]) -> None:
+    _values(fields)[0] = HUGE
+
+
+def _more_terms_than_values(fields: list[Any]) -> None:
+    _values(fields)[3] = HUGE
+
+
+def _overflowing_values(fields: list[Any]) -> None:
+    _values(fields)[3] = (1 << 64) - 1
+
+
+def _deep_values(fields: list[Any]) -> None:
+    terms: Any = [0]
+    for _ in range(40):
+        terms = [[1, 0, terms]]
+    _values(fields)[:] = [1, 0, 0, 0, msgpack.packb(terms)]
+
+
+def _deep_nodes(fields: list[Any]) -> None:
+    node = fields[NODES][0]
+    for _ in range(100):
+        node = [1, 0, None, [[[2, 1]], node]]
+    fields[NODES] = [node]
+
+
+def _values(fields: list[Any]) -> list[Any]:
+    """The vector of the parameter: [values, goes on, matched, count, terms]."""
+    node = fields[NODES][0]
+    while len(node) == 4:
+        node = node[3][1]
+    slot = node[6][0]
+    return next(part for part in slot if isinstance(part, list) and len(part) == 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (_ranks, "too many"),
+        (_array_length, "array"),
+        (_array_values, "length"),
+        (_more_values_than_terms, "length"),
+        (_more_terms_than_values, "length"),
+        (_overflowing_values, "too many values"),
+        (_deep_values, "too deeply"),
+        (_deep_nodes, "too deeply"),
+    ],
+)
+def test_a_part_that_claims_too_much(
+    change: Callable[[list[Any]], None], reason: str, tmp_path: Path
+) -> None:
+    fields = packed()
+    change(fields)
+    assert reason in refused(fields, tmp_path / "rank-0.part")
+
+
+def test_a_part_whose_values_cannot_be_merged_in_time(tmp_path: Path) -> None:
+    """A histogram takes the values one by one; both lengths of the vectors agree."""
+    for rank in (0, 1):
+        core = Core(rank, 2)
+        core.set_policy("Send.count", 8)
+        op = core.define_op("Send", [("count", Kind.INT)])
+        for i in range(100):
+            core.append(op, [10 * rank + i % 2])
+        core.finish()
+        unpacker = msgpack.Unpacker(raw=True)
+        unpacker.feed(core.pack())
+        fields = list(unpacker)
+        slot = fields[NODES][0][6][0]
+        slot[0], vec = 1, slot[1][0]  # two ranks have more than one group
+        vec[0], vec[3] = 2 * HUGE, HUGE
+        data = b"".join(msgpack.packb(field, use_bin_type=False) for field in fields)
+        core.write_packed(data, tmp_path / f"rank-{rank}.part")
+    with (
+        Core.read_part(tmp_path / "rank-0.part") as whole,
+        Core.read_part(tmp_path / "rank-1.part") as other,
+        pytest.raises(FormatError, match="too many values to be merged one by one"),
+    ):
+        whole.merge_core(other)
