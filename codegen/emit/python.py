@@ -122,9 +122,9 @@ class _Writing(Writing):
             "",
             grid_python.declarations(shape) if shape else f"RANKS = {n}",
             "rank = MPI.COMM_WORLD.Get_rank()",
-            f"{', '.join(self.families[i] for i in range(len(self.program.comms)))} = "
-            f"range({len(self.program.comms)})",
         ]
+        if comms := [self.families[i] for i in range(len(self.program.comms))]:
+            lines.append(f"{', '.join(comms)}{',' if len(comms) == 1 else ''} = range({len(comms)})")
         return "\n".join([*lines, *(f"{self.types[i]} = {i}" for i in self.used_types)])
 
     def tables_text(self) -> str:

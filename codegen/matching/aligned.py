@@ -33,6 +33,8 @@ def _below(
     trace: Trace, nodes: AnySequence[Node], ranks: RankList, around: list[Classes], collective: set[int]
 ) -> Iterator[Event]:
     for node in nodes:
+        if node.repeat == Vec(0):  # what never runs has no parameters
+            continue
         named = named_ranks(node.repeat)
         here = ranks if named is None else ranks & named
         classes = [*around, *_classes(node.repeat)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 
+from codegen.generate import generate
 from codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
 from codegen.matching import align as align_module
 from codegen.matching.order import Order
@@ -14,8 +16,9 @@ from scalatrace.trace.check import check
 from scalatrace.trace.counting import executions
 from scalatrace.trace.elastic import Groups
 from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.tables import Kind
 from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.values import UNDEFINED, Vec
 from support.builder import Builder, Comm
 from support.calls import Made, call, record, walked
 from support.random_programs import Program, programs
@@ -23,6 +26,17 @@ from support.random_programs import Program, programs
 
 def barrier(site: int, comm: str = "world") -> Made:
     return call("Barrier", site, comm=comm)
+
+
+def test_what_never_runs_is_aligned() -> None:
+    """A recorder keeps nodes that run 0 times, without parameters."""
+    b = Builder(2)
+    nothing = {"count": 0, "datatype": Vec(UNDEFINED), "root": 0, "comm": Vec(UNDEFINED)}
+    trace = b.of(b.event("Barrier", comm=Comm()), b.loop(0, b.event("Bcast", **nothing)))
+    op = trace.ops[-1]
+    trace.ops[-1] = replace(op, params=tuple((n, Kind.COMM if n == "comm" else k) for n, k in op.params))
+    assert not needs_alignment(trace)
+    assert "SYNCHRONIZE" in generate(trace, "conceptual").text
 
 
 def assert_aligned(before: Trace, after: Trace, combined: str = "Barrier") -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 import grammars
 from scalatrace.errors import FormatError, TextError
 from scalatrace.trace.nodes import Encoding, Event, Peer, Sequence
-from scalatrace.trace.tables import Kind, Op
+from scalatrace.trace.tables import Kind, Op, Stat
 from scalatrace.trace.text import RESERVED, text
 from scalatrace.trace.textparse import load_text, parse
 from scalatrace.trace.trace import Trace
@@ -51,9 +51,11 @@ def test_reads_what_people_write() -> None:
 
 def test_names_that_are_words_of_the_grammar_or_no_words() -> None:
     names = [*sorted(RESERVED), "count", "type", "a b", "", '"', "#", "\n", "\x1b[31m", "é"]
-    ops = [Op(name, ((name, Kind.INT), ("x" + name, Kind.PEER))) for name in names]
+    plain = [name for name in names if name.isidentifier() and name.isascii()]  # operations have no others
+    ops = [Op(name, ((name, Kind.INT), ("x" + name, Kind.PEER))) for name in plain]
+    stats = [Stat(name, 1.0) for name in names]
     peer = Peer(Encoding.XOR, Vec(1))
-    trace = Trace(2, [Event(Vec(2), i, 0, (Vec(1), peer)) for i in range(len(ops))], ops=ops)
+    trace = Trace(2, [Event(Vec(2), i, 0, (Vec(1), peer)) for i in range(len(ops))], ops=ops, stats=stats)
     assert parse(text(trace)) == trace
 
 
