@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError
+from scalatrace.trace.check import MAX_NODE_DEPTH
 from scalatrace.trace.format import HEADER, pack_container, read_container
 from scalatrace.trace.histogram import Bin, Histogram
 from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
@@ -221,7 +222,7 @@ def test_a_bomb_is_not_inflated() -> None:
 
 def test_depth_that_is_allowed_is_read_and_walked() -> None:
     node: Node = Event(Vec(1), 4, 0)
-    for _ in range(120):
+    for _ in range(MAX_NODE_DEPTH):
         node = Sequence(Vec(1), (node,))
     trace = Trace(1, [node], ops=OPS)
     assert len(list(loads(pack_container(pack_payload(trace))).walk(0))) == 1
