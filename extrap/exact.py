@@ -55,14 +55,16 @@ def enough_points(unknowns: int, distinct: int, places: int) -> bool:
 
 
 def determined(table: Ints, sizes: Ints, has_constant: bool) -> bool:
-    """Whether the points of all sizes but one determine the coefficients of features.
+    """Whether the points of all sizes but one determine the coefficients of features, whichever it is.
+
+    A coefficient that rests on one size alone could explain any value there.
 
     Args:
         table: a row per feature, a column per point.
         sizes: for each point the number of its size.
         has_constant: whether the formula has a constant beside the features.
     """
-    return any(_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes))
+    return all(_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes))
 
 
 def _independent(table: Ints, has_constant: bool) -> bool:

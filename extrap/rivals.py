@@ -35,6 +35,9 @@ BLOCKS = (
 OFFSETS = ("{c}*{n}//{s}", "{c}*({n}//{s})+min({c},{n}%{s})")
 """Where blocks begin."""
 
+SQUARES = ("{n}//({s}*{s})", "-(-{n}//({s}*{s}))", "-(-(-(-{n}//{s}))//{s})", "(2*{n}+{s}*{s})//(2*{s}*{s})")
+"""Sizes of blocks that are divided twice, as in a transposition."""
+
 MAX_ITERATIONS = 8
 """Iterations of loops for which formulas over them are compared."""
 
@@ -50,7 +53,7 @@ def rivals(text: str, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[str,
     found: dict[tuple[str, str], None] = {}
     for n in inputs:
         for s, c in pairs:
-            for family in (BLOCKS, OFFSETS):
+            for family in (BLOCKS, OFFSETS, SQUARES):
                 others = [one.format(n=n, s=s, c=c) for one in family]
                 for part in _divisions(parse(text), {ast.dump(parse(one)): one for one in others}, n, s):
                     found |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)

@@ -39,19 +39,19 @@ def configured_folder() -> Path | None:
 
 
 def _fallback_folder() -> Path:
-    return Path(tempfile.gettempdir(), f"scalatrace-{os.geteuid()}").absolute()
+    return Path(os.path.realpath(tempfile.gettempdir()), f"scalatrace-{os.geteuid()}")
 
 
 def _folders() -> Iterator[Path]:
     if folder := configured_folder():
-        yield folder
+        yield Path(os.path.realpath(folder))
     yield _fallback_folder()
 
 
 def distrust(folder: Path) -> str | None:
     """Return why nothing in a folder may be used, or None. Raises OSError when there is no such folder."""
-    # The folder itself is examined, not what its path names a moment later.
-    descriptor = os.open(os.path.realpath(folder), os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    # A symbolic link is refused: its owner could let it name another folder a moment later.
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         return _distrusted(os.fstat(descriptor))
     finally:
@@ -73,7 +73,7 @@ def _find_in(folder: Path, name: str) -> Path | None:
     try:
         if not _trusted(folder):
             return None
-        path = Path(os.path.realpath(folder), name)
+        path = folder / name
         info = os.lstat(path)
     except OSError:
         return None
@@ -115,7 +115,7 @@ def writable_folder() -> Path:
     for folder in _folders():
         reason = _unusable(folder)
         if reason is None:
-            return Path(os.path.realpath(folder))
+            return folder
         reasons.append(f"{folder} {reason}")
     raise ScalatraceError(f"no cache folder: {'; '.join(reasons)}; set {VARIABLE} to a folder of yours")
 
@@ -137,7 +137,7 @@ def _unusable(folder: Path) -> str | None:
 def _trusted(folder: Path) -> bool:
     """Return whether files of a folder may be used; report a configured one that is not. Raises OSError."""
     reason = distrust(folder)
-    if reason and folder == configured_folder():
+    if reason and folder != _fallback_folder():
         _report(f"cache folder {folder} is not used: it {reason}; see scalatrace doctor")
     return not reason
 

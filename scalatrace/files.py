@@ -132,9 +132,9 @@ def is_stream(path: FilePath) -> bool:
 
 
 def is_stdout(path: FilePath) -> bool:
-    """Return whether a path names what standard output is."""
+    """Return whether a path names what standard output is, /dev/null apart."""
     try:
-        return os.path.samestat(os.stat(path), os.fstat(1))
+        return os.path.samestat(os.stat(path), os.fstat(1)) and not os.path.samefile(path, os.devnull)
     except OSError:
         return False
 

@@ -1,4 +1,4 @@
-"""What a launcher (mpiexec, srun) tells each process it starts, before MPI is initialised."""
+"""Rank and node of this process, from the variables of a launcher (mpiexec, srun), before MPI starts."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from extrap.errors import ExtrapolationError
 from extrap.extrapolate import of_model, prepared
-from extrap.lossy.calls import MOST_CALLS, Calls
+from extrap.lossy.calls import MOST_CALLS, Calls, Reason
 from extrap.lossy.fitting import Lossy
 from extrap.lossy.links import links_of
 from extrap.lossy.report import Losses
@@ -103,16 +103,22 @@ def lossy_model_of(
 
 def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:
     """Raise ExtrapolationError when more than this part of a trace's calls is dropped."""
-    worst = max(losses, key=lambda one: one.share)
-    if worst.share <= max_dropped:
+    worst = max(losses, key=_share)
+    if _share(worst) <= max_dropped:
         return
-    first = worst.losses[0]
+    first = next(loss for loss in worst.losses if loss.reason is not Reason.SNIPPETS)
     raise ExtrapolationError(
-        f"{worst.share:.1%} of the events of {worst.nprocs} ranks ({worst.grid}) would be dropped, more than "
-        f"{max_dropped:.0%} (--max-dropped); most of them: {first.op} at {first.site} "
+        f"{_share(worst):.1%} of the events of {worst.nprocs} ranks ({worst.grid}) would be dropped, more "
+        f"than {max_dropped:.0%} (--max-dropped); most of them: {first.op} at {first.site} "
         f"({first.reason.words})\n"
         f"The grid was taken from: {evidence}. If the ranks form another one, name it (--dims-of)"
     )
+
+
+def _share(losses: Losses) -> float:
+    """Return the part of a trace's calls that is dropped, those aside that no snippet keeps."""
+    dropped = sum(loss.calls for loss in losses.losses if loss.reason is not Reason.SNIPPETS)
+    return dropped / losses.events if losses.events else 0.0
 
 
 def _alone(trace: Trace) -> set[Key]:

@@ -32,7 +32,7 @@ static const void *address_of(const struct st_call *call, const MPI_Request *arr
 
 /* The program's request gets a handle that no other live request has. */
 static MPI_Request make_unique(const struct st_call *call, MPI_Request *request, MPI_Request handle) {
-    MPI_Request unique = st_unique_request(handle);
+    MPI_Request unique = st_unique_request(handle, st_live_is_stored(&requests, request));
     if (unique == handle) return handle;
     if (call->fortran)
         *(MPI_Fint *)(void *)request = PMPI_Request_c2f(unique);

@@ -150,6 +150,8 @@ bool st_live_has(const struct st_live *live, uint64_t handle) {
     return st_map_find(&live->map[KEPT], handle) || st_map_find(&live->map[LOST], handle);
 }
 
+bool st_live_is_stored(const struct st_live *live, const void *where) { return at_address(live, where) != NULL; }
+
 int st_live_find(const struct st_live *live, uint64_t handle, const void *where) {
     uint64_t *newest = at_address(live, where);
     if (newest && live->slots[*newest].handle == handle) return (int)*newest;

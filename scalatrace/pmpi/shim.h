@@ -292,6 +292,7 @@ struct st_live {
 int st_live_add(struct st_live *live, uint64_t handle, const void *where);
 void st_live_hide(struct st_live *live, int slot); /* it has no age, and others' do not count it */
 bool st_live_has(const struct st_live *live, uint64_t handle);
+bool st_live_is_stored(const struct st_live *live, const void *where); /* something alive was stored there last */
 int st_live_find(const struct st_live *live, uint64_t handle, const void *where);
 int st_live_claim(struct st_live *live, uint64_t handle, const void *where); /* find and unlink; keeps its age */
 void st_live_relink(struct st_live *live, int slot);
@@ -364,9 +365,10 @@ void st_post_Testsome(struct st_call *, int error, int n, MPI_Request *, int *no
 void st_post_Request_free(struct st_call *, int error, MPI_Request *);
 
 /* unique_requests.c */
-void st_unique_start(void);                        /* in MPI_Init: which handles are predefined */
-void st_unique_claimed(bool in_place);             /* a request was waited for, in the variable that MPI stored it in */
-MPI_Request st_unique_request(MPI_Request handle); /* a substitute for a predefined handle; else the handle itself */
+void st_unique_start(void);            /* in MPI_Init: which handles are predefined */
+void st_unique_claimed(bool in_place); /* a request was waited for, in the variable that MPI stored it in */
+/* A substitute for a predefined handle; else the handle itself. `overwrites`: its variable has a live request already. */
+MPI_Request st_unique_request(MPI_Request handle, bool overwrites);
 
 /* stack*.c */
 uint64_t st_stack(struct st_call *call);

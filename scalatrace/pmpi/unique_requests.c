@@ -4,7 +4,7 @@
  * them a program waits for is then not known, and whether a send completes at once differs from run to run. So where the
  * predefined handle is live already, the program gets a generalized request instead: complete, and with the status of the
  * predefined one. A program that always waits on the variables that MPI stored its requests in (MAX_CLAIMS_WATCHED times)
- * needs none: the variable tells its requests apart (live.c).
+ * needs none: the variable tells its requests apart (live.c), unless it is written again while its request is live.
  */
 #include "shim.h"
 
@@ -67,14 +67,14 @@ void st_unique_start(void) {
 }
 
 void st_unique_claimed(bool in_place) {
-    if (in_place)
-        nclaims++;
-    else
+    if (!in_place)
         is_copied = true;
+    else if (nclaims < MAX_CLAIMS_WATCHED)
+        nclaims++;
 }
 
-MPI_Request st_unique_request(MPI_Request handle) {
-    if (!is_copied && nclaims >= MAX_CLAIMS_WATCHED) return handle;
+MPI_Request st_unique_request(MPI_Request handle, bool overwrites) {
+    if (!overwrites && !is_copied && nclaims >= MAX_CLAIMS_WATCHED) return handle;
     struct predefined *entry = predefined, *end = predefined + npredefined;
     while (entry < end && entry->handle != handle) entry++;
     if (entry == end || __atomic_load_n(&nsubstitutes, __ATOMIC_RELAXED) >= MAX_SUBSTITUTES) return handle;

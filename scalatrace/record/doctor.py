@@ -76,7 +76,7 @@ def _cache() -> Fact:
         return Fact("cache", False, "no home folder", "set SCALATRACE_CACHE to a folder of yours")
     existing = next(p for p in (folder, *folder.parents) if p.exists())
     try:
-        reason = cache.distrust(folder) if folder.exists() else None
+        reason = cache.distrust(folder.resolve()) if folder.exists() else None
     except OSError as error:
         reason = error.strerror
     if reason:

@@ -45,8 +45,10 @@ def preload_obstacle(path: str | Path) -> str | None:
         info = os.stat(path)
         if info.st_mode & stat.S_ISUID and info.st_uid != os.geteuid():
             return "runs as another user (setuid)"
+        if info.st_mode & stat.S_ISGID and info.st_gid != os.getegid():
+            return "runs as another group (setgid)"
         return "is statically linked" if is_elf(path) and not _has_interpreter(path) else None
-    except (OSError, struct.error):
+    except (OSError, IndexError, struct.error):
         return None
 
 

@@ -142,12 +142,11 @@ def _check_outputs(options: RecordOptions) -> None:
     Rank 0 writes the trace. Folders of other nodes may differ from its own.
     """
     rank = launched_rank()
-    if rank and not on_one_node():
-        return
     try:
-        check_output(options.output, "-o")
         if options.flat_log:
             _make_folder(options.flat_log)
+        if not rank or on_one_node():
+            check_output(options.output, "-o")
     except UsageError as error:
         if rank:
             time.sleep(1)  # the launcher ends all ranks when one fails: rank 0 is to report before

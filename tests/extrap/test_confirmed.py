@@ -48,6 +48,15 @@ def test_formula_needs_one_size_more_than_unknowns() -> None:
         extrap.extrapolate(traces_of(body, LINE), 32, (32,), dims_of=LINE)
 
 
+def test_no_formula_rests_on_one_trace() -> None:
+    """A feature that only one trace has could explain any value there."""
+    counts = {4: 40, 8: 80, 10: 777, 16: 160, 32: 320}
+    sizes = [(size,) for size in counts]
+    body = counted(lambda rank: counts[rank.dims[0]])
+    with pytest.raises(ExtrapolationError, match="no formula found"):
+        extrap.extrapolate(traces_of(body, sizes, 64), 12, (12,), dims_of=sizes)
+
+
 def test_two_sizes_do_not_confirm_a_line() -> None:
     body = counted(lambda rank: 3 * rank.dims[0] + 1)
     with pytest.raises(ExtrapolationError, match="no formula found"):
@@ -67,6 +76,12 @@ def test_transposition_is_found_from_three_sizes() -> None:
     body = counted(lambda rank: rank.n // rank.dims[0] ** 2)
     made = extrap.extrapolate(traces_of(body, LINE, 1 << 18), 32, (32,), dims_of=LINE)
     assert diff(made.trace, trace_of(body, (32,), 1 << 18), ["times"]) == []
+
+
+def test_transposition_that_does_not_divide_is_refused() -> None:
+    body = counted(lambda rank: rank.n // rank.dims[0] ** 2)
+    with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
+        extrap.extrapolate(traces_of(body, LINE, 1 << 18), 24, (24,), dims_of=LINE)
 
 
 def test_largest_trace_is_predicted_first() -> None:
@@ -140,6 +155,7 @@ def named(trace: Trace, program: str) -> Trace:
         (["app -n 64", "app -n 80", "app -n 96"], "3 ranks: 64; 4 ranks: 80; 6 ranks: 96"),
         (["app a", "app b", "app b"], "3 ranks: a; 4 ranks: b; 6 ranks: b"),
         (["app", "app -v", "app"], "3 ranks: app; 4 ranks: app -v; 6 ranks: app"),
+        (["app 0.5", "app 0.25", "app 0.125"], "3 ranks: 0.5; 4 ranks: 0.25"),
         (["lu.x", "sp.x", "lu.x"], "3 ranks: lu.x; 4 ranks: sp.x"),
     ],
 )
@@ -153,7 +169,7 @@ def test_other_arguments(programs: list[str], message: str) -> None:
 @pytest.mark.parametrize(
     "programs",
     [
-        ["python /a/app.py 3", "python /b/app.py 4", "python app.py 6"],  # the number of ranks
+        ["python -u /a/app.py 3", "python -u /b/app.py 4", "python -u app.py 6"],  # the number of ranks
         ["app -n 64", "app -n 80", "app -n 96"],  # noted as a parameter
         ["app --grid 3x64", "app --grid 4x80", "app --grid 6x96"],
     ],

@@ -33,7 +33,7 @@ from support.calls import Made, call
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
-SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6)]
+SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
 
 
 def tagged(rank: Rank) -> list[Made]:
@@ -82,8 +82,8 @@ CASES = [
     (tagged, PLANES, (6, 7), 0),
     (wavefront, PLANES, (7, 6), 24),
     (halo(False), PLANES, (7, 6), 0),
-    (panels, SQUARES, (7, 7), 0),
-    (ends, SQUARES, (7, 7), 0),
+    (panels, SQUARES, (8, 8), 0),
+    (ends, SQUARES, (8, 8), 0),
 ]
 
 

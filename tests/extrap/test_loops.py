@@ -15,7 +15,7 @@ from scalatrace.trace.values import Vec
 from support.calls import Made, call
 from support.grids import Body, Rank, ends, panels, trace_of
 
-SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6)]
+SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
 
 
 @pytest.mark.parametrize(("body", "steps"), [(panels, 1), (ends, 1), (ends, 4)])

@@ -10,6 +10,7 @@ import pytest
 
 from codegen.ncptl import parse as ncptl
 from scalatrace import cache
+from scalatrace.errors import ScalatraceError
 
 
 @pytest.fixture
@@ -45,6 +46,17 @@ def test_files_of_others_are_not_used(folder: Path) -> None:
     other = folder.parent / "other"
     other.write_bytes(b"code")
     path.symlink_to(other)
+    assert cache.find("shim.so") is None
+
+
+def test_fallback_is_no_symbolic_link(folder: Path) -> None:
+    """Whoever owns the link decides what it names."""
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    (folder.parent / "mine").mkdir(mode=0o700)
+    (folder.parent / "fallback").symlink_to("mine")
+    with pytest.raises(ScalatraceError, match="no cache folder"):
+        cache.store("shim.so", b"code")
     assert cache.find("shim.so") is None
 
 

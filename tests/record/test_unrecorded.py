@@ -56,6 +56,8 @@ def test_static_program(tmp_path: Path) -> None:
     assert preload_obstacle(program) == "is statically linked"
     assert preload_obstacle("/bin/true") is None
     assert preload_obstacle(source) is None
+    source.write_bytes(b"\x7fELF")
+    assert preload_obstacle(source) is None
 
 
 @pytest.mark.parametrize("options", [("-o", "none/a.st"), ("-o", "."), ("--flat-log", "file/logs")])
@@ -78,7 +80,10 @@ def test_trace_through_a_fifo(openmpi: Mpi, build: Builder, tmp_path: Path) -> N
     fifo, copy = tmp_path / "fifo", tmp_path / "copy.st"
     os.mkfifo(fifo)
     with copy.open("wb") as file, subprocess.Popen(["cat", fifo], stdout=file) as reader:
-        record(openmpi, 2, [build(openmpi, "late.c")], fifo).check()
-        reader.wait(30)
+        try:
+            record(openmpi, 2, [build(openmpi, "late.c")], fifo).check()
+            reader.wait(30)
+        finally:
+            reader.kill()
     assert load(copy).nprocs == 2
     assert fifo.is_fifo()

@@ -42,7 +42,7 @@ def test_new_file_follows_the_umask(tmp_path: Path) -> None:
 def test_fifo_is_written_through(tmp_path: Path) -> None:
     fifo, received = tmp_path / "fifo", []
     os.mkfifo(fifo)
-    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()))
+    reader = threading.Thread(target=lambda: received.append(fifo.read_bytes()), daemon=True)
     reader.start()
     write_file(fifo, b"through")
     reader.join(10)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 5, SENDS = 6 };
+enum { ROUNDS = 5, SENDS = 6, WARM_UP = 5000 };
 
 static int next, previous, nbytes;
 static char *out, *in;
@@ -53,6 +53,15 @@ static void leak(void) {
     MPI_Wait(&kept[1], MPI_STATUS_IGNORE);
 }
 
+/* Requests that are waited for where MPI stored them, for long. */
+static void wait_in_place(void) {
+    MPI_Request request;
+    for (int i = 0; i < WARM_UP; i++) {
+        MPI_Irecv(in, 1, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
 /* What a program can see of requests that are complete at once. */
 static void show_statuses(int rank) {
     MPI_Request requests[4], copies[4];
@@ -86,13 +95,14 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size, previous = (rank + size - 1) % size, nbytes = atoi(argv[2]);
     out = calloc(1, (size_t)nbytes), in = calloc(SENDS, (size_t)nbytes);
+    if (!strcmp(argv[1], "late")) wait_in_place();
     for (int round = 0; round < ROUNDS; round++) {
         if (!strcmp(argv[1], "statuses")) {
             show_statuses(rank);
             continue;
         }
         post_receives();
-        if (!strcmp(argv[1], "gather")) gather(round % 2);
+        if (!strcmp(argv[1], "gather") || !strcmp(argv[1], "late")) gather(round % 2);
         if (!strcmp(argv[1], "shuffle")) shuffle(round);
         if (!strcmp(argv[1], "leak")) leak();
         MPI_Waitall(SENDS, receives, MPI_STATUSES_IGNORE);
