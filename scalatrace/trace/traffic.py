@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scalatrace.errors import FormatError
 from scalatrace.ops import operation, received_bytes, sent_bytes
-from scalatrace.trace.counting import check_countable, check_visits, executions, executions_of
+from scalatrace.trace.counting import MAX_VISITS, check_countable, check_visits, executions, executions_of
 from scalatrace.trace.elastic import Groups, Summary
 from scalatrace.trace.grouped import counted_calls
 from scalatrace.trace.nodes import Encoding, Event, Peer
@@ -30,11 +30,14 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
         LimitError: very many ranks have different parameters or trip counts.
     """
     check_countable(trace)
+    left = MAX_VISITS
     for event, classes in executions(trace):
         for ranks, n in classes:
             same = _same_bytes(trace, event, ranks)
             if same is None:
-                check_visits(trace)
+                left -= len(ranks)
+                if left < 0:
+                    check_visits(trace)  # which says how many there are
                 same = [RankList([rank]) for rank in ranks]
             for some in same:
                 sent, received = _moved(trace, event, some.first, n)

@@ -216,3 +216,24 @@ def test_recursion_and_memory_end_in_one_line(
         monkeypatch.setattr("scalatrace.load", fails)
         assert main(["stats", "a.st"]) == 1
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_nodes_are_visited_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the number of nodes whose bytes differ between ranks."""
+    visits = 0
+    after = counting._after
+
+    def counted(*args: Any) -> Any:
+        nonlocal visits
+        visits += 1
+        return after(*args)
+
+    monkeypatch.setattr(counting, "_after", counted)
+    b = Builder(4)
+    sizes = Columns(RankList.all(4), Vec((5, 6, 8, 9)))
+    trace = b.of(*(ring(b, count=sizes) for _ in range(50)))
+    assert by_node(trace, "op")[0].sent == 50 * 8 * 28
+    assert visits <= 2 * trace.nnodes
+    visits = 0
+    assert sum(pairs(trace).values()) == 50 * 8 * 28
+    assert visits <= 2 * trace.nnodes
