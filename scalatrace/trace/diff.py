@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import LimitError, UsageError
+from scalatrace.trace.counting import check_visits
 from scalatrace.trace.matching import CommMatcher
 from scalatrace.trace.nodes import untimed
 from scalatrace.trace.tables import Kind
@@ -20,6 +21,9 @@ __all__ = ["ASPECTS", "Difference", "diff"]
 
 ASPECTS = ("callsites", "times", "comms")
 """What can be ignored, besides parameters by name: stacks; statistics; which communicator a call is on."""
+
+CALLS_TRIED, MAX_COMPARED = 1 << 20, 1 << 32
+"""Calls of a rank that are compared in any case, and that are compared at all if these are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,16 @@ def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Differ
 
     Raises:
         UsageError: a word that is neither an aspect nor a parameter of either trace.
+        LimitError: very many ranks; or a rank makes more than MAX_COMPARED calls and the first CALLS_TRIED
+            are equal.
     """
     _check_words(left, right, ignore)
     if (left.nprocs, left.ranks) != (right.nprocs, right.ranks):
         return [Difference(None, None, *(f"ranks {t.ranks} of {t.nprocs}" for t in (left, right)))]
     if _equal_as_stored(left, right, "times" in ignore):
         return []
+    for trace in (left, right):
+        check_visits(trace)
     return [found for rank in left.ranks for found in _first(left, right, rank, frozenset(ignore))]
 
 
@@ -79,6 +87,11 @@ def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
 def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iterator[Difference]:
     same = _Same(left, right, rank, ignore)
     for n, (a, b) in enumerate(zip_longest(left.walk(rank), right.walk(rank)), 1):
+        if n == CALLS_TRIED and (calls := max(left.nevents(rank), right.nevents(rank))) > MAX_COMPARED:
+            raise LimitError(
+                f"the first {n - 1} calls of rank {rank} are equal, but {calls} are too many to compare "
+                "one by one (the traces are built of different loops)"
+            )
         if a is None or b is None or not same(a, b):
             shown = (_shown(call, ignore) if call is not None else "" for call in (a, b))
             yield Difference(rank, n, *shown)

@@ -27,7 +27,7 @@ TOO_MANY = -1
 
 __all__ = ["MAX_GROUPS", "counted_calls", "grouped"]
 
-MAX_GROUPS = 1 << 20
+MAX_GROUPS = 1 << 22
 """Different calls of one event node and rank that are listed; more are if the vectors have as many terms."""
 
 

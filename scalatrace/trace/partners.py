@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from scalatrace.ops import Category, Flow, operation
 from scalatrace.trace.counting import executions_of
 from scalatrace.trace.elastic import Summary
+from scalatrace.trace.grouped import counted_calls
 from scalatrace.trace.nodes import Event, Peer
 from scalatrace.trace.requests import started
 from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, UNDEFINED
-from scalatrace.trace.walk import Call, distinct_calls
+from scalatrace.trace.walk import Call
 
 if TYPE_CHECKING:
     from scalatrace.trace.trace import Trace
@@ -59,7 +60,7 @@ def first_alone(trace: Trace) -> str | None:
 
 def _asked(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
     if operation(trace.ops[event.op].name).category not in (Category.COMPLETION, Category.START):
-        yield from distinct_calls(trace, event, rank, times)
+        yield from counted_calls(trace, event, rank, times, lambda op, name: True)
 
 
 # -- collective calls --------------------------------------------------------------------------------------

@@ -17,11 +17,13 @@ from scalatrace.report.stats import by_node, by_rank
 from scalatrace.report.tree import TreeReporter
 from scalatrace.trace import counting
 from scalatrace.trace.check import MAX_NODE_DEPTH
+from scalatrace.trace.diff import diff
 from scalatrace.trace.elastic import Columns
 from scalatrace.trace.format import pack_container
 from scalatrace.trace.grouped import TOO_MANY, grouped
 from scalatrace.trace.matrix import pairs
 from scalatrace.trace.nodes import Encoding, Node
+from scalatrace.trace.partners import first_alone
 from scalatrace.trace.ranklist import RankList
 from scalatrace.trace.reader import loads
 from scalatrace.trace.text import text
@@ -237,3 +239,25 @@ def test_nodes_are_visited_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPat
     visits = 0
     assert sum(pairs(trace).values()) == 50 * 8 * 28
     assert visits <= 2 * trace.nnodes
+
+
+def test_equal_calls_in_different_loops_are_not_compared_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalatrace.trace.diff.CALLS_TRIED", 100)
+    one, other, apart = Builder(2), Builder(2), Builder(2)
+    left = one.of(one.loop(BIG, ring(one)))
+    right = other.of(other.loop(BIG // 2, ring(other), ring(other)))
+    with pytest.raises(LimitError, match="the first 99 calls of rank 0 are equal"):
+        diff(left, right)
+    assert diff(left, apart.of(apart.loop(BIG, ring(apart, tag=Vec((1, 2))))))[0].event == 2
+
+
+def test_partners_of_a_loop_of_2_to_the_62() -> None:
+    b = Builder(2)
+    given = {"count": Vec(((0, 0, 1, 2),)), "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
+    trace = b.of(b.loop(BIG, ring(b, count=Vec(((0, 0, 1, 2),))), receive))
+    assert first_alone(trace) is None
+    b = Builder(2)
+    receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
+    trace = b.of(b.loop(BIG, ring(b, count=Vec(((0, 0, 1, 2),)))), b.loop(BIG - 1, receive))
+    assert first_alone(trace) is not None
