@@ -152,8 +152,10 @@ class MPITransport:
     def recorded_as_any_source(self) -> Iterator[None]:
         """Let a tracer, if there is one, record MPI_ANY_SOURCE for the call that is made meanwhile."""
         self._record_any_source(1)
-        yield
-        self._record_any_source(0)
+        try:
+            yield
+        finally:
+            self._record_any_source(0)
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect data at rank 0 past any tracer."""

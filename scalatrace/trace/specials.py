@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from scalatrace.trace.values import SPECIAL, Vec
@@ -29,7 +30,14 @@ def separate_specials(vec: Vec, count: int | None = None) -> Vec:
     """
     if isinstance(vec.terms, int) or not any(_steps_to_special(term) for term in vec.terms):
         return vec
-    return Vec(tuple(part for term in vec.terms for part in _separated(term, count)))
+    parts = _limited(part for term in vec.terms for part in _separated(term, count))
+    return vec if parts is None else Vec(parts)
+
+
+def _limited(parts: Iterator[Any]) -> tuple[Any, ...] | None:
+    """Parts as a tuple; None when there are more than MAX_WRITTEN_OUT."""
+    found = tuple(islice(parts, MAX_WRITTEN_OUT + 1))
+    return found if len(found) <= MAX_WRITTEN_OUT else None
 
 
 def _steps_to_special(term: Any) -> bool:
@@ -48,7 +56,8 @@ def _separated(term: Any, count: int | None) -> Iterator[Any]:
         return
     turns, stride, *inner = term
     if not stride or turns == 1:
-        yield (turns, stride, *(part for t in inner for part in _separated(t, count)))
+        parts = _limited(part for t in inner for part in _separated(t, count))
+        yield term if parts is None else (turns, stride, *parts)
         return
     if turns == 0 and count is not None:
         turns = -(-count // (Vec(tuple(inner)).length or 1))
