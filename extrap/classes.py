@@ -37,14 +37,16 @@ def _fitted(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class 
         return _otherwise(sought, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
-    formulas, weight = [], 0.0
+    formulas, weight, confirmed = [], 0.0, True
     for column in table.T:
-        solution = over.solve(np.ascontiguousarray(column))
+        solution = over.solve_unconfirmed(np.ascontiguousarray(column))
         if solution is None:
             return _otherwise(sought, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
-    return Class(conditions, points, first.shape, tuple(formulas), weight)
+        confirmed = confirmed and solution.confirmed
+    found = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
+    return found if confirmed else _otherwise(sought, conditions, points) or found
 
 
 def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
@@ -65,8 +67,8 @@ def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Cla
     return found
 
 
-def merged(sought: Sought, classes: Sequence[Class]) -> list[Class]:
-    """Classes that the same formulas serve, made one."""
+def merged(sought: Sought, classes: Sequence[Class]) -> list[Class] | None:
+    """Classes that the same formulas serve, made one; None when one of them is left unconfirmed."""
     groups: list[Class] = []
     for one in classes:
         for i, group in enumerate(groups):
@@ -76,7 +78,14 @@ def merged(sought: Sought, classes: Sequence[Class]) -> list[Class]:
                 break
         else:
             groups.append(one)
-    return groups
+    groups = [group if group.confirmed else _confirmed(sought, group) for group in groups]
+    return groups if all(group.confirmed for group in groups) else None
+
+
+def _confirmed(sought: Sought, group: Class) -> Class:
+    """The class with formulas that all its points confirm, if there are any."""
+    found = _fitted(replace(sought, effort=PLAIN), group.conditions, group.points)
+    return found or group
 
 
 def _union(sought: Sought, a: Class, b: Class) -> Class | None:
@@ -87,7 +96,7 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     points = np.sort(np.concatenate([a.points, b.points]))
     both = a.conditions + b.conditions
     if a.formulas == b.formulas and a.shape == b.shape:
-        return Class(both, points, a.shape, a.formulas, a.weight)
+        return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed)
     for one, other in ((a, b), (b, a)):
         if one.shape in (INDEXED, LOOPED) and holds(sought, one, other.points):
             return Class(both, points, one.shape, one.formulas, one.weight)

@@ -71,6 +71,8 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[st
         if classes is None:
             continue
         groups = merged(sought, classes)
+        if groups is None:
+            continue
         text = _piecewise(groups)
         if _holds(text, space, order, column):
             cost = sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)

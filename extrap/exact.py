@@ -41,11 +41,16 @@ __all__ = ["SAMPLED", "Solution", "determined", "enough_points", "exact"]
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A formula and its weight."""
+    """A formula and its weight.
+
+    Attributes:
+        confirmed: whether any size can be left out and the others still determine the formula.
+    """
 
     text: str
     weight: float
     has_constant: bool = False
+    confirmed: bool = True
 
 
 def enough_points(unknowns: int, distinct: int, places: int) -> bool:
@@ -54,8 +59,8 @@ def enough_points(unknowns: int, distinct: int, places: int) -> bool:
     return distinct - unknowns >= spare or places >= PLACES
 
 
-def determined(table: Ints, sizes: Ints, has_constant: bool) -> bool:
-    """Whether the points of all sizes but one determine the coefficients of features, whichever it is.
+def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool]:
+    """Whether all sizes but some one, and all sizes but any one, determine the coefficients of features.
 
     A coefficient that rests on one size alone could explain any value there.
 
@@ -64,7 +69,8 @@ def determined(table: Ints, sizes: Ints, has_constant: bool) -> bool:
         sizes: for each point the number of its size.
         has_constant: whether the formula has a constant beside the features.
     """
-    return all(_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes))
+    found = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
+    return any(found), all(found)
 
 
 def _independent(table: Ints, has_constant: bool) -> bool:

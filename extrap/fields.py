@@ -84,8 +84,9 @@ def _sought(
                     parts = (Part(EVERYWHERE, shape, formulas),)
                     return Field(parts, cost + PER_PART, cost + PER_PART, step)
             classes = classes_of(sought, partition)
-            if classes is not None:
-                return replace(_field(merged(sought, classes)), step=step)
+            groups = None if classes is None else merged(sought, classes)
+            if groups is not None:
+                return replace(_field(groups), step=step)
     return None
 
 

@@ -46,7 +46,12 @@ class Points:
         self._known: dict[bytes, Solution | None] = {}
 
     def solve(self, values: Ints) -> Solution | None:
-        """The simplest formula with exactly these values; None when there is none."""
+        """The simplest formula with exactly these values that the sizes confirm; None when there is none."""
+        found = self.solve_unconfirmed(values)
+        return found if found is not None and found.confirmed else None
+
+    def solve_unconfirmed(self, values: Ints) -> Solution | None:
+        """As `solve`; without a confirmed formula one that more points may confirm."""
         key = values.tobytes()
         if key not in self._known:
             self._known[key] = self._solve(values)

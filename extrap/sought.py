@@ -28,13 +28,18 @@ PER_PART = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A part while it is sought: its points, and what all its formulas weigh together."""
+    """A part while it is sought: its points, and what all its formulas weigh together.
+
+    Attributes:
+        confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
+    """
 
     conditions: tuple[str, ...]
     points: Ints
     shape: Shape
     formulas: tuple[str, ...] | None
     weight: float
+    confirmed: bool = True
 
 
 Samples = Mapping[int, Parts | None]

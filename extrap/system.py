@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -32,12 +33,12 @@ class System:
     ) -> None:
         self.features, self.table, self.columns, self.runs = chosen, table, columns, runs
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
-        self._determined: dict[tuple[tuple[int, ...], bool], bool] = {}
+        self._determined: dict[tuple[tuple[int, ...], bool], tuple[bool, bool]] = {}
         self.sample = slice(None, None, max(1, table.shape[1] // SAMPLED) if table.size else 1)
         self._directions = Directions(centred(table[:, self.sample]))
 
     def solve(self, values: Ints) -> Solution | None:
-        """The lightest formula of as few features as will do."""
+        """The lightest confirmed formula of as few features as will do; else the lightest of any."""
         wanted = centred(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
             return self._best([(i,) for i in range(len(self.features))], values)
@@ -45,12 +46,16 @@ class System:
         beside = directions.beside(wanted)
         best = self._best([(i,) for i in directions.ones(beside)], values)
         for search in (directions.pairs, directions.triples):
-            best = best or self._best(search(beside), values)
+            if best is not None and best.confirmed:
+                break
+            found = self._best(search(beside), values)
+            best = found if best is None or (found is not None and found.confirmed) else best
         return best
 
     def _best(self, subsets: Iterable[tuple[int, ...]], values: Ints) -> Solution | None:
-        """The lightest formula of these candidates that holds for all points."""
+        """The lightest formula of these candidates that holds for all points, a confirmed one if any is."""
         best: Solution | None = None
+        unconfirmed: Solution | None = None
         for subset in sorted(subsets, key=lambda s: sum(self.features[i].weight for i in s)):
             least = sum(self.features[i].weight for i in subset)
             if best is not None and least >= best.weight:
@@ -62,9 +67,12 @@ class System:
             found = exact(chosen, self.table[list(subset)], values, *evidence)
             if found is None or (best is not None and found.weight >= best.weight):
                 continue
-            if self._is_determined(subset, found.has_constant):
+            by_some, by_all = self._determined_by(subset, found.has_constant)
+            if by_all:
                 best = found
-        return best
+            elif by_some and (unconfirmed is None or found.weight < unconfirmed.weight):
+                unconfirmed = replace(found, confirmed=False)
+        return best or unconfirmed
 
     def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
         """At how many points these features differ, and at how many iterations and sizes."""
@@ -73,8 +81,8 @@ class System:
             self._distinct[subset] = _different(self.table[list(subset)]), self._places(chosen)
         return self._distinct[subset]
 
-    def _is_determined(self, subset: tuple[int, ...], has_constant: bool) -> bool:
-        """Whether all sizes but one determine these features' coefficients."""
+    def _determined_by(self, subset: tuple[int, ...], has_constant: bool) -> tuple[bool, bool]:
+        """Whether all sizes but some one, and but any one, determine these features' coefficients."""
         key = subset, has_constant
         if key not in self._determined:
             names = frozenset().union(*(names_of(self.features[i].text) for i in subset))
