@@ -111,6 +111,8 @@ class Histogram:
         if count < 1 or len(raw) < at + _HEAD.size:
             raise ValueError("a histogram has no samples or ends too early")
         mean, std = _HEAD.unpack_from(raw, at)
+        if std < 0:
+            raise ValueError("a histogram has a negative deviation")
         bins = tuple(_read_bins(raw, at + _HEAD.size, count <= FEW))
         low, high = min(b.min for b in bins), max(b.max for b in bins)
         kept = bins if len(bins) > 1 else ()
@@ -162,6 +164,8 @@ def _read_bins(raw: bytes, at: int, few: bool) -> Iterator[Bin]:
         if len(raw) < at + shape.size or nbins == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
         count, *codes = shape.unpack_from(raw, at)
+        if count < 1:
+            raise ValueError("a histogram has a bin without samples")
         values = [unpack(code, COARSE) for code in codes]
         yield Bin(unpack(count, COARSE), *(values if shape is _WIDE else values * 3))
         at += shape.size

@@ -13,12 +13,14 @@ COARSE = 8
 """Bits of what is stored in two bytes: within 0.2 %."""
 FINE = 23
 """Bits of what is stored in four bytes: within 6e-8."""
+LARGEST = 1 << 64
+"""Samples have at most 64 bits; rounding may make the next power of two of them."""
 
 
 def pack(value: float, bits: int) -> int:
     """The code of a number, after rounding it to an integer."""
     number = round(abs(value))
-    if number >> 64:
+    if number > LARGEST:
         raise ValueError(f"{value} is too large for a histogram")
     exponent = max(0, number.bit_length() - bits - 1)
     mantissa = number if exponent == 0 else (number + (1 << exponent >> 1)) >> exponent
@@ -30,10 +32,12 @@ def pack(value: float, bits: int) -> int:
 
 
 def unpack(code: int, bits: int) -> int:
-    """The number a code stands for."""
+    """The number a code stands for. Raises ValueError for one that no number has."""
     size = abs(code)
     exponent = max(0, (size >> bits) - 1)
     number = (size - (exponent << bits)) << exponent
+    if number > LARGEST:
+        raise ValueError(f"a histogram holds a number of {number.bit_length()} bits")
     return -number if code < 0 else number
 
 

@@ -114,6 +114,7 @@ def params(draw: Any, nprocs: int, kind: Kind) -> Param:
     return draw(elastics(nprocs, values.map(lambda v: v * 3 if kind is Kind.COMM else v)))
 
 
+bin_counts = st.integers(1, 1 << 40)
 naturals = st.integers(0, 1 << 40)
 
 
@@ -122,9 +123,8 @@ def histograms(draw: Any) -> Histogram:
     """Any histogram the format can hold."""
     if draw(st.booleans()):
         return Histogram.of(draw(naturals))
-    bins = tuple(
-        Bin(*draw(st.tuples(naturals, naturals, naturals, naturals))) for _ in range(draw(st.integers(0, 5)))
-    )
+    one = st.builds(Bin, bin_counts, naturals, naturals, naturals)
+    bins = tuple(draw(st.lists(one, max_size=5)))
     low, span, mean, std = (draw(naturals) for _ in range(4))
     return Histogram(draw(st.integers(2, 1000)), low, low + span, low + mean, std, bins).rounded()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,3 +49,18 @@ def test_scaled() -> None:
 def test_refuses(raw: object) -> None:
     with pytest.raises(ValueError, match="histogram"):
         Histogram.decode(raw)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "counts"),
+    [(0x7FFFFFFF, 1, (20, 5, 5, 5)), (5, 0x7FFF, (20, 5, 5, 5)), (5, -1, (20, 5, 5, 5)),
+     (5, 1, (-20, 5, 5, 5)), (5, 1, (0, 5, 5, 5)), (5, 1, (20, 5, 0x7FFF, 5)), (5, 1, (20, -0x8000, 5, 5))],
+)  # fmt: skip
+def test_refuses_numbers_that_no_sample_has(mean: int, std: int, counts: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="histogram"):
+        Histogram.decode(bytes((20,)) + struct.pack("<ih4h", mean, std, *counts))
+
+
+def test_largest_sample_comes_back() -> None:
+    h = Histogram(2, 0, 2**64 - 1, 2**63, 0, (Bin(1, 0, 0, 0), Bin(1, 2**64 - 1, 2**64 - 1, 2**64 - 1)))
+    assert h.rounded().rounded() == h.rounded()
