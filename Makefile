@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # What an editable install is made from: after a change to one of these it is made anew.
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
-PYSOURCES := scalatrace replay extrap codegen samples benchmarks tests
+PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks tests
 
 .PHONY: help venv venv-mpich demo test test-all bench lint format clean
 

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.absolute import absolute_ranks
-from codegen.build import build
-from codegen.emit import emitter
-from codegen.emit.contract import EmitOptions, Emitter
-from codegen.errors import GenerateError, where
-from codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
-from codegen.obfuscate import check, obfuscated
-from codegen.program import Call, Program, calls
-from codegen.scalable.build import Times, build_scalable
-from codegen.special import check_arithmetic
-from codegen.unsupported import find_unsupported, left_out
-from codegen.whatif import collectives_as_messages, scale_bytes, scale_compute
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.build.symbolic import Times, build_scalable
+from scalatrace.codegen.emit import emitter
+from scalatrace.codegen.emit.contract import EmitOptions, Emitter
+from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
+from scalatrace.codegen.passes.absolute import absolute_ranks
+from scalatrace.codegen.passes.obfuscate import check, obfuscated
+from scalatrace.codegen.passes.unsupported import find_unsupported, left_out
+from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
+from scalatrace.codegen.program.split_special import check_arithmetic
+from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.errors import UsageError
-from scalatrace.trace.symbolic import Model, events
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.rules import Model, events
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Benchmark", "Options", "generate", "generate_scalable"]
 
@@ -96,7 +96,7 @@ def generate_scalable(
     """The benchmark of a symbolic trace, for any number of ranks that its formulas allow.
 
     Args:
-        times: how long computations take; see `codegen.scalable.build`.
+        times: how long computations take; see `scalatrace.codegen.build.symbolic`.
         functions: what formulas may call.
 
     Raises:

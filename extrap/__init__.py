@@ -1,11 +1,11 @@
 """Extrapolation: few small traces become one of any number of ranks (ScalaExtrap, dissertation ch. 3).
 
-big = extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")], 1024)
+big = scalatrace.extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")], 1024)
 """
 
-from extrap.extrapolate import Extrapolation, extrapolate, model_of
-from extrap.lossy import LossyExtrapolation, extrapolate_lossy, lossy_model_of
-from scalatrace.trace.grid import Grid
+from scalatrace.extrap.extrapolate import Extrapolation, extrapolate, model_of
+from scalatrace.extrap.lossy import LossyExtrapolation, extrapolate_lossy, lossy_model_of
+from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = [
     "Extrapolation",

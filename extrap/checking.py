@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from extrap.errors import ExtrapolationError, InputError
-from extrap.extrapolate import extrapolate, inputs_of
-from extrap.topology import identify
-from scalatrace.trace.diff import diff
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.extrapolate import extrapolate, inputs_of
+from scalatrace.extrap.grid.topology import identify
+from scalatrace.trace.query.diff import diff
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from extrap import topology
-from extrap.arguments import check_arguments
-from extrap.errors import InputError
-from extrap.features import RESERVED
-from extrap.fit import fit
-from extrap.instantiate import instantiate
-from extrap.model import Model, histograms
-from extrap.space import Run
-from extrap.timing.registry import timing_model
-from extrap.timing_rules import over_ranks
-from scalatrace.trace.absolute import absolute
-from scalatrace.trace.expression import LARGEST
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.ranklist import MAX_RANK
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.fit.fitter import fit
+from scalatrace.extrap.grid import topology
+from scalatrace.extrap.grid.arguments import check_arguments
+from scalatrace.extrap.grid.model import Model, histograms
+from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.solve.features import RESERVED
+from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.rules import over_ranks
+from scalatrace.trace.query.absolute import absolute
+from scalatrace.trace.symbolic.expression import LARGEST
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.ranklist import MAX_RANK
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -58,7 +58,7 @@ def extrapolate(
         dims: sizes of the target's grid; worked out from those of the inputs unless given.
         params: the target's parameters; those of the traces where all have the same.
         dims_of: the grids of the input traces, found in them unless given.
-        timing_model: a name of `extrap.timing.registry.TIMING_MODELS`; chosen by its fit unless given.
+        timing_model: a name of `extrap.timing.curves.registry.TIMING_MODELS`; chosen by its fit unless given.
         run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
         workers: processes, forked from this one, that share the work; the result is the same.
 

@@ -1,19 +1,25 @@
 """Replay: issue the calls of a trace again, over the same number of ranks (dissertation §3.4, §5.2.6).
 
 from replay import Options, check, run
-from replay.transport_mpi import MPITransport      # brings MPI up
+from scalatrace.replay.transport.mpi import MPITransport      # brings MPI up
 
 transport = MPITransport()
 check(trace, transport.size)
 result = run(trace, transport, Options())
 """
 
-from replay.check import check
-from replay.engine import run
-from replay.errors import AloneError, MissingError, RanksError, ReplayError, UnsupportedError
-from replay.options import Collectives, Compute, Options, Times
-from replay.result import RankResult, Summary
-from replay.whatif import Rule
+from scalatrace.replay.check import check
+from scalatrace.replay.common.errors import (
+    AloneError,
+    MissingError,
+    RanksError,
+    ReplayError,
+    UnsupportedError,
+)
+from scalatrace.replay.common.options import Collectives, Compute, Options, Times
+from scalatrace.replay.common.whatif import Rule
+from scalatrace.replay.result import RankResult, Summary
+from scalatrace.replay.run import run
 
 __all__ = [
     "AloneError",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from replay import calls as _registered  # noqa: F401  (the handlers)
-from replay.drawn import check_drawable, is_probabilistic
-from replay.errors import AloneError, MissingError, RanksError, UnsupportedError
-from replay.options import Collectives, Options
-from replay.rank import PREDEFINED
-from replay.registry import missing
-from replay.whatif import WhatIf
 from scalatrace.errors import UsageError
-from scalatrace.trace.elastic import Columns, Elastic, Groups, Summary
-from scalatrace.trace.nodes import Peer
-from scalatrace.trace.partners import first_alone
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import Vec
+from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
+from scalatrace.replay.common.errors import AloneError, MissingError, RanksError, UnsupportedError
+from scalatrace.replay.common.options import Collectives, Options
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.rank import PREDEFINED
+from scalatrace.replay.engine.registry import missing
+from scalatrace.replay.probabilistic.sampled_calls import check_drawable, is_probabilistic
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
+from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace

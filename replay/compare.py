@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from replay.calls.environment import SILENT
-from replay.options import Options
-from replay.whatif import WhatIf
 from scalatrace.ops import Category, operation, sent_bytes
-from scalatrace.trace.counting import executions_of
-from scalatrace.trace.load import COMM, COMPUTE
-from scalatrace.trace.walk import distinct_calls
+from scalatrace.replay.calls.environment import SILENT
+from scalatrace.replay.common.options import Options
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.walk import distinct_calls
 
 if TYPE_CHECKING:
-    from replay.result import RankResult
     from scalatrace import Trace
+    from scalatrace.replay.result import RankResult
 
 
 def recorded(trace: Trace) -> dict[str, float | None]:

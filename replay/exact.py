@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from replay.calls.by_messages import becomes_messages, by_messages
-from replay.errors import ReplayError
-from replay.options import Collectives, Compute, Options
-from replay.player import REPORT_MASK, Report
-from replay.rank import Rank
-from replay.registry import HANDLERS
-from replay.whatif import WhatIf
+from scalatrace.replay.calls.by_messages import becomes_messages, by_messages
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.common.options import Collectives, Compute, Options
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.player import REPORT_MASK, Report
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import HANDLERS
 
 if TYPE_CHECKING:
-    from scalatrace.trace.walk import Call
+    from scalatrace.trace.query.walk import Call
 
 __all__ = ["ExactRank"]
 

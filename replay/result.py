@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values.ranklist import RankList
 
 if TYPE_CHECKING:
-    from replay.rank import Rank
+    from scalatrace.replay.engine.rank import Rank
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class RankResult:
         rows: (operation, communicator family, calls, time in them, bytes handed over).
         left: requests that nobody completed.
         received: messages that came, in the replay of a probabilistic trace.
-        unequal: rows of `replay.compare`; None when nothing was compared.
+        unequal: rows of `scalatrace.replay.compare`; None when nothing was compared.
     """
 
     rank: int

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import mpi4py
 
 if TYPE_CHECKING:
-    from replay.transport_mpi import MPITransport
     from scalatrace import Trace
+    from scalatrace.replay.transport.mpi import MPITransport
 
 INITIALISERS = ("Init", "Init_thread")
 
@@ -38,6 +38,6 @@ def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
             MPI.Init()
         else:
             MPI.Init_thread(MPI.THREAD_MULTIPLE if level is None else level)
-    from replay.transport_mpi import MPITransport
+    from scalatrace.replay.transport.mpi import MPITransport
 
     return MPITransport(seed)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from replay.errors import ReplayError
+from scalatrace.replay.common.errors import ReplayError
 
 __all__ = ["Result", "Setting", "grid", "replayed", "to_csv"]
 

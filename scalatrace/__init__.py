@@ -15,7 +15,7 @@ from typing import Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.stat import Stat
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "load", "save", "tracing"]
 
@@ -24,14 +24,14 @@ __version__ = "0.1.0"
 
 def load(path: str | PathLike[str]) -> Trace:
     """Read a trace file. Raises FormatError, a ScalatraceError, when it is not one."""
-    from scalatrace.trace.reader import load
+    from scalatrace.trace.io.reader import load
 
     return load(path)
 
 
 def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
     """Write a trace file in one step and return its size in bytes. Raises ScalatraceError."""
-    from scalatrace.trace.writer import save
+    from scalatrace.trace.io.writer import save
 
     return save(trace, path, compress)
 

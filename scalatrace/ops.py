@@ -267,6 +267,9 @@ VECTORS = frozenset({"sendcounts", "recvcounts"})
 PLACES = frozenset({"displs", "sdispls", "rdispls"})
 """Parameters that a factor on the size of messages changes."""
 
+SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
+"""Kinds of calls that send, or prepare to."""
+
 SCALED = frozenset({
     Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT,
     Category.COLLECTIVE, Category.NEIGHBOUR,

@@ -8,19 +8,50 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("scalatrace", "replay", "extrap", "codegen", "grammars")
+TOOLS = ("replay", "extrap", "codegen", "grammars")
+"""Top-level folders, installed as `scalatrace.<name>` by links in scalatrace/."""
 
-#: Layer of a folder or module; the longest name that fits counts. "scalatrace" itself is the front door.
-LAYERS = {"scalatrace.errors": 0, "scalatrace.ops": 0, "scalatrace.launched": 0, "grammars": 0}
-LAYERS |= {"scalatrace.files": 1, "scalatrace.cache": 2, "scalatrace.trace": 5, "scalatrace": 6}
-LAYERS |= {"scalatrace.core": 6, "scalatrace.pmpi": 6, "scalatrace.record": 7, "scalatrace.report": 7}
-LAYERS |= {"replay": 7, "extrap": 7, "codegen": 7, "scalatrace.auto": 8, "scalatrace.cli": 8}
-LAYERS |= {"scalatrace.__main__": 9}
+#: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
+#: name that fits counts.
+LOWEST = ("errors", "ops", "launched", "grammars")
+BASE = ("formula", "files", "predefined", "cache")
+TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query", "trace", "")
+NATIVE = ("core", "pmpi")
+REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
+EXTRAP = ("errors", "formatting", "workers", "solve", "grid", "timing.curves", "timing.largest", "timing")
+EXTRAP += ("fit", "instantiate", "extrapolate", "lossy", "")
+CODEGEN = ("errors", "expr", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
+CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
+CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")
+CODEGEN += ("matching.execution", "matching.alignment", "matching", "build", "passes", "emit", "")
+
+
+def _layers() -> dict[str, int]:
+    """Layer of each name; tools beside each other have the same ones, but may not import each other."""
+    found: dict[str, int] = {}
+
+    def stack(start: int, prefix: str, names: tuple[str, ...]) -> int:
+        for number, name in enumerate(names, start):
+            found[".".join(filter(None, ("scalatrace", prefix, name)))] = number
+        return start + len(names)
+
+    found |= {f"scalatrace.{name}": 0 for name in LOWEST}
+    top = stack(stack(stack(1, "", BASE), "", TRACE), "", NATIVE)
+    ends = [stack(top, *tool) for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN))]
+    found |= {"scalatrace.record": top, "scalatrace.report": top}
+    stack(max(ends), "", ("auto", "cli", "__main__"))
+    return found
+
+
+LAYERS = _layers()
+
+BESIDE = ("replay", "extrap", "codegen", "record", "report")
+"""Parts that do not import each other: what two of them need belongs lower."""
 
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
-    "mpi4py": ("replay", "codegen", "scalatrace.record", "scalatrace.auto"),
-    "lark": ("scalatrace.trace", "codegen", "extrap"),
+    "mpi4py": ("scalatrace.replay", "scalatrace.codegen", "scalatrace.record", "scalatrace.auto"),
+    "lark": ("scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }
 
@@ -28,9 +59,12 @@ RESERVED = {
 def modules() -> dict[str, Path]:
     """Dotted name -> file, of every module of ours."""
     found = {}
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for folder in ("scalatrace", *TOOLS):
+        for path in (ROOT / folder).rglob("*.py"):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            parts = parts if parts[0] == "scalatrace" else ("scalatrace", *parts)
+            if parts[1] not in TOOLS or folder != "scalatrace":  # not again by a link
+                found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
 
@@ -68,6 +102,45 @@ def test_no_import_cycles() -> None:
     known = modules()
     graph = {m: {t for t in imported(path, known, inner=False) if t in known} for m, path in known.items()}
     assert set(TopologicalSorter(graph).static_order()) == set(known)  # CycleError names the cycle
+
+
+def test_tools_do_not_import_each_other() -> None:
+    known = modules()
+
+    def tool(module: str) -> str:
+        return module.split(".")[1] if "." in module else ""
+
+    across = [
+        f"{module} imports {target}"
+        for module, path in known.items()
+        for target in imported(path, known, inner=True)
+        if {tool(module), tool(target)} <= set(BESIDE) and tool(module) != tool(target)
+    ]
+    assert across == []
+
+
+def test_tools_are_imported_by_their_full_names() -> None:
+    """`import replay` works in this folder only."""
+    folders = ("scalatrace", *TOOLS, "benchmarks", "samples", "tests")
+    bare = [
+        f"{path}: {target}"
+        for folder in folders
+        for path in (ROOT / folder).rglob("*.py")
+        for target in imported(path, {}, inner=True)
+        if target.split(".")[0] in TOOLS
+    ]
+    assert bare == []
+
+
+def test_folders_hold_few_files() -> None:
+    """A reader can take in a folder at once; those of one kind of file are named here."""
+    counts = {path.parent for path in modules().values()}
+    large = {
+        str(folder.relative_to(ROOT)): n
+        for folder in counts
+        if (n := len([path for path in folder.glob("*.py") if path.name != "__init__.py"])) > 15
+    }
+    assert sorted(large) == ["scalatrace/cli"]  # one file per command
 
 
 def test_heavy_packages_stay_where_they_belong() -> None:

@@ -8,7 +8,7 @@ from math import log2, sqrt
 
 import numpy as np
 
-from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.trace.values.histogram import Bin, Histogram
 
 Time = Callable[[float, float], float]
 """Nanoseconds of one step on one rank, as a function of (n, P)."""

@@ -10,7 +10,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from extrap.timing.bootstrap import Interval, inter_node, intra_node, non_parametric, pooled
+from scalatrace.extrap.timing.largest.bootstrap import (
+    Interval,
+    inter_node,
+    intra_node,
+    non_parametric,
+    pooled,
+)
 
 COLUMNS = ("distribution", "ranks", "method", "error, %", "width, %", "holds the truth, %")
 NODES, PER_NODE, INTERVALS = 8, 8, 200

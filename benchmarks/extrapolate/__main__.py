@@ -21,11 +21,11 @@ from typing import NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, Case
 from benchmarks.table import grouped, keep, show, told
-from extrap import extrapolate
-from extrap.errors import ExtrapolationError, InputError
-from extrap.plugins import load_plugins
 from scalatrace import load
-from scalatrace.trace.diff import diff
+from scalatrace.extrap import extrapolate
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.grid.plugins import load_plugins
+from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.running import record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalatrace.trace.grid import balanced
+from scalatrace.trace.symbolic.grid import balanced
 
 PLANES = (16, 20, 25, 30, 36)
 CUBES = (27, 36, 48, 80)

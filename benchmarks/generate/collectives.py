@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.cases import cases
 from benchmarks.generate.made import NotMadeError, benchmark, command, traced
 from benchmarks.generate.runs import seconds
-from codegen.generate import Options
+from scalatrace.codegen.generate import Options
 from scalatrace.report.curves import Curves, draw_curves
 from support.mpis import Mpi
 from support.workloads import Workload

@@ -8,11 +8,11 @@ from pathlib import Path
 from benchmarks.cases import cases
 from benchmarks.generate.made import NotMadeError, benchmark, command, started, traced
 from benchmarks.table import grouped
-from codegen.emit.contract import EmitOptions
-from codegen.generate import Options
-from codegen.matching import align_collectives, resolve_wildcards
 from scalatrace import Trace
-from scalatrace.trace.diff import diff
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.generate import Options
+from scalatrace.codegen.matching import align_collectives, resolve_wildcards
+from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
 from support.programs import Sample
 from support.substituted import differing

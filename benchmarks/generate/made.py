@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from codegen.generate import Benchmark, Options, generate
 from scalatrace import Trace, load
+from scalatrace.codegen.generate import Benchmark, Options, generate
 from support.mpis import Mpi
 from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample, Workshop
 from support.running import Argument, record, run, scalatrace

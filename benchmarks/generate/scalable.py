@@ -13,7 +13,7 @@ from benchmarks.errors import errors_within
 from benchmarks.generate.made import LANGUAGES, SUFFIXES, NotMadeError, checked
 from benchmarks.generate.runs import against, seconds
 from benchmarks.replay.runs import Pace, app_s, arguments, paced, recorded
-from scalatrace.trace.grid import balanced
+from scalatrace.trace.symbolic.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
 from support.running import scalatrace

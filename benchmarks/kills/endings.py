@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.kills.victims import MARK, rank_pid, wait_until_gone
 from scalatrace import load
 from scalatrace.errors import ScalatraceError
-from scalatrace.trace.verify import verify
+from scalatrace.trace.query.verify import verify
 from support.mpis import Mpi
 from support.running import scalatrace
 

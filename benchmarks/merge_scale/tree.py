@@ -15,7 +15,7 @@ from benchmarks.compiled import loaded
 from benchmarks.merge_scale.programs import Step, Wait
 from benchmarks.table import grouped
 from scalatrace.core.binding import COMM_WORLD, Core, StEvent, library
-from scalatrace.trace.tables import Kind
+from scalatrace.trace.model.tables import Kind
 
 HERE = Path(__file__).resolve().parent
 P2P = (("count", Kind.INT), ("peer", Kind.PEER), ("tag", Kind.INT), ("comm", Kind.COMM))

@@ -10,11 +10,12 @@ import sys
 from dataclasses import replace
 
 import scalatrace
-from replay import Compute, Options, RankResult, Summary, check, run, volumes
-from replay.compare import compare
-from replay.drawn import is_probabilistic
-from replay.start import start_mpi
-from replay.whatif import WhatIf
+from scalatrace.replay import Compute, Options, RankResult, Summary, check, run
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.compare import compare
+from scalatrace.replay.probabilistic import volumes
+from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
+from scalatrace.replay.start import start_mpi
 
 
 def main(path: str, times: int) -> None:

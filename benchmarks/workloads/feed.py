@@ -21,8 +21,8 @@ from scalatrace.core.binding import (
     family,
     library,
 )
-from scalatrace.trace.flatlog import FlatCall, FlatComm, FlatLog
-from scalatrace.trace.tables import Kind
+from scalatrace.trace.io.flatlog import FlatCall, FlatComm, FlatLog
+from scalatrace.trace.model.tables import Kind
 from support.mpis import Mpi
 
 HERE = Path(__file__).resolve().parent

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-from codegen.emit.c import CEmitter
-from codegen.emit.conceptual.emitter import ConceptualEmitter
-from codegen.emit.contract import Emitter
-from codegen.emit.python import PythonEmitter
+from scalatrace.codegen.emit.c.emitter import CEmitter
+from scalatrace.codegen.emit.conceptual.emitter import ConceptualEmitter
+from scalatrace.codegen.emit.contract import Emitter
+from scalatrace.codegen.emit.python.emitter import PythonEmitter
 from scalatrace.errors import UsageError
 
 __all__ = ["GROUP", "emitter", "names"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from codegen.emit.text import identifier
-from codegen.errors import GenerateError
-from codegen.expr import Const, Item, leaves, numbers_in
-from codegen.program import Argument, Program, calls
+from scalatrace.codegen.emit.text import identifier
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Item, leaves, numbers_in
+from scalatrace.codegen.program.tree import Argument, Program, calls
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
-from scalatrace.trace.tables import Kind
+from scalatrace.trace.model.tables import Kind
 
 __all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "predefined_name", "used"]
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
-from codegen.emit.arguments import LISTS, Names, possible, used
-from codegen.emit.contract import EmitOptions
-from codegen.emit.grids import law_text, renamed
-from codegen.emit.infix import Infix, Notation
-from codegen.emit.pieces import Library, Piece
-from codegen.emit.text import Lines
-from codegen.errors import GenerateError, where
-from codegen.expr import Const, Expr, Var
-from codegen.obfuscate import words
-from codegen.program import (
+from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.grids import law_text, renamed
+from scalatrace.codegen.emit.infix import Infix, Notation
+from scalatrace.codegen.emit.pieces import Library, Piece
+from scalatrace.codegen.emit.text import Lines
+from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.expr import Const, Expr, Var
+from scalatrace.codegen.passes.obfuscate import words
+from scalatrace.codegen.program.tree import (
     Argument,
     Branch,
     Call,
@@ -31,13 +31,13 @@ from codegen.program import (
     calls,
     statements,
 )
-from codegen.values import of_vec, prefix_of_vec
+from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
 from scalatrace.predefined import NO_DATATYPE
-from scalatrace.trace.callsite import short_frame
-from scalatrace.trace.tables import IntArray, Kind
-from scalatrace.trace.typetree import TypeTree, parse
-from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
+from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.tables import IntArray, Kind
+from scalatrace.trace.model.typetree import TypeTree, parse
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 __all__ = ["ImperativeEmitter", "Writing"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from codegen.program import Program
+from scalatrace.codegen.program.tree import Program
 
 __all__ = ["EmitOptions", "Emitter"]
 
@@ -29,7 +29,7 @@ class Emitter(Protocol):
     Attributes:
         name: what `--to` calls it.
         suffix: of files in the language.
-        exact_times: whether the language can look at the call before (see `codegen.build`).
+        exact_times: whether the language can look at the call before (see `codegen.build.recorded`).
         matched: whether collectives must be one statement for all ranks, and receives name senders.
     """
 

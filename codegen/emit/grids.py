@@ -7,9 +7,9 @@ import re
 from collections.abc import Set as AbstractSet
 from keyword import kwlist, softkwlist
 
-from codegen.emit.pieces import Library
-from codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
-from codegen.scalable.grid import Shape
+from scalatrace.codegen.emit.pieces import Library
+from scalatrace.codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
+from scalatrace.codegen.program.grid_shape import Shape
 
 __all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from codegen.expr import (
+from scalatrace.codegen.expr import (
     AllOf,
     AnyOf,
     Binary,
@@ -22,7 +22,7 @@ from codegen.expr import (
     Truth,
     Var,
     bounds,
-)  # fmt: skip
+)
 
 __all__ = ["Infix", "Notation"]
 

@@ -93,5 +93,5 @@ def _needs(words: str, makes_request: bool) -> Iterator[str]:
 @cache
 def library(suffix: str, names: tuple[str, ...]) -> Library:
     """The library in the files `runtime/<name>.<suffix>` of this package."""
-    folder = files("codegen.emit") / "runtime"
+    folder = files("scalatrace.codegen.emit") / "runtime"
     return Library((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)

@@ -5,10 +5,10 @@ linear forms with each variable once, and what the limits of the variables decid
 6th value of the 3rd iteration, `(i * 6 + j) % 6`, is `j` when j runs from 0 to 5.
 """
 
-from codegen.expr.arithmetic import add, div, mod, mul, sub, xor
-from codegen.expr.limits import bounds
-from codegen.expr.logic import all_of, choose, compare, either, is_nonzero, map_leaves, negate
-from codegen.expr.nodes import (
+from scalatrace.codegen.expr.arithmetic import add, div, mod, mul, sub, xor
+from scalatrace.codegen.expr.limits import bounds
+from scalatrace.codegen.expr.logic import all_of, choose, compare, either, is_nonzero, map_leaves, negate
+from scalatrace.codegen.expr.nodes import (
     FALSE,
     TRUE,
     AllOf,
@@ -27,7 +27,7 @@ from codegen.expr.nodes import (
     Truth,
     Var,
 )
-from codegen.expr.parts import leaves, length, mentions, names_in, numbers_in, variables
+from scalatrace.codegen.expr.parts import leaves, length, mentions, names_in, numbers_in, variables
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Expr",

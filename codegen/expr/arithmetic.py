@@ -5,8 +5,8 @@ Sums are linear forms: a constant and terms times integers, each term once.
 
 from __future__ import annotations
 
-from codegen.expr.limits import bounds
-from codegen.expr.nodes import Binary, Const, Expr
+from scalatrace.codegen.expr.limits import bounds
+from scalatrace.codegen.expr.nodes import Binary, Const, Expr
 
 __all__ = ["Terms", "add", "div", "linear", "mod", "mul", "sub", "xor"]
 

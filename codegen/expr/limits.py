@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegen.expr.nodes import Binary, Choose, Const, Expr, Item, Var
+from scalatrace.codegen.expr.nodes import Binary, Choose, Const, Expr, Item, Var
 
 __all__ = ["bounds"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from codegen.expr.arithmetic import linear
-from codegen.expr.limits import bounds
-from codegen.expr.nodes import (
+from scalatrace.codegen.expr.arithmetic import linear
+from scalatrace.codegen.expr.limits import bounds
+from scalatrace.codegen.expr.nodes import (
     FALSE,
     TRUE,
     AllOf,
@@ -19,7 +19,7 @@ from codegen.expr.nodes import (
     Item,
     Member,
     Truth,
-)  # fmt: skip
+)
 
 __all__ = ["all_of", "choose", "compare", "either", "is_nonzero", "map_leaves", "negate"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codegen.expr.nodes import (
+from scalatrace.codegen.expr.nodes import (
     AllOf,
     AnyOf,
     Binary,
@@ -20,7 +20,7 @@ from codegen.expr.nodes import (
     Size,
     Truth,
     Var,
-)  # fmt: skip
+)
 
 __all__ = ["leaves", "length", "mentions", "names_in", "numbers_in", "variables"]
 

@@ -1,10 +1,10 @@
 """Which calls of a trace belong together: collectives across ranks, receives and their senders, deadlocks."""
 
-from codegen.matching.align import align_collectives, needs_alignment
-from codegen.matching.deadlock import check_deadlock
-from codegen.matching.immediate import must_be_late, with_late_collectives
-from codegen.matching.report import DeadlockError, Problem, Report
-from codegen.matching.wildcards import has_wildcards, resolve_wildcards
+from scalatrace.codegen.matching.alignment.align import align_collectives, needs_alignment
+from scalatrace.codegen.matching.deadlock import check_deadlock
+from scalatrace.codegen.matching.execution.report import DeadlockError, Problem, Report
+from scalatrace.codegen.matching.immediate import must_be_late, with_late_collectives
+from scalatrace.codegen.matching.wildcards import has_wildcards, resolve_wildcards
 
 __all__ = [
     "DeadlockError",

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from codegen.matching.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
-from codegen.matching.diagnosis import unmatched
-from codegen.matching.report import Problem, Report
-from codegen.matching.wildcards import Execution, Plan
-from scalatrace.trace.explicit import explicit
-from scalatrace.trace.trace import Trace
+from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
+from scalatrace.codegen.matching.execution.diagnosis import unmatched
+from scalatrace.codegen.matching.execution.report import Problem, Report
+from scalatrace.codegen.matching.wildcards import Execution, Plan
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.explicit import explicit
 
 __all__ = ["check_deadlock"]
 

@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from codegen.errors import GenerateError
-from codegen.matching.align import compressed
-from codegen.matching.choices import CAREFUL
-from codegen.matching.order import Order
-from codegen.matching.scopes import is_collective
-from codegen.matching.stamps import Stamp, stamped
-from codegen.matching.wildcards import Plan
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.matching.alignment.align import compressed
+from scalatrace.codegen.matching.alignment.order import Order
+from scalatrace.codegen.matching.execution.choices import CAREFUL
+from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.codegen.matching.execution.scopes import is_collective
+from scalatrace.codegen.matching.wildcards import Plan
 from scalatrace.errors import UsageError
 from scalatrace.ops import operation
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.requests import ENDING
-from scalatrace.trace.tables import IntArray
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import UNDEFINED
-from scalatrace.trace.walk import Call
+from scalatrace.trace.model.tables import IntArray
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.requests import ENDING
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["must_be_late", "with_late_collectives"]
 

@@ -16,27 +16,35 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
-from codegen.matching.acts import Acts
-from codegen.matching.choices import CAREFUL, FAIR, HIGHEST, IN_TURNS, LOWEST, Policy, shuffled
-from codegen.matching.diagnosis import diagnose, mismatch
-from codegen.matching.engine import Engine
-from codegen.matching.mailbox import Repeated, Slot
-from codegen.matching.meetings import MismatchError
-from codegen.matching.packing import gathered, pack_peers, row
-from codegen.matching.quota import Quota
-from codegen.matching.report import DeadlockError, Report
-from codegen.matching.scopes import Scopes
-from codegen.matching.script import Script, cut_down
-from codegen.matching.traffic import Traffic
+from scalatrace.codegen.matching.alignment.packing import gathered, pack_peers, row
+from scalatrace.codegen.matching.execution.choices import (
+    CAREFUL,
+    FAIR,
+    HIGHEST,
+    IN_TURNS,
+    LOWEST,
+    Policy,
+    shuffled,
+)
+from scalatrace.codegen.matching.execution.collective_state import MismatchError
+from scalatrace.codegen.matching.execution.diagnosis import diagnose, mismatch
+from scalatrace.codegen.matching.execution.engine import Engine
+from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
+from scalatrace.codegen.matching.execution.match_actions import Acts
+from scalatrace.codegen.matching.execution.quota import Quota
+from scalatrace.codegen.matching.execution.report import DeadlockError, Report
+from scalatrace.codegen.matching.execution.scopes import Scopes
+from scalatrace.codegen.matching.execution.script import Script, cut_down
+from scalatrace.codegen.matching.execution.traffic import Traffic
 from scalatrace.errors import UsageError
 from scalatrace.ops import operation
-from scalatrace.trace.counting import executions_of
-from scalatrace.trace.elastic import Columns, Groups, Summary, Value
-from scalatrace.trace.explicit import explicit
-from scalatrace.trace.nodes import Event, Node, Peer, Sequence
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, Vec
-from scalatrace.trace.walk import distinct_calls
+from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.explicit import explicit
+from scalatrace.trace.query.walk import distinct_calls
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 
 __all__ = ["Execution", "Plan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from extrap.errors import InputError
+from scalatrace.extrap.errors import InputError
 from scalatrace.ops import Category, operation
-from scalatrace.trace.walk import Call
+from scalatrace.trace.query.walk import Call
 
 if TYPE_CHECKING:
     from scalatrace import Trace

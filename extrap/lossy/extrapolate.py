@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from extrap.errors import ExtrapolationError
-from extrap.extrapolate import of_model, prepared
-from extrap.lossy.calls import MOST_CALLS, Calls, Reason
-from extrap.lossy.fitting import Lossy
-from extrap.lossy.links import links_of
-from extrap.lossy.report import Losses
-from extrap.lossy.snippets import Snippets
-from extrap.lossy.state import Key
-from extrap.model import Model
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.partners import first_alone
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.extrapolate import of_model, prepared
+from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.lossy.calls import MOST_CALLS, Calls, Reason
+from scalatrace.extrap.lossy.fitting import Lossy
+from scalatrace.extrap.lossy.links import links_of
+from scalatrace.extrap.lossy.report import Losses
+from scalatrace.extrap.lossy.snippets import Snippets
+from scalatrace.extrap.lossy.state import Key
+from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -63,7 +63,7 @@ def extrapolate_lossy(
     Args:
         snippets: which calls stay (`extrap.lossy.snippets.load`); without, only what has to go is dropped.
         max_dropped: part of a trace's calls that may be dropped.
-        others: as those of `extrap.extrapolate`.
+        others: as those of `scalatrace.extrap.extrapolate`.
 
     Raises:
         InputError: the inputs do not go together, or are too large to look at every call.

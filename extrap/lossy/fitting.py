@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from extrap import fields
-from extrap.align import Aligned
-from extrap.errors import ExtrapolationError
-from extrap.fit import Fitter, assembled
-from extrap.local import Local
-from extrap.lossy.calls import Reason, droppable
-from extrap.lossy.contents import Content, content_of
-from extrap.lossy.lcs import Forest, Seq
-from extrap.lossy.repair import Saved
-from extrap.lossy.report import Losses, losses_of
-from extrap.lossy.snippets import Snippets
-from extrap.lossy.snippets.filter import apply
-from extrap.lossy.state import Key, State
-from extrap.model import Model, ParamRule, Rule
-from extrap.sought import Chains
-from extrap.space import Run, Space
-from scalatrace.trace.shapes import Parts
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.fit import fields
+from scalatrace.extrap.fit.align import Aligned
+from scalatrace.extrap.fit.fit_types import Chains
+from scalatrace.extrap.fit.fitter import Fitter, assembled
+from scalatrace.extrap.fit.rank_tree import Local
+from scalatrace.extrap.grid.model import Model, ParamRule, Rule
+from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.extrap.lossy.aligned_values import Content, content_of
+from scalatrace.extrap.lossy.calls import Reason, droppable
+from scalatrace.extrap.lossy.lcs import Forest, Seq
+from scalatrace.extrap.lossy.repair import Saved
+from scalatrace.extrap.lossy.report import Losses, losses_of
+from scalatrace.extrap.lossy.snippets import Snippets
+from scalatrace.extrap.lossy.snippets.filter import apply
+from scalatrace.extrap.lossy.state import Key, State
+from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from extrap.lossy.calls import Calls
+from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.ops import Category, Flow, operation
-from scalatrace.trace.requests import ENDING, STARTING, ages
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, UNDEFINED
-from scalatrace.trace.walk import Call
+from scalatrace.trace.query.requests import ENDING, STARTING, ages
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
 __all__ = ["Links", "links_of", "requests_of"]
 

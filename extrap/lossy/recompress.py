@@ -13,16 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from extrap.local import Local, locals_of
-from extrap.lossy.calls import Calls
-from extrap.lossy.values import Overrides
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Value
-from scalatrace.trace.nodes import Event, Param, Peer, PredStats
-from scalatrace.trace.reader import load
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import Vec
+from scalatrace.extrap.fit.rank_tree import Local, locals_of
+from scalatrace.extrap.lossy.calls import Calls
+from scalatrace.extrap.lossy.values import Overrides
+from scalatrace.trace.io.reader import load
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Value
+from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace

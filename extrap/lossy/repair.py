@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from extrap.errors import ExtrapolationError
-from extrap.lossy.calls import Calls, Marks, Reason, droppable
-from extrap.lossy.links import Links
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.lossy.calls import Calls, Marks, Reason, droppable
+from scalatrace.extrap.lossy.links import Links
 from scalatrace.ops import Category, operation
 
 __all__ = ["Repair", "Saved"]

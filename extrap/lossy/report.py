@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from extrap.lossy.calls import Reason
+from scalatrace.extrap.lossy.calls import Reason
 from scalatrace.ops import Category, operation
 
 if TYPE_CHECKING:
-    from extrap.lossy.state import State
+    from scalatrace.extrap.lossy.state import State
 
 __all__ = ["Loss", "Losses", "losses_of"]
 

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from extrap.local import Local, locals_of
-from extrap.lossy.calls import Calls
-from extrap.lossy.links import Links, links_of
-from extrap.lossy.recompress import Tree, recompressed
-from extrap.lossy.repair import Repair
-from extrap.lossy.symbols import Places, symbols_of
-from extrap.lossy.values import Arrays, overrides
-from extrap.space import Run
+from scalatrace.extrap.fit.rank_tree import Local, locals_of
+from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.lossy.calls import Calls
+from scalatrace.extrap.lossy.links import Links, links_of
+from scalatrace.extrap.lossy.recompress import Tree, recompressed
+from scalatrace.extrap.lossy.repair import Repair
+from scalatrace.extrap.lossy.symbols import Places, symbols_of
+from scalatrace.extrap.lossy.values import Arrays, overrides
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from extrap.lossy.calls import Calls
-from extrap.lossy.links import Links
+from scalatrace.extrap.lossy.calls import Calls
+from scalatrace.extrap.lossy.links import Links
 from scalatrace.ops import operation
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.values import UNDEFINED
-from scalatrace.trace.walk import Call
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["Places", "symbols_of"]
 

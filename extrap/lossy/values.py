@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from extrap.lossy.links import requests_of
-from extrap.lossy.repair import Repair
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.tables import IntArray, Kind
-from scalatrace.trace.values import PROC_NULL
-from scalatrace.trace.walk import Call
+from scalatrace.extrap.lossy.links import requests_of
+from scalatrace.extrap.lossy.repair import Repair
+from scalatrace.trace.model.tables import IntArray, Kind
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import PROC_NULL
 
 __all__ = ["Arrays", "Overrides", "overrides"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from extrap.timing.bins import Part
-from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.extrap.timing.largest.bins import Part
+from scalatrace.trace.values.histogram import Bin, Histogram
 
 __all__ = ["assemble"]
 

@@ -14,15 +14,15 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from extrap.timing.assemble import assemble
-from extrap.timing.bins import Part, by_order, by_quantile
-from extrap.timing.curve import Curve
-from extrap.timing.errors import TimingError
-from extrap.timing.models import constant
-from extrap.timing.normalform import fit_normal_form
-from extrap.timing.points import Points, Scale, as_row
-from extrap.timing.registry import timing_model
-from scalatrace.trace.histogram import Histogram
+from scalatrace.extrap.timing.assemble import assemble
+from scalatrace.extrap.timing.curves.curve import Curve
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.models import constant
+from scalatrace.extrap.timing.curves.normalform import fit_normal_form
+from scalatrace.extrap.timing.curves.points import Points, Scale, as_row
+from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
+from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points"]
 

@@ -1,88 +1,44 @@
-"""What a report says of the timing of each call site: data only."""
+"""What is said of the times of a result: per call site the model, its fit, the interval, the slowest rank."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import prod
 
-from extrap.timing.bootstrap import Interval
-from extrap.timing.curve import LEVEL, Curve
-from extrap.timing.points import Scale
+from scalatrace.extrap.grid.model import Model, events
+from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.joint import extrapolate_histogram, mean_points
+from scalatrace.extrap.timing.largest.extremes import slowest_interval
+from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
+from scalatrace.extrap.timing.rules import FEWEST, by_ranks
 
-__all__ = ["TimingRow", "timing_row"]
+__all__ = ["timing_rows"]
+
+STATS = ("compute_ns", "comm_ns")
 
 
-@dataclass(frozen=True, slots=True)
-class TimingRow:
-    """One statistic of one call site.
+def timing_rows(
+    model: Model, nprocs: int, choice: str | None = None, run_noise: float = 0.0
+) -> list[TimingRow]:
+    """A row per call site, predecessor and time that has samples in at least two traces, the longest first.
 
-    Attributes:
-        site: the call site, as it is shown elsewhere.
-        op: the MPI operation.
-        stat: the statistic, `compute_ns` for instance.
-        model: what was fitted, a name of `TIMING_MODELS` or one of the four models it chose from.
-        formula: of the mean, in the statistic's unit per sample.
-        fit: the model's deviation, as a part of the values: 0.01 is 1 %.
-        prediction, low, high: mean at the target and its interval, in the statistic's unit.
-        level: probability of the interval.
-        sure: no other form fits nearly as well.
-        slowest, slowest_low, slowest_high: time of the slowest of all ranks in an execution, by extreme-value
-            theory, and its interval, in which the mean's uncertainty counts too.
+    Raises:
+        TimingError: an unknown model.
     """
-
-    site: str
-    op: str
-    stat: str
-    model: str
-    formula: str
-    fit: float
-    prediction: float
-    low: float
-    high: float
-    level: float
-    sure: bool
-    slowest: float
-    slowest_low: float
-    slowest_high: float
-
-
-def timing_row(
-    site: str,
-    op: str,
-    stat: str,
-    curve: Curve,
-    scale: Scale,
-    unit: float = 1.0,
-    level: float = LEVEL,
-    slowest: Interval | None = None,
-) -> TimingRow:
-    """Return the row for a curve of a histogram's mean.
-
-    Args:
-        site, op, stat: what it is of.
-        curve: of the mean.
-        scale: of the target.
-        unit: the statistic's resolution: curves are in multiples of it.
-        level: probability of the interval.
-        slowest: of the slowest rank there, from a histogram with the predicted mean; else that is the mean's.
-    """
-    low, high = curve.interval(scale, level)
-    mean = curve.predict(scale)
-    most = slowest or Interval(mean, mean, mean, level, 0)
-    down, up = (low / mean, high / mean) if mean > 0 else (1.0, 1.0)
-    shown = curve if unit == 1 else curve.times(unit)
-    return TimingRow(
-        site,
-        op,
-        stat,
-        curve.model,
-        shown.formula,
-        curve.deviation,
-        mean * unit,
-        low * unit,
-        high * unit,
-        level,
-        sum(rival.weight for rival in curve.rivals) < 0.05 * curve.weight,
-        most.median * unit,
-        most.low * down * unit,
-        most.high * up * unit,
-    )
+    ranks = [prod(dims) for dims, _ in model.seen]
+    weighed = []
+    for rule in events(model.nodes):
+        for stat in rule.stats:
+            for at, (name, resolution) in enumerate(model.stats):
+                found = by_ranks(stat.histograms, ranks, at)
+                if name not in STATS or len(found) < FEWEST:
+                    continue
+                points = mean_points(list(found.values()), list(found), (), run_noise)
+                curve = timing_model(choice).fit([points])[0]
+                site = rule.stack[0] if rule.stack else ""
+                made = extrapolate_histogram(
+                    list(found.values()), list(found), nprocs, choice, run_noise=run_noise
+                )
+                slowest = slowest_interval(made, nprocs)
+                row = timing_row(site, rule.op or "", name, curve, nprocs, resolution, slowest=slowest)
+                weighed.append((found[max(found)].total, row))
+    return [row for _, row in sorted(weighed, key=lambda item: -item[0])]

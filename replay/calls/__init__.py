@@ -4,7 +4,7 @@ A handler is given the rank and one event of the walk, and issues the call that 
 arguments of the C binding in its order, taken from the event's parameters of the same names.
 """
 
-from replay.calls import (
+from scalatrace.replay.calls import (
     collectives,
     communicators,
     completion,

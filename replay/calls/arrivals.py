@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from replay.args import Out, Status
-from replay.patience import Patience
-from replay.rank import Rank
-from scalatrace.trace.values import ANY_SOURCE
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.transport.args import Out, Status
+from scalatrace.replay.transport.backoff import Patience
+from scalatrace.trace.values.vec import ANY_SOURCE
 
 MAX_WAIT_S = 3.0
 """How long a receive waits for the planned sender while other messages are there."""

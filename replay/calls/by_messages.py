@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replay.args import Count, Handles, Ref, Statuses
-from replay.calls.sides import displacements, is_given
-from replay.rank import Built, Rank
-from replay.transport import Handle
-from scalatrace.trace.typetree import TypeTree
+from scalatrace.replay.calls.sides import displacements, is_given
+from scalatrace.replay.engine.rank import Built, Rank
+from scalatrace.replay.transport.args import Count, Handles, Ref, Statuses
+from scalatrace.replay.transport.base import Handle
+from scalatrace.trace.model.typetree import TypeTree
 
 TAG = 1
 

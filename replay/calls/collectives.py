@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Count, Counts
-from replay.calls.sides import each_its_type, in_place, plain, vector
-from replay.rank import Rank
-from replay.registry import handles
-from scalatrace.trace.values import ROOT
+from scalatrace.replay.calls.sides import each_its_type, in_place, plain, vector
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Constant, Count, Counts
+from scalatrace.trace.values.vec import ROOT
 
 
 def variants(*names: str) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Ref
-from replay.errors import ReplayError
-from replay.rank import NULL, Rank
-from replay.registry import handles
-from replay.requests import Live
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.engine.rank import NULL, Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.engine.requests import Live
+from scalatrace.replay.transport.args import Constant, Ref
 
 
 def make(rank: Rank, event: Any, *args: Any) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from replay.args import Constant, Handles, Out, Ref, Statuses
-from replay.patience import Patience
-from replay.rank import Rank
-from replay.registry import handles
-from replay.requests import Live
-from scalatrace.trace.values import UNDEFINED
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.engine.requests import Live
+from scalatrace.replay.transport.args import Constant, Handles, Out, Ref, Statuses
+from scalatrace.replay.transport.backoff import Patience
+from scalatrace.trace.values.vec import UNDEFINED
 
 
 def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.rank import Rank
-from replay.registry import handles
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
 
 SILENT = ("Init", "Init_thread", "Finalize")
 """Events whose calls are made around the replay, not in it."""

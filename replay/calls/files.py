@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from replay.args import Constant, Count, Ref, Text, Wide
-from replay.errors import ReplayError
-from replay.rank import Rank, returns_request
-from replay.registry import handles
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.engine.rank import Rank, returns_request
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Constant, Count, Ref, Text, Wide
 
 
 def file_of(rank: Rank, event: Any) -> Any:

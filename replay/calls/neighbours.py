@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.calls.collectives import variants
-from replay.calls.sides import each_its_type, plain, vector
-from replay.rank import Rank
-from replay.registry import handles
+from scalatrace.replay.calls.collectives import variants
+from scalatrace.replay.calls.sides import each_its_type, plain, vector
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
 
 
 @handles(*variants("Neighbor_allgather"))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Count, Out, Ref, Wide
-from replay.calls.communicators import group_of
-from replay.errors import ReplayError
-from replay.rank import Rank, Window
-from replay.registry import handles
+from scalatrace.replay.calls.communicators import group_of
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.engine.rank import Rank, Window
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Constant, Count, Out, Ref, Wide
 
 
 def window_of(rank: Rank, event: Any) -> Window:

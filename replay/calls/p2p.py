@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant
-from replay.calls.arrivals import directed
-from replay.rank import Rank, returns_request
-from replay.registry import handles
+from scalatrace.replay.calls.arrivals import directed
+from scalatrace.replay.engine.rank import Rank, returns_request
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Constant
 
 
 @handles(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Ints, Out, Wide
-from replay.rank import Rank
-from replay.registry import handles
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Ints, Out, Wide
 
 
 @handles("Psend_init", "Precv_init")

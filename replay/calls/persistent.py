@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Handles, Ref
-from replay.calls.completion import of_ages
-from replay.rank import Rank
-from replay.registry import handles
+from scalatrace.replay.calls.completion import of_ages
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Handles, Ref
 
 
 @handles("Start")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from replay.args import Constant, Out, Ref, Status
-from replay.calls.arrivals import directed
-from replay.rank import Rank
-from replay.registry import handles
-from replay.requests import Live
-from scalatrace.trace.values import PROC_NULL
+from scalatrace.replay.calls.arrivals import directed
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.engine.requests import Live
+from scalatrace.replay.transport.args import Constant, Out, Ref, Status
+from scalatrace.trace.values.vec import PROC_NULL
 
 
 @handles("Probe")

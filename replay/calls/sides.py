@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from replay.args import Constant, Count, Counts, Handles, Wides
-from replay.rank import Built, Rank
-from scalatrace.trace.typetree import TypeTree
+from scalatrace.replay.engine.rank import Built, Rank
+from scalatrace.replay.transport.args import Constant, Count, Counts, Handles, Wides
+from scalatrace.trace.model.typetree import TypeTree
 
 NO_TYPE = "MPI_DATATYPE_NULL"
 """The recorded datatype of a side that means nothing on a rank, or in place."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from replay.args import Constant, Ints
-from replay.calls.communicators import make
-from replay.rank import Rank
-from replay.registry import handles
+from scalatrace.replay.calls.communicators import make
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.registry import handles
+from scalatrace.replay.transport.args import Constant, Ints
 
 
 @handles("Cart_create")

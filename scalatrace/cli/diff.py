@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.report.findings import DiffReporter
     from scalatrace.report.style import console
-    from scalatrace.trace.diff import diff
+    from scalatrace.trace.query.diff import diff
 
     found = diff(scalatrace.load(args.left), scalatrace.load(args.right), args.ignore)
     reporter = DiffReporter(found, args.left, args.right)

@@ -56,9 +56,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load the traces, fit, write what was asked for."""
     import scalatrace
-    from extrap.plugins import load_plugins
     from scalatrace.cli import extrapolating as steps
     from scalatrace.cli import losing
+    from scalatrace.extrap.grid.plugins import load_plugins
 
     losing.check_options(args)
     if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[tuple[int, ...]] | None) -> int:
-    from extrap.checking import leave_one_out
     from scalatrace.cli.extrapolating import tell_check
+    from scalatrace.extrap.checking import leave_one_out
 
     found = list(leave_one_out(traces, dims_of))
     rows = [one.plain() for one in found]

@@ -12,9 +12,9 @@ from scalatrace.cli.output import natural
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
-    from extrap.model import Model
     from scalatrace import Trace
-    from scalatrace.trace.grid import Grid
+    from scalatrace.extrap.grid.model import Model
+    from scalatrace.trace.symbolic.grid import Grid
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def add_timing(parser: argparse.ArgumentParser) -> None:
 
 def timing_facts(model: Model, nprocs: int, times: Times) -> list[dict[str, Any]]:
     """Return how the times of each call site go on, as plain data."""
-    from extrap.timing_report import timing_rows
+    from scalatrace.extrap.timing.report import timing_rows
 
     return [asdict(row) for row in timing_rows(model, nprocs, times.model, times.run_noise)]
 
@@ -88,7 +88,7 @@ def parse_dims(text: str) -> tuple[int, ...]:
 
 def parse_params(pairs: Sequence[str]) -> dict[str, int]:
     """Return `{"n": 4096}` for `["n=4096"]`. Raises UsageError."""
-    from extrap.extrapolate import parse_input
+    from scalatrace.extrap.extrapolate import parse_input
     from scalatrace.record.launch import parse_meta
 
     return {name: parse_input(name, text) for name, text in parse_meta(pairs).items()}
@@ -96,7 +96,7 @@ def parse_params(pairs: Sequence[str]) -> dict[str, int]:
 
 def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
     """Give the traces parameters that were not noted when they were recorded. Raises UsageError."""
-    from extrap.extrapolate import PARAMETER, parse_input
+    from scalatrace.extrap.extrapolate import PARAMETER, parse_input
     from scalatrace.record.launch import parse_meta
 
     for name, text in parse_meta(pairs).items():
@@ -119,8 +119,8 @@ def extrapolated(
     times: Times,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
-    from extrap.extrapolate import model_of
-    from extrap.workers import available
+    from scalatrace.extrap.extrapolate import model_of
+    from scalatrace.extrap.workers import available
 
     _, model, evidence = model_of(traces, dims_of, available())
     size = nprocs or prod(dims or ())
@@ -136,8 +136,8 @@ def instantiated(
     times: Times,
 ) -> dict[str, Any]:
     """Evaluate formulas, write the trace, and return what there is to tell."""
-    from extrap.extrapolate import of_model
-    from extrap.workers import available
+    from scalatrace.extrap.extrapolate import of_model
+    from scalatrace.extrap.workers import available
 
     found = of_model(model, nprocs, dims, params, times.model, times.run_noise, available())
     return {
@@ -166,9 +166,9 @@ def symbolic(
     traces: Sequence[Trace], dims_of: Sequence[tuple[int, ...]] | None, output: str
 ) -> dict[str, Any]:
     """Write the formulas and return what there is to tell."""
-    from extrap.extrapolate import model_of
-    from extrap.symbolic import save
-    from extrap.workers import available
+    from scalatrace.extrap.extrapolate import model_of
+    from scalatrace.extrap.stx import save
+    from scalatrace.extrap.workers import available
 
     _, model, evidence = model_of(traces, dims_of, available())
     nbytes = save(model, output)
@@ -177,7 +177,7 @@ def symbolic(
 
 def formulas(model: Model) -> dict[str, Any]:
     """Count the formulas."""
-    from extrap.model import fields_of
+    from scalatrace.extrap.grid.model import fields_of
 
     found = list(fields_of(model.nodes))
     count = sum(not text.isdigit() for f in found for part in f.parts for text in part.formulas or ())

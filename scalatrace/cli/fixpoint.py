@@ -33,8 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay under the tracer, then compare."""
     import scalatrace
-    from replay.drawn import is_probabilistic
-    from scalatrace.trace.diff import diff
+    from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
+    from scalatrace.trace.query.diff import diff
 
     if args.keep:
         check_output(args.keep, "--keep")

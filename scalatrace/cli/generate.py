@@ -12,8 +12,8 @@ from scalatrace.errors import UsageError
 from scalatrace.files import write_file
 
 if TYPE_CHECKING:
-    from codegen.generate import Benchmark, Options
     from scalatrace import Trace
+    from scalatrace.codegen.generate import Benchmark, Options
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
@@ -73,8 +73,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
-    from codegen.emit.contract import EmitOptions
-    from codegen.generate import Options
+    from scalatrace.codegen.emit.contract import EmitOptions
+    from scalatrace.codegen.generate import Options
 
     if args.json and not args.output:
         raise UsageError("--json describes the benchmark on standard output: give its file with -o")
@@ -117,8 +117,8 @@ def run(args: argparse.Namespace) -> int:
 def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None]:
     """The benchmark of a trace, or of formulas; and the danger of a deadlock in a trace."""
     import scalatrace
-    from codegen.generate import generate
-    from scalatrace.trace.format import is_symbolic
+    from scalatrace.codegen.generate import generate
+    from scalatrace.trace.io.format import is_symbolic
 
     if is_symbolic(args.trace):
         from scalatrace.cli.scaling import scalable
@@ -132,7 +132,7 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
 
 def _danger(trace: Trace) -> str | None:
     """How the application's ranks could have come to wait for each other; None when that is not known."""
-    from codegen.matching import check_deadlock
+    from scalatrace.codegen.matching import check_deadlock
 
     if trace.nevents() > MOST_EVENTS:
         return None

@@ -25,9 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the formulas, evaluate them, write the trace."""
-    from extrap.plugins import load_plugins
-    from extrap.symbolic import load
     from scalatrace.cli import extrapolating as steps
+    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.stx import load
 
     if args.ranks is None and args.dims is None:
         raise UsageError("say how many ranks the result has: -P N, or --dims XxY")

@@ -45,8 +45,8 @@ def extrapolated_lossily(
     max_dropped: float,
 ) -> dict[str, Any]:
     """Make the result, write it, and return what there is to tell."""
-    from extrap import extrapolate_lossy
-    from extrap.lossy.snippets.parse import load
+    from scalatrace.extrap import extrapolate_lossy
+    from scalatrace.extrap.lossy.snippets.parse import load
 
     size = nprocs or prod(dims or ())
     rules = None if snippets is None else load(snippets)
@@ -71,9 +71,9 @@ def symbolic_lossily(
     max_dropped: float,
 ) -> dict[str, Any]:
     """Write the formulas and return what there is to tell."""
-    from extrap import lossy_model_of
-    from extrap.lossy.snippets.parse import load
-    from extrap.symbolic import save
+    from scalatrace.extrap import lossy_model_of
+    from scalatrace.extrap.lossy.snippets.parse import load
+    from scalatrace.extrap.stx import save
 
     rules = None if snippets is None else load(snippets)
     model, evidence, losses = lossy_model_of(traces, dims_of, rules, max_dropped)

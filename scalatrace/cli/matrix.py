@@ -24,8 +24,8 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.report.matrix import MatrixReporter
     from scalatrace.report.style import console
-    from scalatrace.trace.matrix import pairs
-    from scalatrace.trace.summaries import byte_parameters, summarised
+    from scalatrace.trace.query.matrix import pairs
+    from scalatrace.trace.query.summaries import byte_parameters, summarised
 
     trace = scalatrace.load(args.trace)
     notes = []

@@ -65,8 +65,8 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _facts(path: str, tasks: int | None) -> dict[str, Any]:
-    from codegen.ncptl.check import examine
-    from codegen.ncptl.errors import Note, ProgramError, Stage
+    from scalatrace.codegen.conceptual.checks.program import examine
+    from scalatrace.codegen.conceptual.errors import Note, ProgramError, Stage
 
     report = examine(_text(path), path)
     if tasks is not None and report.program is not None and not report.errors:
@@ -90,9 +90,9 @@ def _verdict(accepted: bool) -> str:
 
 
 def _try(report: Any, tasks: int, path: str) -> None:
-    from codegen.ncptl.errors import ProgramError
-    from codegen.ncptl.faults import find_faults
-    from codegen.ncptl.lower import lower
+    from scalatrace.codegen.conceptual.errors import ProgramError
+    from scalatrace.codegen.conceptual.lowering.faults import find_faults
+    from scalatrace.codegen.conceptual.lowering.lower import lower
 
     if tasks < 1:
         raise UsageError("--tasks wants at least 1")
@@ -104,9 +104,9 @@ def _try(report: Any, tasks: int, path: str) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from codegen.ncptl.check import check
-    from codegen.ncptl.options import parse_options, usage
-    from codegen.ncptl.run import run as run_program
+    from scalatrace.codegen.conceptual.checks.program import check
+    from scalatrace.codegen.conceptual.run.options import parse_options, usage
+    from scalatrace.codegen.conceptual.run.run import run as run_program
 
     try:
         program = check(_text(args.file), args.file)
@@ -131,8 +131,8 @@ def _seed(given: int | None) -> int:
 
 
 def _compile(args: argparse.Namespace) -> int:
-    from codegen.ncptl.check import check
-    from codegen.ncptl.compile import compile_program
+    from scalatrace.codegen.conceptual.checks.program import check
+    from scalatrace.codegen.conceptual.compiler.compile import compile_program
 
     text = compile_program(check(_text(args.file), args.file), args.file)
     if args.output:

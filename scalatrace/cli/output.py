@@ -40,7 +40,7 @@ def natural(text: str) -> int:
 
 def factor(text: str) -> float:
     """Return a what-if factor; for argparse."""
-    from replay.whatif import parse_factor
+    from scalatrace.replay.common.whatif import parse_factor
 
     try:
         return parse_factor(text)

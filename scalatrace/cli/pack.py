@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Parse, check and write."""
     import scalatrace
-    from scalatrace.trace.textparse import load_text
+    from scalatrace.trace.io.textparse import load_text
 
     scalatrace.save(load_text(args.text), args.output, not args.no_compress)
     return 0

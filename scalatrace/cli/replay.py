@@ -16,10 +16,10 @@ from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
 if TYPE_CHECKING:
-    from replay import Options, RankResult
-    from replay.transport_mpi import MPITransport
-    from replay.whatif import Rule
     from scalatrace import Trace
+    from scalatrace.replay import Options, RankResult
+    from scalatrace.replay.common.whatif import Rule
+    from scalatrace.replay.transport.mpi import MPITransport
 
 EXAMPLE = (
     "mpiexec -n 16 scalatrace replay app.st\n"
@@ -74,7 +74,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
-    from replay.start import start_mpi
+    from scalatrace.replay.start import start_mpi
 
     options = _options(args)
     if args.record and not os.environ.get(RECORDED):
@@ -105,7 +105,7 @@ def _start_again(trace: str) -> None:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    from replay import Collectives, Compute, Options, Times
+    from scalatrace.replay import Collectives, Compute, Options, Times
 
     if args.verify and args.collectives == "p2p":
         raise UsageError("--verify compares with the calls of the trace, which --collectives p2p replaces")
@@ -150,7 +150,7 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
 
 def _checked(trace: Trace, transport: MPITransport, options: Options, force: bool) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
-    from replay import check
+    from scalatrace.replay import check
 
     try:
         check(trace, transport.size, options, force)
@@ -164,9 +164,9 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
 
 
 def _replay(trace: Trace, transport: MPITransport, options: Options, verify: bool) -> RankResult:
-    from replay import run as replay_rank
-    from replay.compare import compare
-    from replay.drawn import is_probabilistic
+    from scalatrace.replay import run as replay_rank
+    from scalatrace.replay.compare import compare
+    from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 
     report = _Progress(trace) if transport.rank == 0 else None
     result = replay_rank(trace, transport, options, report)
@@ -178,10 +178,11 @@ def _replay(trace: Trace, transport: MPITransport, options: Options, verify: boo
 def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
     if packed is None:
         return 0
-    from replay import RankResult, Summary, volumes
-    from replay.compare import recorded
-    from replay.drawn import is_probabilistic
-    from replay.whatif import WhatIf
+    from scalatrace.replay import RankResult, Summary
+    from scalatrace.replay.common.whatif import WhatIf
+    from scalatrace.replay.compare import recorded
+    from scalatrace.replay.probabilistic import volumes
+    from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.report.replay import ReplayReporter
     from scalatrace.report.style import console
 
@@ -200,7 +201,7 @@ class _Progress:
     """Says on stderr how far rank 0 is, every few seconds of a long replay."""
 
     def __init__(self, trace: Trace) -> None:
-        from scalatrace.trace.counting import executions_of
+        from scalatrace.trace.query.counting import executions_of
 
         first = trace.ranks.first
         self._total = max(1, sum(times for _, times in executions_of(trace, first)))
@@ -215,6 +216,6 @@ class _Progress:
 
 
 def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:
-    from replay.whatif import Rule, parse_rule
+    from scalatrace.replay.common.whatif import Rule, parse_rule
 
     return (Rule(nbytes=args.bytes_scale), *(parse_rule(*words) for words in args.at))

@@ -7,21 +7,21 @@ from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from codegen.generate import Benchmark, Options
-    from codegen.program import Duration
-    from scalatrace.trace.symbolic import Model, StatRule
+    from scalatrace.codegen.generate import Benchmark, Options
+    from scalatrace.codegen.program.tree import Duration
+    from scalatrace.trace.model.rules import Model, StatRule
 
 
 def scalable(
     path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str]
 ) -> Benchmark:
     """Return the benchmark of a symbolic trace. Raises ScalatraceError."""
-    from codegen.emit import emitter
-    from codegen.generate import generate_scalable
-    from extrap.plugins import load_plugins
-    from extrap.symbolic import load
-    from extrap.timing_law import laws
-    from scalatrace.trace.expression import FUNCTIONS
+    from scalatrace.codegen.emit import emitter
+    from scalatrace.codegen.generate import generate_scalable
+    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.stx import load
+    from scalatrace.extrap.timing.law import laws
+    from scalatrace.trace.symbolic.expression import FUNCTIONS
 
     load_plugins(plugins)
     model = load(path)
@@ -30,7 +30,7 @@ def scalable(
     law = laws(model, timing)
 
     def times(stat: StatRule) -> Duration | None:
-        from codegen.program import Duration
+        from scalatrace.codegen.program.tree import Duration
 
         found = law(stat)
         return None if found is None else Duration(found.histogram.mean, found.histogram, found.terms)
@@ -43,10 +43,10 @@ def _matched(model: Model) -> Model:
 
     Wildcards are resolved in traces (Algorithm 3), so the formulas become traces, and these formulas again.
     """
-    from codegen.matching import align_collectives, resolve_wildcards
-    from extrap.extrapolate import PARAMETER, model_of, of_model
-    from scalatrace.trace.symbolic import events
-    from scalatrace.trace.values import ANY_SOURCE
+    from scalatrace.codegen.matching import align_collectives, resolve_wildcards
+    from scalatrace.extrap.extrapolate import PARAMETER, model_of, of_model
+    from scalatrace.trace.model.rules import events
+    from scalatrace.trace.values.vec import ANY_SOURCE
 
     fields = (param.field for rule in events(model.nodes) for param in rule.params)
     if not any(str(ANY_SOURCE) in (part.formulas or ()) for field in fields for part in field.parts):

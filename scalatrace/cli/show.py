@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and args.rank is None:
         raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
-    from scalatrace.trace.format import is_symbolic
+    from scalatrace.trace.io.format import is_symbolic
 
     if is_symbolic(args.trace):
         return _show_formulas(args.trace)
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if args.rank is not None:
         _show_rank(trace, args)
     elif args.text:
-        from scalatrace.trace.text import text
+        from scalatrace.trace.io.text import text
 
         sys.stdout.write(text(trace))
     else:
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_formulas(path: str) -> int:
-    from extrap.symbolic import load
-    from extrap.telling import lines
+    from scalatrace.extrap.formatting import lines
+    from scalatrace.extrap.stx import load
     from scalatrace.report.style import console
 
     for line in lines(load(path)):

@@ -12,7 +12,7 @@ from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
-    from replay.sweep import Result, Setting
+    from scalatrace.replay.sweep import Result, Setting
 
 EXAMPLE = (
     "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay every setting, then report."""
     import scalatrace
-    from replay.sweep import grid, to_csv
+    from scalatrace.replay.sweep import grid, to_csv
     from scalatrace.report.curves import SweepReporter, check_plot
     from scalatrace.report.style import console
 
@@ -76,7 +76,7 @@ def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[
     from rich.console import Console
     from rich.progress import track
 
-    from replay.sweep import Result, replayed
+    from scalatrace.replay.sweep import Result, replayed
 
     turns = [setting for _ in range(repeat) for setting in settings]
     seconds: dict[Setting, list[float]] = {setting: [] for setting in settings}

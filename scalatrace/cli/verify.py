@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.report.findings import VerifyReporter
     from scalatrace.report.style import console
-    from scalatrace.trace.verify import verify
+    from scalatrace.trace.query.verify import verify
 
     found = verify(scalatrace.load(args.trace), args.logs, prefix=args.prefix)
     reporter = VerifyReporter(found)

@@ -10,7 +10,7 @@ from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
 from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
 from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
 from scalatrace.record.stats import BUILTINS, parse_stats
-from scalatrace.trace.sites import parse_ranges, parse_sites
+from scalatrace.trace.model.sites import parse_ranges, parse_sites
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

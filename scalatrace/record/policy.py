@@ -13,7 +13,7 @@ from typing import Any
 from scalatrace.errors import UsageError
 from scalatrace.record.selection import Selection, from_table
 from scalatrace.record.stats import StatSpec, parse_stats
-from scalatrace.trace.sites import Range, parse_ranges, spelled
+from scalatrace.trace.model.sites import Range, parse_ranges, spelled
 
 __all__ = ["IRREGULAR", "Policy", "from_toml", "parse_limit", "parse_parameters"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from scalatrace.errors import UsageError
 from scalatrace.record.operations import choose
-from scalatrace.trace.sites import Range, parse_sites, spelled
+from scalatrace.trace.model.sites import Range, parse_sites, spelled
 
 __all__ = ["Selection", "Window", "from_table", "parse_size", "parse_window", "parse_words"]
 

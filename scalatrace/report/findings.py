@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report.style import clean, number
-from scalatrace.trace.diff import Difference
-from scalatrace.trace.verify import Verification
+from scalatrace.trace.query.diff import Difference
+from scalatrace.trace.query.verify import Verification
 
 SHOWN = 10
 """Ranks whose finding is printed; the others are counted."""

@@ -11,8 +11,8 @@ from rich.text import Text
 from scalatrace.report.sizes import shares
 from scalatrace.report.style import DIM, TITLE, clean, nbytes, number, percent, ranks, table
 from scalatrace.report.values import comm_name
-from scalatrace.trace.counting import least_and_most
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import least_and_most
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16

@@ -16,10 +16,10 @@ from rich.text import Text
 
 from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
 from scalatrace.report.values import array
-from scalatrace.trace.summaries import summarised_names
-from scalatrace.trace.tables import Communicator, Datatype
-from scalatrace.trace.values import special_name
-from scalatrace.trace.walk import Call
+from scalatrace.trace.model.tables import Communicator, Datatype
+from scalatrace.trace.query.summaries import summarised_names
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import special_name
 
 
 class LinesReporter:

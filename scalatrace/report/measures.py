@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.report.style import clean, duration, nbytes, number, table
-from scalatrace.trace.nodes import Event
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["COLUMNS", "Measure", "amount", "measures", "measures_table"]
 

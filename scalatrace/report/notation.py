@@ -15,10 +15,10 @@ from rich.text import Text
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, SITE, op_text, ranks, short_site, table
-from scalatrace.trace.elastic import Columns, Elastic, Formulas, Groups
-from scalatrace.trace.nodes import Event, Node, events
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
+from scalatrace.trace.model.nodes import Event, Node, events
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import Vec
 
 SHOWN = 16
 """Iterations of one loop that are written out; longer vectors are written compressed."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
-from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Columns, Formulas, Groups, Value
-from scalatrace.trace.nodes import Event, Node, Peer
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.writer import signatures
+from scalatrace.trace.io.writer import signatures
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value
+from scalatrace.trace.model.nodes import Event, Node, Peer
+from scalatrace.trace.model.trace import Trace
 
 
 def shares(trace: Trace) -> dict[str, int]:

@@ -28,13 +28,13 @@ from scalatrace.report.style import (
     short_site,
     table,
 )
-from scalatrace.trace.counting import check_visits
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.load import COMM, COMPUTE
-from scalatrace.trace.nodes import Event, PredStats
-from scalatrace.trace.summaries import byte_parameters, summarised
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.traffic import traffic, traffic_of
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import check_visits
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.summaries import byte_parameters, summarised
+from scalatrace.trace.query.traffic import traffic, traffic_of
+from scalatrace.trace.values.histogram import Histogram
 
 
 @dataclass

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.ops import Category, operation
-from scalatrace.trace.callsite import short_frame
-from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.values.ranklist import RankList
 
 UNTERMINAL_WIDTH = 160
 """Columns of a report that goes to a file or a pipe, where nobody says how wide it may be."""

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
-from scalatrace.trace.counting import participants
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Event, Node, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import participants
+from scalatrace.trace.values.ranklist import RankList
 
 GUIDES = ("    ", "│   ", "├── ", "└── ")
 ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")

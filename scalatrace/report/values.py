@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalatrace.report.style import clean, ranks
-from scalatrace.trace.elastic import Columns, Elastic, Formulas, Summary, Value
-from scalatrace.trace.nodes import Encoding, Event, Param, Peer
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.telling import told
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import SPECIAL_MAX, Vec, special_name
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Summary, Value
+from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.format_formula import told
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 ONE = Callable[[int], str]
 """How one stored integer is written."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from replay.sweep import Result, Setting, grid, to_csv
 from scalatrace.cli import main
-from scalatrace.trace.writer import save
+from scalatrace.replay.sweep import Result, Setting, grid, to_csv
+from scalatrace.trace.io.writer import save
 from support.builder import stencil
 from support.mpis import Mpi
 from support.running import mpirun, record, scalatrace

@@ -16,12 +16,12 @@ from scalatrace.report.stats import StatsReporter, by_node, by_rank
 from scalatrace.report.style import clean, duration, nbytes, ranks
 from scalatrace.report.tree import TreeReporter
 from scalatrace.report.values import peer_text, vec
-from scalatrace.trace.elastic import Columns, Groups
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE, Vec
-from scalatrace.trace.writer import pack_payload
+from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.model.elastic import Columns, Groups
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import Builder, Comm, stencil
 from support.drawing import drawn
 from support.traces import traces

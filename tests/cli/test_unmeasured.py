@@ -10,14 +10,14 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.stats import StatsReporter
-from scalatrace.trace.elastic import Summary
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.matrix import pairs
-from scalatrace.trace.nodes import Encoding, Event, PredStats
-from scalatrace.trace.tables import Stat
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
-from scalatrace.trace.writer import save
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Encoding, Event, PredStats
+from scalatrace.trace.model.tables import Stat
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.matrix import pairs
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.drawing import drawn
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from codegen.absolute import absolute_ranks
-from codegen.build import build
-from codegen.errors import GenerateError
-from codegen.generate import Options, generate
-from codegen.interpret import Setting, run, value
-from codegen.program import Call, Program, calls
 from scalatrace import Trace
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.passes.absolute import absolute_ranks
+from scalatrace.codegen.program.interpret import Setting, run, value
+from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.errors import FormatError
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_TAG, PROC_NULL, SPECIAL_MAX, Vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL, SPECIAL_MAX, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
 DATA = {"count": 3, "datatype": DOUBLE}

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from codegen.generate import generate
-from codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
-from codegen.matching import align as align_module
-from codegen.matching.order import Order
-from scalatrace.trace.check import check
-from scalatrace.trace.counting import executions
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import UNDEFINED, Vec
+from scalatrace.codegen.generate import generate
+from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
+from scalatrace.codegen.matching.alignment import align as align_module
+from scalatrace.codegen.matching.alignment.order import Order
+from scalatrace.trace.io.check import check
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import UNDEFINED, Vec
 from support.builder import Builder, Comm
 from support.calls import Made, call, record, walked
 from support.random_programs import Program, programs

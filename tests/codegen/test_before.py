@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.before import Arrival, Before
-from codegen.build import build
-from codegen.expr import Const, Var, compare
-from codegen.interpret import Setting, run
-from codegen.program import Call, Compute, statements
 from scalatrace import Trace
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Event, PredStats
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.expr import Const, Var, compare
+from scalatrace.codegen.program.interpret import Setting, run
+from scalatrace.codegen.program.tree import Call, Compute, statements
+from scalatrace.codegen.timing.predecessors import Arrival, Before
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import Builder, Comm
 
 STEPS = 3

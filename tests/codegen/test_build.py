@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from hypothesis import given, settings
 
-from codegen.build import build
-from codegen.interpret import Setting, run, value
-from codegen.program import Call, Program
 from scalatrace import Trace
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.program.interpret import Setting, run, value
+from scalatrace.codegen.program.tree import Call, Program
 from scalatrace.errors import FormatError
 from support.traces import traces
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.generate import Options, generate
 from scalatrace import load
+from scalatrace.codegen.generate import Options, generate
 from support.mpis import Mpi
 from support.running import record, run, scalatrace
 

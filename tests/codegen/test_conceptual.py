@@ -8,30 +8,30 @@ from dataclasses import replace
 
 import pytest
 
-from codegen.emit.conceptual.durations import draw
-from codegen.emit.conceptual.sizes import Sizes
-from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import combined
-from codegen.emit.contract import EmitOptions
-from codegen.errors import GenerateError
-from codegen.expr import Binary, Const, Item, Var
-from codegen.generate import Options, generate
-from codegen.interpret import Setting, value
-from codegen.ncptl import events as e
-from codegen.ncptl.check import check
-from codegen.ncptl.draws import Draws
-from codegen.ncptl.evaluate import Env, integer
-from codegen.ncptl.faults import find_faults
-from codegen.ncptl.lower import lower
-from codegen.program import Duration, Program
 from scalatrace import Trace
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.nodes import Encoding, Node
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.lowering import events as e
+from scalatrace.codegen.conceptual.lowering.faults import find_faults
+from scalatrace.codegen.conceptual.lowering.lower import lower
+from scalatrace.codegen.conceptual.values.draws import Draws
+from scalatrace.codegen.conceptual.values.evaluate import Env, integer
+from scalatrace.codegen.emit.conceptual.durations import draw
+from scalatrace.codegen.emit.conceptual.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.emit.conceptual.tables import combined
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Binary, Const, Item, Var
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, INT, Builder, Comm, To
 
 

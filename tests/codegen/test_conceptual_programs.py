@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from codegen.generate import generate
-from codegen.ncptl import events as e
-from codegen.ncptl import tree as t
-from codegen.ncptl.check import check, examine
-from codegen.ncptl.evaluate import integer
-from codegen.ncptl.lower import lower
-from codegen.ncptl.words import TIME_UNITS
 from scalatrace import load
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.load import COMPUTE, Means
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.checks.program import check, examine
+from scalatrace.codegen.conceptual.lowering import events as e
+from scalatrace.codegen.conceptual.lowering.lower import lower
+from scalatrace.codegen.conceptual.values.evaluate import integer
+from scalatrace.codegen.conceptual.words import TIME_UNITS
+from scalatrace.codegen.generate import generate
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.query.load import COMPUTE, Means
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.mpis import Mpi
 from support.programs import Sample

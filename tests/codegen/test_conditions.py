@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.conditions import among
-from codegen.emit.c import CEmitter
-from codegen.emit.infix import Infix
-from codegen.interpret import Setting, holds
-from scalatrace.trace.ranklist import RankList
+from scalatrace.codegen.emit.c.emitter import CEmitter
+from scalatrace.codegen.emit.infix import Infix
+from scalatrace.codegen.program.conditions import among
+from scalatrace.codegen.program.interpret import Setting, holds
+from scalatrace.trace.values.ranklist import RankList
 
 
 def nobody(_: int) -> tuple[int, int]:

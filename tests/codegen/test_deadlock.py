@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.matching import Problem, check_deadlock
-from codegen.matching.diagnosis import shortest_cycle
-from codegen.matching.report import Report
 from scalatrace import save
 from scalatrace.cli import main
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, Vec
+from scalatrace.codegen.matching import Problem, check_deadlock
+from scalatrace.codegen.matching.execution.diagnosis import shortest_cycle
+from scalatrace.codegen.matching.execution.report import Report
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.calls import Made, call, record
 from support.naive import Naive

@@ -9,22 +9,22 @@ from math import log2
 
 import pytest
 
-from codegen.emit import emitter, names
-from codegen.emit.text import c_comment, c_string, hash_comment
-from codegen.errors import GenerateError, LeakError
-from codegen.generate import Options, generate
-from codegen.matching import DeadlockError
-from codegen.obfuscate import check
 from scalatrace import Trace
+from scalatrace.codegen.emit import emitter, names
+from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment
+from scalatrace.codegen.errors import GenerateError, LeakError
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.matching import DeadlockError
+from scalatrace.codegen.passes.obfuscate import check
 from scalatrace.errors import UsageError
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.load import Loads
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Datatype
-from scalatrace.trace.values import ANY_SOURCE, Vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.query.load import Loads
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
 EVIL = '*/ system("rm x"); /* ??/\n# \\'

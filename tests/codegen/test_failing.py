@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.generate import generate
 from scalatrace import Trace
+from scalatrace.codegen.generate import generate
 from support.builder import Builder, Comm
 from support.mpis import Mpi
 from support.running import mpirun

@@ -11,23 +11,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from codegen.emit.text import c_comment, c_string, hash_comment, ncptl_string, python_string
-from codegen.errors import GenerateError
-from codegen.generate import Options, generate, generate_scalable
-from codegen.ncptl.check import examine
-from codegen.ncptl.lexer import scan
-from codegen.ncptl.parse import parse as parse_ncptl
-from extrap import symbolic
-from extrap.extrapolate import model_of
 from scalatrace import Trace
+from scalatrace.codegen.conceptual.checks.program import examine
+from scalatrace.codegen.conceptual.parser.lexer import scan
+from scalatrace.codegen.conceptual.parser.parse import parse as parse_ncptl
+from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_string, python_string
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
-from scalatrace.trace.expression import FUNCTIONS
-from scalatrace.trace.reader import load
-from scalatrace.trace.symbolic import EVERYWHERE, Field, Model, ParamRule, Part, Rule
-from scalatrace.trace.tables import Datatype, Kind
-from scalatrace.trace.text import text as text_form
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.writer import save
+from scalatrace.extrap import stx as symbolic
+from scalatrace.extrap.extrapolate import model_of
+from scalatrace.trace.io.reader import load
+from scalatrace.trace.io.text import text as text_form
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.rules import EVERYWHERE, Field, Model, ParamRule, Part, Rule
+from scalatrace.trace.model.tables import Datatype, Kind
+from scalatrace.trace.symbolic.expression import FUNCTIONS
 from support.builder import DOUBLE, Builder, Comm
 from support.grids import halo, trace_of
 from support.mpis import Mpi
@@ -271,14 +271,17 @@ def test_a_family_with_the_name_of_an_array() -> None:
 def test_texts_that_a_language_refuses_are_internal_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", at=("app.py:7:main",), comm=Comm()))
-    monkeypatch.setattr("codegen.emit.python.named_constants", lambda text, prefix: text)
+    monkeypatch.setattr("scalatrace.codegen.emit.python.emitter.named_constants", lambda text, prefix: text)
     wrong = trace_with("a", "app.py", "c")
     wrong.strings[wrong.strings.index(MODE)] = "2DOUBLE"
     with pytest.raises(
         GenerateError, match=r"internal error: .* no Python .* line \d+: File_open\(.*app\.py"
     ):
         generate(wrong, "python", SKIPPING)
-    monkeypatch.setattr("codegen.emit.conceptual.speech.Sentences.site", lambda self, call: "x\nTASK TASK")
+    monkeypatch.setattr(
+        "scalatrace.codegen.emit.conceptual.statement_writer.Sentences.site",
+        lambda self, call: "x\nTASK TASK",
+    )
     with pytest.raises(GenerateError, match=r"internal error: .* no coNCePTuaL .* line \d+: "):
         generate(trace, "conceptual")
 

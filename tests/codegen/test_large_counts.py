@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from codegen.build import build
-from codegen.emit.c import CEmitter
-from codegen.emit.contract import EmitOptions
-from codegen.emit.large_c import LARGE
-from codegen.emit.typing_c import construct
-from codegen.errors import GenerateError
-from codegen.generate import Options, generate
 from scalatrace import Trace, load, save
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.emit.c.emitter import CEmitter
+from scalatrace.codegen.emit.c.large import LARGE
+from scalatrace.codegen.emit.c.typing import construct
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.generate import Options, generate
 from scalatrace.ops import Category, operation
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.tables import Datatype
-from scalatrace.trace.typetree import parse
-from scalatrace.trace.values import PROC_NULL
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.model.typetree import parse
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import PROC_NULL
 from support.builder import DOUBLE, Builder, Comm
 from support.mpis import Mpi
 from support.running import record, run

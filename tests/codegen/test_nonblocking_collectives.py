@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
-from codegen.errors import GenerateError
-from codegen.generate import Options, generate
-from codegen.matching import align_collectives, must_be_late, with_late_collectives
-from codegen.ncptl.check import check
-from codegen.ncptl.faults import find_faults
-from codegen.ncptl.lower import lower
 from scalatrace import Trace, load
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import UNDEFINED, Vec
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.lowering.faults import find_faults
+from scalatrace.codegen.conceptual.lowering.lower import lower
+from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, blocking_form
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.matching import align_collectives, must_be_late, with_late_collectives
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import UNDEFINED, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.calls import call
 from support.calls import record as made

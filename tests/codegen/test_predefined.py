@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from mpi4py import MPI
 
-from codegen.generate import generate
-from replay import mpi_types
-from replay.errors import ReplayError
 from scalatrace import Trace, load
+from scalatrace.codegen.generate import generate
 from scalatrace.predefined import DATATYPES, IN_EVERY_HEADER, OPERATIONS
-from scalatrace.trace.tables import Datatype
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.transport import mpi_types
+from scalatrace.trace.model.tables import Datatype
 from support.builder import DOUBLE, Builder, Comm
 from support.mpis import Mpi
 from support.running import record, run

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.generate import Options, generate
 from scalatrace import Trace, load, save
+from scalatrace.codegen.generate import Options, generate
 from support.builder import Builder, Comm
 from support.mpis import Mpi
 from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample

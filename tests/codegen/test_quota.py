@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.matching.quota import Kind, Quota
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
+from scalatrace.codegen.matching.execution.quota import Kind, Quota
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 messages = st.dictionaries(st.tuples(st.integers(0, 2), st.integers(0, 1)), st.integers(0, 3), max_size=6)
 receives = st.dictionaries(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import scalatrace
-from codegen.matching import (
+from scalatrace.codegen.matching import (
     align_collectives,
     check_deadlock,
     has_wildcards,

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codegen.build import build
-from codegen.errors import GenerateError
-from codegen.expr import Const, Item, Var, add, choose, compare, mul
-from codegen.generate import Options, generate
-from codegen.interpret import Setting, run, value
-from codegen.program import Argument, Call, Program
-from codegen.special import check_arithmetic
-from codegen.values import of_vec
 from scalatrace import load, save
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.specials import separate_specials
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import ANY_TAG, PROC_NULL, SPECIAL, Vec
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Item, Var, add, choose, compare, mul
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.program.interpret import Setting, run, value
+from scalatrace.codegen.program.split_special import check_arithmetic
+from scalatrace.codegen.program.tree import Argument, Call, Program
+from scalatrace.codegen.program.values import of_vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.specials import separate_specials
+from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL, SPECIAL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.mpis import Mpi
 from support.running import record, scalatrace

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.build import build
-from codegen.program import Branch, Call, Compute, Loop, Stmt
-from codegen.turns import Turn, _period, _vecs
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Event, PredStats, Sequence
-from scalatrace.trace.tables import Op, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Stmt
+from scalatrace.codegen.timing.predecessor_schedule import Turn, _period, _vecs
+from scalatrace.trace.model.nodes import Event, PredStats, Sequence
+from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 
 TURNS = st.lists(st.one_of(st.none(), st.integers(0, 2)), min_size=1, max_size=12)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from codegen.emit import emitter
-from codegen.generate import Options, generate
 from scalatrace import Trace
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.emit import emitter
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
 OTHER = To(Encoding.XOR, Vec(1))

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.expr import Binary, Const, Item, Var, add, leaves, length, mod, mul
-from codegen.interpret import Setting, value
-from codegen.values import of_elastic, of_vec, prefix_of_vec
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import PROC_NULL, Vec
+from scalatrace.codegen.expr import Binary, Const, Item, Var, add, leaves, length, mod, mul
+from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.traces import endless, expand
 
 values = st.integers(-5, 9)

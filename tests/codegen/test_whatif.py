@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.build import build
-from codegen.interpret import Setting, run, value
-from codegen.program import Call, Compute, Program, statements
-from codegen.whatif import scale_bytes, scale_compute
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import Vec
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.passes.whatif import scale_bytes, scale_compute
+from scalatrace.codegen.program.interpret import Setting, run, value
+from scalatrace.codegen.program.tree import Call, Compute, Program, statements
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from codegen.matching import has_wildcards, resolve_wildcards
-from codegen.matching.choices import CAREFUL
-from codegen.matching.script import _comes_again
-from codegen.matching.wildcards import Plan
+from scalatrace.codegen.matching import has_wildcards, resolve_wildcards
+from scalatrace.codegen.matching.execution.choices import CAREFUL
+from scalatrace.codegen.matching.execution.script import _comes_again
+from scalatrace.codegen.matching.wildcards import Plan
 from scalatrace.errors import UsageError
-from scalatrace.trace.check import check
-from scalatrace.trace.elastic import Summary
-from scalatrace.trace.nodes import Encoding, Peer
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
+from scalatrace.trace.io.check import check
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import Builder, Comm, To
 from support.calls import Made, call, record, walked
 from support.naive import Naive

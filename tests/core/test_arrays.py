@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace.core.binding import COMM_WORLD, Core, family
-from scalatrace.trace.absolute import absolute
-from scalatrace.trace.diff import diff
-from scalatrace.trace.reader import load
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.verify import verify
-from scalatrace.trace.writer import save
+from scalatrace.trace.io.reader import load
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.absolute import absolute
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.query.verify import verify
 from tests.support.filled import Fill, recorded
 
 PARAMS = (("sendcounts", Kind.ARRAY), ("sdispls", Kind.ARRAY), ("comm", Kind.COMM))

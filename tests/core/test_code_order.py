@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.report.notation import notation
-from scalatrace.trace.elastic import at
-from scalatrace.trace.nodes import Sequence
+from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.nodes import Sequence
 from support.spmd import Program, Rank, record, walked
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from scalatrace.report.notation import notation
-from scalatrace.trace.nodes import Event, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.nodes import Event, Sequence
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.ranklist import RankList
 from support.spmd import Rank, record, walked
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.errors import FormatError
-from scalatrace.trace.tables import Kind
+from scalatrace.trace.model.tables import Kind
 
 NPROCS, TABLES, NODES = 2, 9, 15
 """Where the fields stand in a packed core: its ranks, the first table, the nodes."""

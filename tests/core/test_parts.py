@@ -6,8 +6,8 @@ from pathlib import Path
 
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.verify import verify
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.verify import verify
 
 
 def core_of(rank: int, logs: Path, nevents: int) -> Core:

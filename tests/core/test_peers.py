@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.trace.nodes import Encoding, Peer
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE
+from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import ANY_SOURCE
 from support.spmd import Rank, record, walked
 
 RULES = ("first", "next", "ring", "exclusive", "scattered", "turn", "wildcard")

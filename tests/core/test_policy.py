@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.elastic import Summary
-from scalatrace.trace.nodes import Encoding, Event, Peer
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import UNDEFINED
-from scalatrace.trace.verify import verify
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.verify import verify
+from scalatrace.trace.values.vec import UNDEFINED
 from tests.support.filled import Fill, recorded
 
 SEND = (("count", Kind.INT), ("dest", Kind.PEER), ("comm", Kind.COMM))

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.trace.values import ANY_SOURCE, PROC_NULL
-from scalatrace.trace.verify import verify
+from scalatrace.trace.query.verify import verify
+from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL
 from support.spmd import Rank, record, walked
 
 CALLS_AT_MOST = 400

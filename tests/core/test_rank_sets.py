@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.errors import FormatError
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
 
 
 def rank_core(rank: int, nprocs: int, tags: Iterable[int], compute: float = 1000.0) -> Core:

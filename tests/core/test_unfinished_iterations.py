@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.tables import Kind
+from scalatrace.trace.model.tables import Kind
 
 SIZE = 4
 SEND = (("dest", Kind.PEER), ("count", Kind.INT), ("comm", Kind.COMM))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
 from support.traces import HIGH, LOW, wide_values
 
 FAR = [9223372032559808513] * 2 + [-4294967296] * 2

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extrap.exact import exact
-from extrap.features import Feature
-from scalatrace.trace.expression import evaluate
+from scalatrace.extrap.solve.exact import exact
+from scalatrace.extrap.solve.features import Feature
+from scalatrace.trace.symbolic.expression import evaluate
 
 POINTS = 24
 CHOSEN = [Feature(name, 1.0) for name in "abc"]

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import extrap
 import scalatrace
-from extrap.errors import ExtrapolationError, InputError
-from extrap.extrapolate import of_model
-from extrap.symbolic import load, save
-from scalatrace import Trace
+from scalatrace import Trace, extrap
 from scalatrace.cli import main
-from scalatrace.trace.diff import diff
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.extrapolate import of_model
+from scalatrace.extrap.stx import load, save
+from scalatrace.trace.query.diff import diff
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of
 from support.rings import Extra, ring

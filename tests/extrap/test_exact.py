@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import extrap
-from scalatrace.trace.diff import diff
+from scalatrace import extrap
+from scalatrace.trace.query.diff import diff
 from support.calls import Made, call
 from support.grids import (
     Body,

@@ -8,27 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import extrap
 import scalatrace
-from codegen.build import build
-from extrap import ranks, values
-from extrap.errors import ExtrapolationError
-from extrap.extrapolate import of_model
-from scalatrace import Trace
+from scalatrace import Trace, extrap
 from scalatrace.cli import main
+from scalatrace.codegen.build.recorded import build
 from scalatrace.errors import UsageError
-from scalatrace.trace import counting
-from scalatrace.trace.diff import diff
-from scalatrace.trace.elastic import Columns, Formulas, Groups
-from scalatrace.trace.explicit import explicit
-from scalatrace.trace.field import CYCLE, LOOPED, Field, Part
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.nodes import Node, Peer, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.values import Vec
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.extrapolate import of_model
+from scalatrace.extrap.instantiate import ranks, values
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model.elastic import Columns, Formulas, Groups
+from scalatrace.trace.model.nodes import Node, Peer, Sequence
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query import counting
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.query.explicit import explicit
+from scalatrace.trace.symbolic.field import CYCLE, LOOPED, Field, Part
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.calls import Made, call
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 

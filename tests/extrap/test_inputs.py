@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import extrap
-from extrap.errors import ExtrapolationError, InputError
-from extrap.extrapolate import parse_input
-from scalatrace.trace.ranklist import RankList
+from scalatrace import extrap
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.extrapolate import parse_input
+from scalatrace.trace.values.ranklist import RankList
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of, wavefront
 

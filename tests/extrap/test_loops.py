@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import extrap
-from scalatrace.trace.compress import compress
-from scalatrace.trace.counters import Chain, chain_of
-from scalatrace.trace.diff import diff
-from scalatrace.trace.values import Vec
+from scalatrace import extrap
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic.counters import Chain, chain_of
+from scalatrace.trace.values.compress import compress
+from scalatrace.trace.values.vec import Vec
 from support.calls import Made, call
 from support.grids import Body, Rank, ends, panels, trace_of
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import extrap
-from scalatrace.trace.compress import compress
-from scalatrace.trace.tables import Family, LargeLayout, Layout, layout_of
-from scalatrace.trace.values import Vec
+from scalatrace import extrap
+from scalatrace.trace.model.tables import Family, LargeLayout, Layout, layout_of
+from scalatrace.trace.values.compress import compress
+from scalatrace.trace.values.vec import Vec
 from support.grids import collectors, halo, rows_and_columns, trace_of
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import extrap
-from extrap import features, plugins, space
-from extrap.errors import ExtrapolationError, InputError
-from scalatrace import Trace
+from scalatrace import Trace, extrap
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.trace import expression
-from scalatrace.trace.diff import diff
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.grid import plugins, space
+from scalatrace.extrap.solve import features
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic import expression
 from support.calls import Made, call
 from support.grids import Rank, trace_of
 from support.programs import SAMPLES

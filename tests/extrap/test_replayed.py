@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import extrap
-from extrap.extrapolate import of_model
-from extrap.symbolic import load as load_formulas
-from extrap.symbolic import save as save_formulas
-from replay import Options, check, run
-from replay.options import Compute
-from replay.transport_memory import MemoryTransport
-from scalatrace import Trace, load
-from scalatrace.trace.diff import diff
+from scalatrace import Trace, extrap, load
+from scalatrace.extrap.extrapolate import of_model
+from scalatrace.extrap.stx import load as load_formulas
+from scalatrace.extrap.stx import save as save_formulas
+from scalatrace.replay import Options, check, run
+from scalatrace.replay.common.options import Compute
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import record

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-import extrap
-from extrap.extrapolate import of_model
-from extrap.symbolic import load, save
-from extrap.telling import lines
-from scalatrace import ScalatraceError
+from scalatrace import ScalatraceError, extrap
 from scalatrace.cli import main
-from scalatrace.trace.diff import diff
-from scalatrace.trace.format import is_symbolic
-from scalatrace.trace.writer import save as save_trace
+from scalatrace.extrap.extrapolate import of_model
+from scalatrace.extrap.formatting import lines
+from scalatrace.extrap.stx import load, save
+from scalatrace.trace.io.format import is_symbolic
+from scalatrace.trace.io.writer import save as save_trace
+from scalatrace.trace.query.diff import diff
 from support.grids import halo, trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5), (6, 6)]

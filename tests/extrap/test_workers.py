@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import extrap
-from extrap.errors import ExtrapolationError
-from extrap.workers import each
-from scalatrace import save
+from scalatrace import extrap, save
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.workers import each
 from support.grids import trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.trace.flatlog import FlatCall, FlatLog
+from scalatrace.trace.io.flatlog import FlatCall, FlatLog
 from support.mpis import Mpi
 from support.running import Argument, Finished, mpirun, record, run
 

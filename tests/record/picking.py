@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.ops import Category, operation, received_bytes, sent_bytes
-from scalatrace.trace.flatlog import FlatCall, FlatComm, FlatLog
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.values import UNDEFINED
+from scalatrace.trace.io.flatlog import FlatCall, FlatComm, FlatLog
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.vec import UNDEFINED
 
 MAKING = ("Comm_", "Cart_", "Graph_", "Dist_graph_", "Intercomm_", "Win_create", "Win_allocate", "Win_free")
 MAKING += ("File_open", "File_close")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.ncptl import parse as ncptl
 from scalatrace import cache
+from scalatrace.codegen.conceptual.parser import parse as ncptl
 from scalatrace.errors import ScalatraceError
 
 

@@ -12,8 +12,8 @@ from record.conftest import Traced
 from scalatrace.errors import UsageError
 from scalatrace.record.__main__ import arguments, options_of
 from scalatrace.record.policy import Policy, from_toml, parse_limit, parse_parameters
-from scalatrace.trace.elastic import Summary
-from scalatrace.trace.sites import parse_ranges
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.sites import parse_ranges
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import run, scalatrace

@@ -10,7 +10,7 @@ import pytest
 
 from record.conftest import Traced
 from scalatrace import load
-from scalatrace.trace.flatlog import FlatLog
+from scalatrace.trace.io.flatlog import FlatLog
 from support.mpis import Mpi
 from support.running import mpirun, scalatrace
 

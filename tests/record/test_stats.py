@@ -16,11 +16,11 @@ from scalatrace.record.policy import from_toml
 from scalatrace.record.shim import INCLUDE
 from scalatrace.record.stats import BUILTINS, parse_stats
 from scalatrace.report.stats import StatsReporter
-from scalatrace.trace.diff import diff
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.values.histogram import Histogram
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import mpirun, record, run, scalatrace

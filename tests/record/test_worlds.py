@@ -9,7 +9,7 @@ import pytest
 
 import scalatrace as package
 from record.conftest import Builder, Traced, plain, sorted_lines
-from scalatrace.trace.values import UNDEFINED
+from scalatrace.trace.values.vec import UNDEFINED
 from support.mpis import Mpi
 from support.running import run, scalatrace
 

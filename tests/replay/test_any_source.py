@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.generate import Options, generate
 from scalatrace import load
+from scalatrace.codegen.generate import Options, generate
 from support.mpis import Mpi
 from support.programs import Sample
 from support.running import mpirun, record, run, scalatrace

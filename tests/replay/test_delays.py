@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from replay import Options
-from replay.delays import Delays
-from replay.whatif import WhatIf
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.tables import Kind
+from scalatrace.replay import Options
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.timing.delays import Delays
+from scalatrace.trace.model.tables import Kind
 
 COMPUTE_NS = {0: ("Barrier", 4e6), 1: ("Allreduce", 1e5), 2: ("Allreduce", 3e5)}
 """The calls of each rank, and the computation before each."""

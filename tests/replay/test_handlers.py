@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from replay import MissingError, Options, RanksError, ReplayError, UnsupportedError, check, run
-from replay.args import Constant, Count, Counts, Ints, Out, Ref
-from replay.options import Compute
-from replay.registry import HANDLERS
-from replay.transport_memory import MemoryTransport, Named
 from scalatrace.ops import Category, operation
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Event, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Datatype
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Vec
+from scalatrace.replay import MissingError, Options, RanksError, ReplayError, UnsupportedError, check, run
+from scalatrace.replay.common.options import Compute
+from scalatrace.replay.engine.registry import HANDLERS
+from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref
+from scalatrace.replay.transport.memory import MemoryTransport, Named
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Event, Sequence
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 
 QUICK = Options(Compute.NONE)

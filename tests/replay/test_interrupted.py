@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from replay import Compute, MissingError, Options, check, run
-from replay.transport_memory import MemoryTransport
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.writer import save
+from scalatrace.replay import Compute, MissingError, Options, check, run
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm
 from support.mpis import Mpi
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from replay.options import Compute
-from replay.pace import SLEEP_SLACK_NS, Pace
-from replay.patience import EAGER, LONGEST_S, NAP_S, Patience
+from scalatrace.replay.common.options import Compute
+from scalatrace.replay.timing.pace import SLEEP_SLACK_NS, Pace
+from scalatrace.replay.transport.backoff import EAGER, LONGEST_S, NAP_S, Patience
 from support.mpis import Mpi
 from support.running import mpirun
 
@@ -97,7 +97,7 @@ def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did(
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that polls rest for, which nobody does here."""
     found: list[float] = []
-    monkeypatch.setattr("replay.patience.time.sleep", found.append)
+    monkeypatch.setattr("scalatrace.replay.transport.backoff.time.sleep", found.append)
     return found
 
 
@@ -152,7 +152,7 @@ def test_ranks_bound_to_cores_of_their_own_share_none(openmpi_first: Mpi, tmp_pa
     program.write_text(
         "import os, sys\n"
         "from mpi4py import MPI\n"
-        "from replay.transport_mpi import MPITransport\n"
+        "from scalatrace.replay.transport.mpi import MPITransport\n"
         "cores = sorted(os.sched_getaffinity(0))\n"
         "os.sched_setaffinity(0, {cores[MPI.COMM_WORLD.rank % len(cores)]})\n"
         "sys.stdout.write(f'{MPITransport().shares_cores} ')\n"

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay import Compute, Options, UnsupportedError, check, run
-from replay.drawn import Lottery, is_probabilistic
-from replay.draws import COUNT, PEER, Draws, Weighted
-from replay.inbox import Inbox
-from replay.largest import buffered, largest_sent
-from replay.transport_memory import MemoryTransport
-from replay.whatif import Rule, WhatIf
-from scalatrace.trace.elastic import Summary
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.nodes import Encoding
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import PROC_NULL, Vec
+from scalatrace.replay import Compute, Options, UnsupportedError, check, run
+from scalatrace.replay.common.whatif import Rule, WhatIf
+from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.sampled_calls import Lottery, is_probabilistic
+from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, Draws, Weighted
+from scalatrace.replay.transport.inbox import Inbox
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.mpis import Mpi
 from support.running import mpirun, record
@@ -224,7 +224,7 @@ def replayed(
 
 BOXES = """\
 from mpi4py import MPI
-from replay.mailboxes import Mailboxes
+from scalatrace.replay.transport.mailboxes import Mailboxes
 world, other = MPI.COMM_WORLD, MPI.COMM_WORLD.Dup()
 boxes = Mailboxes(100)
 assert boxes.take() is None

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.errors import ReplayError
-from replay.requests import Live, LiveList
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.engine.requests import Live, LiveList
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=40))

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from replay.args import Count, Out
-from replay.calls import arrivals
-from replay.engine import run
-from replay.interleaving import Message, Receive, interleaving
-from replay.options import Compute, Options
-from replay.senders import senders_of
-from replay.transport_memory import MemoryTransport
 from scalatrace import Trace
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Event
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Datatype
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, Vec
+from scalatrace.replay.calls import arrivals
+from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
+from scalatrace.replay.engine.senders import senders_of
+from scalatrace.replay.run import run
+from scalatrace.replay.transport.args import Count, Out
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 from support.builder import Builder, Comm
 
 BYTE = Datatype("MPI_BYTE", 1, 1)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from replay.waits import waiting_part, waits
 from scalatrace import Trace, load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.tables import Kind
+from scalatrace.replay.timing.wait_share import waiting_part, waits
+from scalatrace.trace.model.tables import Kind
 
 ROUNDS = 10
 COMPUTE, COMM = (8e7, 2e7), (0.0, 6e7)

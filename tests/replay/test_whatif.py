@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay import Collectives, Compute, Options, RankResult, Rule, Times, check, run
-from replay.compare import compare
-from replay.transport_memory import MemoryTransport
-from replay.whatif import WhatIf, parse_rule, scaled
 from scalatrace.errors import UsageError
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.tables import Datatype
-from scalatrace.trace.trace import Trace
+from scalatrace.replay import Collectives, Compute, Options, RankResult, Rule, Times, check, run
+from scalatrace.replay.common.whatif import WhatIf, parse_rule, scaled
+from scalatrace.replay.compare import compare
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 from support.mpis import Mpi
 from support.running import mpirun, record

@@ -6,13 +6,13 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.trace.compress import vec_of
-from scalatrace.trace.elastic import Elastic
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
-from scalatrace.trace.tables import Datatype, Family, IntArray, Kind, Op, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.model.elastic import Elastic
+from scalatrace.trace.model.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 
 DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 INT = Datatype("MPI_INT", 4, 4)

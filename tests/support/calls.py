@@ -10,8 +10,8 @@ from typing import Any
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core, family
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
 
 PEERS = ("dest", "source")
 ARRAYS = ("requests", "sendcounts", "recvcounts")

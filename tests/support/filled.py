@@ -7,7 +7,7 @@ from pathlib import Path
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.trace import Trace
 
 Fill = Callable[[Core, int], None]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scalatrace.trace.requests import ages
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import ANY_TAG
-from scalatrace.trace.walk import Call
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.requests import ages
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import ANY_TAG
 
 
 @dataclass

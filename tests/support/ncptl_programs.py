@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from codegen.ncptl import events as e
-from codegen.ncptl.check import check
-from codegen.ncptl.lower import Lowered, lower
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.lowering import events as e
+from scalatrace.codegen.conceptual.lowering.lower import Lowered, lower
 
 FOLDER = Path(__file__).parents[1] / "codegen" / "ncptl" / "programs"
 #: Name -> a program that runs on 4 tasks; all statements, clauses and functions together.

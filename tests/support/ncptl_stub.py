@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from codegen.ncptl.check import check
-from codegen.ncptl.compile import compile_program
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.compiler.compile import compile_program
 from support.ncptl_programs import calls, lowered
 from support.running import Finished, run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from codegen.ncptl import tree as t
-from codegen.ncptl.words import FUNCTIONS, TIME_UNITS, TYPES, UNITS
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.words import FUNCTIONS, TIME_UNITS, TYPES, UNITS
 
 NAMES = st.sampled_from(["n", "size", "me", "x_1", "t2", "num_tasks", "elapsed_usecs"])
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 from support.calls import Groups, Made, call
 
 Program = tuple[list[list[Made]], Groups]

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from codegen.interpret import Setting, run, value
-from codegen.ncptl.check import check
-from codegen.ncptl.events import Alltoall, Alltoallv, Barrier, Bcast, Reduction, Repeat, Transfer, Wait
-from codegen.ncptl.lower import lower
-from codegen.program import Call, Program
-from extrap.extrapolate import of_model
 from scalatrace import Trace
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.symbolic import Model
-from scalatrace.trace.tables import IntArray, Kind
-from scalatrace.trace.values import SPECIAL_MAX
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.lowering.events import (
+    Alltoall,
+    Alltoallv,
+    Barrier,
+    Bcast,
+    Reduction,
+    Repeat,
+    Transfer,
+    Wait,
+)
+from scalatrace.codegen.conceptual.lowering.lower import lower
+from scalatrace.codegen.program.interpret import Setting, run, value
+from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.extrap.extrapolate import of_model
+from scalatrace.trace.model.rules import Model
+from scalatrace.trace.model.tables import IntArray, Kind
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Made = tuple[str, tuple[Any, ...]]
 

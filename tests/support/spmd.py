@@ -8,8 +8,8 @@ from pathlib import Path
 
 import scalatrace
 from scalatrace.core.binding import Core
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.trace import Trace
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
 
 WORLD = 1
 P2P = (("count", Kind.INT), ("peer", Kind.PEER), ("tag", Kind.INT), ("comm", Kind.COMM))

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from scalatrace import Trace
+from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, blocking_form
 from scalatrace.ops import Category, operation
-from scalatrace.trace.requests import started
+from scalatrace.trace.query.requests import started
 
 Key = tuple[str, int, int]
 """Messages: "message", receiver, bytes. Collectives: step, ranks of the communicator, bytes or -1."""

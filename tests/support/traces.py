@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from scalatrace.trace.elastic import Columns, Elastic, Groups
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Datatype, Family, IntArray, Kind, Op, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, Vec
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups
+from scalatrace.trace.model.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec
 
 # Time limits per example fail on busy machines only, and say nothing about the code.
 settings.register_profile(

@@ -10,10 +10,10 @@ import scalatrace
 from scalatrace.core import binding
 from scalatrace.core.binding import COMM_WORLD, Core, family
 from scalatrace.errors import CoreError, FormatError, ScalatraceError, UsageError
-from scalatrace.trace.tables import Kind
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.verify import verify
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.verify import verify
 
 needs_core = pytest.mark.skipif(not binding.library_path().exists(), reason="the native core is not built")
 

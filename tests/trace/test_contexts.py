@@ -7,15 +7,15 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from scalatrace.trace.contexts import TooLongError, executions_after
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.load import Loads, Means
-from scalatrace.trace.nodes import Event, PredStats, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Op, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Event, PredStats, Sequence
+from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.query.contexts import TooLongError, executions_after
+from scalatrace.trace.query.load import Loads, Means
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.traces import traces
 
 
@@ -92,7 +92,7 @@ def test_iterations_without_a_rule_are_run_through_only_so_far(monkeypatch: pyte
         nodes=[Sequence(Vec(4), (every, irregular))],
         load=[Vec(0)],
     )
-    monkeypatch.setattr("scalatrace.trace.contexts.MOST_STEPS", 8)
+    monkeypatch.setattr("scalatrace.trace.query.contexts.MOST_STEPS", 8)
     with pytest.raises(TooLongError):
         executions_after(trace, 0)
     isends = sum(call.op == "Isend" for call in trace.walk(0))

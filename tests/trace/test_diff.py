@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 
 from scalatrace.errors import UsageError
-from scalatrace.trace.diff import diff
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Event, PredStats, Sequence
-from scalatrace.trace.tables import Datatype, Family, Kind, Op, Stat
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.model.nodes import Event, PredStats, Sequence
+from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, Stat
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 from support.traces import naive_walk, traces
 
 SEND = Op("Send", (("count", Kind.INT), ("datatype", Kind.TYPE), ("comm", Kind.COMM)))

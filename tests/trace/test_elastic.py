@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.trace import elastic
-from scalatrace.trace.elastic import Columns, Elastic, Groups, gather
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import Vec
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups, gather
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.traces import elastics, ints
 
 

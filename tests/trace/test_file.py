@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError
-from scalatrace.trace.check import MAX_NODE_DEPTH
-from scalatrace.trace.format import HEADER, pack_container, read_container
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
-from scalatrace.trace.reader import loads
-from scalatrace.trace.tables import Datatype, IntArray, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import Vec
-from scalatrace.trace.writer import pack_payload
+from scalatrace.trace.io.check import MAX_NODE_DEPTH
+from scalatrace.trace.io.format import HEADER, pack_container, read_container
+from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.model.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Datatype, IntArray, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.vec import Vec
 from support.traces import OPS, traces
 
 

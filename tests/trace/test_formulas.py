@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.trace import elastic
-from scalatrace.trace.alike import groups_of
-from scalatrace.trace.elastic import Columns, Formulas, Groups
-from scalatrace.trace.expression import block, diagonal
-from scalatrace.trace.field import CYCLE, INDEXED, LOOPED, Part
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.nodes import Event
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Kind, Op
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Columns, Formulas, Groups
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.rank_classes import groups_of
+from scalatrace.trace.model.tables import Kind, Op
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.expression import block, diagonal
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 
 GRIDS = st.builds(Grid, st.sampled_from([(12,), (3, 4), (4, 3), (3, 2, 2)]), st.booleans())
 TEXTS = st.sampled_from(["x", "r", "P-1-r", "X*x+7", "(x==0)*5", "n//X", "log2(r+1)", "min(x,2)"])

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.trace.from_arrays import distinct, ranks_of_mask
-from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
+from scalatrace.trace.values.ranklist import RankList
 
 
 @given(st.lists(st.booleans(), max_size=80))

@@ -9,7 +9,7 @@ import pytest
 
 import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError, TextError, UsageError
-from scalatrace.trace.callsite import short_frame, split_frame
+from scalatrace.trace.model.callsite import short_frame, split_frame
 
 HEAVY = ("numpy", "lark", "rich", "mpi4py", "msgpack", "sympy")
 

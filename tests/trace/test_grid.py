@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.trace.grid import balanced
+from scalatrace.trace.symbolic.grid import balanced
 
 
 @pytest.mark.parametrize(

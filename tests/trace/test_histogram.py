@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.trace.histogram import Bin, Histogram
-from scalatrace.trace.rounding import COARSE, FINE, rounded
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.rounding import COARSE, FINE, rounded
 from support.traces import histograms
 
 

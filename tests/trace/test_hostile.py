@@ -15,22 +15,22 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import FormatError, LimitError, TextError
 from scalatrace.report.stats import by_node, by_rank
 from scalatrace.report.tree import TreeReporter
-from scalatrace.trace import counting
-from scalatrace.trace.check import MAX_NODE_DEPTH
-from scalatrace.trace.diff import diff
-from scalatrace.trace.elastic import Columns
-from scalatrace.trace.format import pack_container
-from scalatrace.trace.grouped import TOO_MANY, grouped
-from scalatrace.trace.matrix import pairs
-from scalatrace.trace.nodes import Encoding, Node
-from scalatrace.trace.partners import first_alone
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.reader import loads
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
-from scalatrace.trace.writer import pack_payload, save
+from scalatrace.trace.io.check import MAX_NODE_DEPTH
+from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import pack_payload, save
+from scalatrace.trace.model.elastic import Columns
+from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query import counting
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.query.grouped import TOO_MANY, grouped
+from scalatrace.trace.query.matrix import pairs
+from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.traces import endless, expand
 
@@ -172,7 +172,7 @@ def test_info_of_many_ranks_lists_none(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_missing_logs_of_many_ranks_are_few_problems(tmp_path: Path) -> None:
-    from scalatrace.trace.verify import verify
+    from scalatrace.trace.query.verify import verify
 
     b = Builder(1 << 20)
     problems = verify(b.of(ring(b)), tmp_path).problems
@@ -242,7 +242,7 @@ def test_nodes_are_visited_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPat
 
 
 def test_equal_calls_in_different_loops_are_not_compared_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scalatrace.trace.diff.CALLS_TRIED", 100)
+    monkeypatch.setattr("scalatrace.trace.query.diff.CALLS_TRIED", 100)
     one, other, apart = Builder(2), Builder(2), Builder(2)
     left = one.of(one.loop(BIG, ring(one)))
     right = other.of(other.loop(BIG // 2, ring(other), ring(other)))

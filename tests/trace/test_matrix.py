@@ -11,10 +11,10 @@ from hypothesis import given
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.ops import Category, operation, received_bytes, sent_bytes
-from scalatrace.trace.nodes import Encoding, Event, Peer, Sequence
-from scalatrace.trace.tables import Datatype, Kind, Op
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import PROC_NULL, ROOT, Vec
+from scalatrace.trace.model.nodes import Encoding, Event, Peer, Sequence
+from scalatrace.trace.model.tables import Datatype, Kind, Op
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import PROC_NULL, ROOT, Vec
 from support.traces import evens_and_odds, traces
 
 SEND = Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM)))

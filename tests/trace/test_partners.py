@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from scalatrace.trace.elastic import Elastic, Groups, Summary
-from scalatrace.trace.nodes import Encoding, Event, Node
-from scalatrace.trace.partners import first_alone
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
+from scalatrace.trace.model.elastic import Elastic, Groups, Summary
+from scalatrace.trace.model.nodes import Encoding, Event, Node
+from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import INT, Builder, Comm, To, stencil
 
 NEXT, BEFORE = To(Encoding.MODULO, Vec(1)), To(Encoding.MODULO, Vec(-1))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values.ranklist import RankList
 from support.traces import expand
 
 sets = st.sets(st.integers(0, 40))

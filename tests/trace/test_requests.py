@@ -14,11 +14,11 @@ from scalatrace.ops import operation
 from scalatrace.pmpi import rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.report.stats import Row, by_node, by_rank
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.nodes import Encoding, Node
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.requests import started, starts
-from scalatrace.trace.values import PROC_NULL, UNDEFINED, Vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.query.requests import started, starts
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, To
 from support.mpis import Mpi
 from support.programs import Sample
@@ -129,7 +129,7 @@ def test_who_starts_nothing_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> No
     walked = []
     real = scalatrace.trace.requests.walk
     monkeypatch.setattr(
-        "scalatrace.trace.requests.walk", lambda t, rank: walked.append(rank) or real(t, rank)
+        "scalatrace.trace.query.requests.walk", lambda t, rank: walked.append(rank) or real(t, rank)
     )
     assert trace.matrix("messages").tolist() == [[0, 0], [1, 0]]
     assert walked == [1]

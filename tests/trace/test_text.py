@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-import grammars
+from scalatrace import grammars
 from scalatrace.errors import FormatError, TextError
-from scalatrace.trace.nodes import Encoding, Event, Peer, Sequence
-from scalatrace.trace.tables import Kind, Op, Stat
-from scalatrace.trace.text import RESERVED, text
-from scalatrace.trace.textparse import load_text, parse
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import Vec
+from scalatrace.trace.io.text import RESERVED, text
+from scalatrace.trace.io.textparse import load_text, parse
+from scalatrace.trace.model.nodes import Encoding, Event, Peer, Sequence
+from scalatrace.trace.model.tables import Kind, Op, Stat
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import Vec
 from support.traces import traces
 
 LINES = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace.errors import FormatError
-from scalatrace.trace.typetree import TypeTree, parse
+from scalatrace.trace.model.typetree import TypeTree, parse
 
 DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
 

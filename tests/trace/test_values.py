@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scalatrace.trace.compress import compress, vec_of
-from scalatrace.trace.format import pack_container
-from scalatrace.trace.reader import loads
-from scalatrace.trace.text import text
-from scalatrace.trace.textparse import parse
-from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, Vec, special_name
-from scalatrace.trace.writer import pack_payload
+from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.values.compress import compress, vec_of
+from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec, special_name
 from support.builder import Builder
 from support.traces import HIGH, LOW, endless, expand, ints, terms_of, wide_values
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from scalatrace.errors import FormatError
-from scalatrace.trace.flatlog import FlatCall, FlatLog
-from scalatrace.trace.tables import Communicator, Datatype, Kind
-from scalatrace.trace.trace import Trace
-from scalatrace.trace.values import special_name
-from scalatrace.trace.verify import verify
+from scalatrace.trace.io.flatlog import FlatCall, FlatLog
+from scalatrace.trace.model.tables import Communicator, Datatype, Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.verify import verify
+from scalatrace.trace.values.vec import special_name
 from support.traces import traces
 
 LOG = """\
@@ -148,9 +148,9 @@ def test_what_is_no_log(tmp_path: Path) -> None:
 
 def _barriers() -> Trace:
     """Two ranks, two Barriers each."""
-    from scalatrace.trace.nodes import Event
-    from scalatrace.trace.tables import Op
-    from scalatrace.trace.values import Vec
+    from scalatrace.trace.model.nodes import Event
+    from scalatrace.trace.model.tables import Op
+    from scalatrace.trace.values.vec import Vec
 
     return Trace(2, [Event(Vec(2), 0, 0, (Vec(0),))], ops=[Op("Barrier", (("comm", Kind.COMM),))])
 

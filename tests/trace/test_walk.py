@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.trace.elastic import Groups
-from scalatrace.trace.histogram import Histogram
-from scalatrace.trace.nodes import Encoding, Event, Peer, PredStats, Sequence
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Datatype, Kind, Op, Stat
-from scalatrace.trace.trace import START, Trace
-from scalatrace.trace.values import ANY_SOURCE, Vec
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Encoding, Event, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.traces import naive_walk, traces
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.program import Duration
-from scalatrace.trace.histogram import Bin
+from scalatrace.codegen.program.tree import Duration
+from scalatrace.trace.values.histogram import Bin
 
 __all__ = ["Durations", "draw", "mean"]
 

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from codegen.emit.conceptual import words
-from codegen.emit.conceptual.collectives import PATTERNS, blocking_form
-from codegen.emit.conceptual.groups import Groups
-from codegen.emit.conceptual.messages import COMPLETIONS, EXCHANGES, INITS, PROBES, RECEIVES, SENDS, Messages
-from codegen.emit.conceptual.pending import Request
-from codegen.emit.conceptual.scalable import ScalableWriting
-from codegen.emit.conceptual.speech import Speech
-from codegen.emit.contract import EmitOptions
-from codegen.emit.text import hash_comment
-from codegen.errors import GenerateError, refused, where
-from codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
-from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.parse import parse
-from codegen.program import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
-from codegen.whatif import SUFFIX
+from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.emit.conceptual import expr_writer as words
+from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, blocking_form
+from scalatrace.codegen.emit.conceptual.groups import Groups
+from scalatrace.codegen.emit.conceptual.messages import (
+    COMPLETIONS,
+    EXCHANGES,
+    INITS,
+    PROBES,
+    RECEIVES,
+    SENDS,
+    Messages,
+)
+from scalatrace.codegen.emit.conceptual.pending import Request
+from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableWriting
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.text import hash_comment
+from scalatrace.codegen.errors import GenerateError, refused, where
+from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
+from scalatrace.codegen.passes.whatif import SUFFIX
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from scalatrace.ops import Category, operation
-from scalatrace.trace.ranklist import RankList
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["ConceptualEmitter"]
 

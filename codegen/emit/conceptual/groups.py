@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from codegen.conditions import RANK
-from codegen.emit.conceptual import words
-from codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mean
-from codegen.emit.conceptual.sizes import Sizes
-from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import combined, listed
-from codegen.emit.conceptual.wording import Wording
-from codegen.errors import GenerateError
-from codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
-from codegen.program import Call
-from codegen.whatif import SUFFIX
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.tables import Kind
+from scalatrace.codegen.emit.conceptual import expr_writer as words
+from scalatrace.codegen.emit.conceptual.collective_steps import Wording
+from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mean
+from scalatrace.codegen.emit.conceptual.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.emit.conceptual.tables import combined, listed
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
+from scalatrace.codegen.passes.whatif import SUFFIX
+from scalatrace.codegen.program.conditions import RANK
+from scalatrace.codegen.program.tree import Call
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Groups"]
 

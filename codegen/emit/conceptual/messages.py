@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.conditions import RANK
-from codegen.emit.conceptual import words
-from codegen.emit.conceptual.peers import Peers
-from codegen.emit.conceptual.pending import Pending, Request
-from codegen.emit.conceptual.sizes import Sizes
-from codegen.emit.conceptual.speech import Speech
-from codegen.errors import GenerateError
-from codegen.expr import Const, Expr, add, mul, names_in
-from codegen.program import Call, calls
+from scalatrace.codegen.emit.conceptual import expr_writer as words
+from scalatrace.codegen.emit.conceptual.peers import Peers
+from scalatrace.codegen.emit.conceptual.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Expr, add, mul, names_in
+from scalatrace.codegen.program.conditions import RANK
+from scalatrace.codegen.program.tree import Call, calls
 from scalatrace.ops import operation
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_TAG, UNDEFINED
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_TAG, UNDEFINED
 
 __all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import combined, listed
-from codegen.errors import GenerateError
-from codegen.expr import (
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.emit.conceptual.tables import combined, listed
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import (
     Binary,
     Choose,
     Const,
@@ -21,10 +21,10 @@ from codegen.expr import (
     numbers_in,
     xor,
 )
-from codegen.program import Call
+from scalatrace.codegen.program.tree import Call
 from scalatrace.errors import FormatError
-from scalatrace.trace.ranklist import RankList
-from scalatrace.trace.values import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
 
 __all__ = ["Peers"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.errors import GenerateError
-from codegen.program import Call
-from scalatrace.trace.ranklist import RankList
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.program.tree import Call
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Pending", "Request"]
 

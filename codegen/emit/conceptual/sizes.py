@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from codegen.emit.conceptual.speech import Speech
-from codegen.emit.conceptual.tables import combined
-from codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
-from codegen.specialise import per_value
+from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.emit.conceptual.tables import combined
+from scalatrace.codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
+from scalatrace.codegen.program.specialise import per_value
 
 __all__ = ["Sizes"]
 

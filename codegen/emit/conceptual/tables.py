@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import product
 
-from codegen.errors import GenerateError
-from codegen.expr import Const, Expr, Var, add, mul, variables
-from codegen.interpret import Setting, value
-from codegen.values import of_vec
-from scalatrace.trace.compress import vec_of
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Expr, Var, add, mul, variables
+from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.values import of_vec
+from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["combined", "listed"]
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from extrap.lossy.calls import Reason, droppable
-from extrap.lossy.snippets.machine import Machine
-from extrap.lossy.snippets.machine import Run as MachineRun
-from extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
-from extrap.lossy.state import State
-from extrap.space import Run
 from scalatrace.errors import FormulaError, TextError
+from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.lossy.calls import Reason, droppable
+from scalatrace.extrap.lossy.snippets.machine import Machine
+from scalatrace.extrap.lossy.snippets.machine import Run as MachineRun
+from scalatrace.extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
+from scalatrace.extrap.lossy.state import State
 from scalatrace.ops import Category, operation
-from scalatrace.trace.expression import evaluate
-from scalatrace.trace.walk import Call as Made
+from scalatrace.trace.query.walk import Call as Made
+from scalatrace.trace.symbolic.expression import evaluate
 
 __all__ = ["Fits", "apply"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from extrap.lossy.snippets.tree import Call, Either, Item, Sequence, Snippet
+from scalatrace.extrap.lossy.snippets.tree import Call, Either, Item, Sequence, Snippet
 
 __all__ = ["Accepted", "Edge", "Machine", "Run"]
 

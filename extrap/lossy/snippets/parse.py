@@ -10,8 +10,9 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
 from lark.exceptions import VisitError
 
-import grammars
-from extrap.lossy.snippets.tree import (
+from scalatrace import grammars
+from scalatrace.errors import FormatError, FormulaError, TextError
+from scalatrace.extrap.lossy.snippets.tree import (
     Call,
     Distance,
     Either,
@@ -23,9 +24,8 @@ from extrap.lossy.snippets.tree import (
     Snippets,
     Times,
 )
-from scalatrace.errors import FormatError, FormulaError, TextError
-from scalatrace.trace.expression import check
-from scalatrace.trace.values import SPECIAL
+from scalatrace.trace.symbolic.expression import check
+from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["MOST_STATES", "load", "parse"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.ncptl.check import check, examine
-from codegen.ncptl.errors import ProgramError, Stage
+from scalatrace.codegen.conceptual.checks.program import check, examine
+from scalatrace.codegen.conceptual.errors import ProgramError, Stage
 from support.ncptl_programs import PROGRAMS
 
 MEANT = [

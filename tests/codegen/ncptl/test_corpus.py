@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from codegen.ncptl.check import check, examine
-from codegen.ncptl.collecting import string_tag
-from codegen.ncptl.errors import ProgramError, Stage
-from codegen.ncptl.faults import find_faults
-from codegen.ncptl.parse import parse
-from codegen.ncptl.show import show
+from scalatrace.codegen.conceptual.checks.program import check, examine
+from scalatrace.codegen.conceptual.errors import ProgramError, Stage
+from scalatrace.codegen.conceptual.lowering.collecting import string_tag
+from scalatrace.codegen.conceptual.lowering.faults import find_faults
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.printer.program import show
 from support.ncptl_programs import calls, lowered
 from support.ncptl_stub import same_calls
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.ncptl import functions as f
-from codegen.ncptl import places
-from codegen.ncptl import tree as t
-from codegen.ncptl.draws import Draws
-from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.evaluate import Env, holds, integer, real, values
-from codegen.ncptl.parse import parse
-from codegen.ncptl.progressions import progression
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.values import functions as f
+from scalatrace.codegen.conceptual.values import places
+from scalatrace.codegen.conceptual.values.draws import Draws
+from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, real, values
+from scalatrace.codegen.conceptual.values.progressions import progression
 
 
 def expression(text: str) -> t.Expr:

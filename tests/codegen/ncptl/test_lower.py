@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.ncptl import events as e
-from codegen.ncptl.collecting import string_tag
-from codegen.ncptl.errors import ProgramError
-from codegen.ncptl.faults import find_faults
+from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.lowering import events as e
+from scalatrace.codegen.conceptual.lowering.collecting import string_tag
+from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from support.ncptl_programs import PROGRAMS, calls, lowered
 
 ALL = "comm={0,1,2,3}"

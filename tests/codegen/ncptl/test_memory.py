@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.ncptl.events import Memory
-from codegen.ncptl.memory import Buffers, fill, wrong_bits
+from scalatrace.codegen.conceptual.lowering.events import Memory
+from scalatrace.codegen.conceptual.run.memory import Buffers, fill, wrong_bits
 
 
 @pytest.mark.parametrize("alignment", [1, 8, 64, 4096])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from codegen.ncptl import tree as t
-from codegen.ncptl.parse import parse
-from codegen.ncptl.show import show
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.printer.program import show
 from support import ncptl_trees as trees
 from support.ncptl_programs import PROGRAMS
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.ncptl import tree as t
-from codegen.ncptl.check import check
-from codegen.ncptl.errors import Note, Place, ProgramError, Stage
-from codegen.ncptl.names import children
-from codegen.ncptl.parse import parse
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.names import children
+from scalatrace.codegen.conceptual.parser.parse import parse
 
 
 def only(source: str) -> t.Statement:

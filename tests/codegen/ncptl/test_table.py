@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.ncptl.check import check
-from codegen.ncptl.options import parse_options, usage
-from codegen.ncptl.table import Table, Varies, aggregate, number, quoted
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.run.options import parse_options, usage
+from scalatrace.codegen.conceptual.run.table import Table, Varies, aggregate, number, quoted
 from scalatrace.errors import UsageError
 
 VALUES = [4.0, 1.0, 9.0, 2.0]

@@ -8,21 +8,21 @@ from itertools import product
 
 import pytest
 
-from codegen.emit.conceptual.tongue import Tongue
-from codegen.emit.contract import EmitOptions
-from codegen.errors import GenerateError
-from codegen.expr import Called, Const
-from codegen.generate import Options, generate, generate_scalable
-from codegen.interpret import Setting, diagonal, run, value
-from codegen.program import Call, Compute, Duration
-from codegen.scalable.build import build_scalable
-from codegen.scalable.grid import shape_of
-from extrap.extrapolate import model_of, of_model
+from scalatrace.codegen.build.symbolic import build_scalable
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import Tongue
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Called, Const
+from scalatrace.codegen.generate import Options, generate, generate_scalable
+from scalatrace.codegen.program.grid_shape import shape_of
+from scalatrace.codegen.program.interpret import Setting, diagonal, run, value
+from scalatrace.codegen.program.tree import Call, Compute, Duration
 from scalatrace.errors import UsageError
-from scalatrace.trace.expression import FUNCTIONS
-from scalatrace.trace.grid import Grid
-from scalatrace.trace.symbolic import Field, Model, ParamRule, Part, Rule, StatRule
-from scalatrace.trace.tables import Kind
+from scalatrace.extrap.extrapolate import model_of, of_model
+from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.expression import FUNCTIONS
+from scalatrace.trace.symbolic.grid import Grid
 from support.calls import Made, call
 from support.grids import (
     Body,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegen.errors import GenerateError
-from codegen.expr import Const, Expr, Var
-from codegen.interpret import Setting, value
-from codegen.scalable.algebra import Facts
-from codegen.scalable.formula import Reader
-from codegen.scalable.sums import sum_of_turns
-from scalatrace.trace.expression import evaluate
+from scalatrace.codegen.build.algebra import Facts
+from scalatrace.codegen.build.formula import Reader
+from scalatrace.codegen.build.sums import sum_of_turns
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Expr, Var
+from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.trace.symbolic.expression import evaluate
 
 X, Y = Var("X", None, 1), Var("y", None)
 TEXTS = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from codegen.expr import Const
-from codegen.scalable.algebra import Facts
-from codegen.scalable.tables import Tables
-from scalatrace.trace.symbolic import CYCLE
-from scalatrace.trace.tables import Kind
+from scalatrace.codegen.build.algebra import Facts
+from scalatrace.codegen.build.tables import Tables
+from scalatrace.codegen.expr import Const
+from scalatrace.trace.model.rules import CYCLE
+from scalatrace.trace.model.tables import Kind
 
 
 def test_entries_that_take_turns() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.trace.diff import diff
+from scalatrace.trace.query.diff import diff
 from support.rings import Extra, ring
 
 SIZES = (4, 5, 6, 8)

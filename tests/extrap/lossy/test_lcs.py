@@ -7,7 +7,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extrap.lossy.lcs import Forest, Seq
+from scalatrace.extrap.lossy.lcs import Forest, Seq
 
 WORDS = st.text("abc", max_size=12)
 

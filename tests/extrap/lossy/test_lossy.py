@@ -8,20 +8,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import extrap
-from codegen.matching import check_deadlock
-from extrap.errors import ExtrapolationError, InputError
-from extrap.lossy import calls as calls_module
-from extrap.lossy.extrapolate import LossyExtrapolation
-from extrap.lossy.snippets.parse import parse
-from replay.engine import run
-from replay.options import Compute, Options
-from replay.transport_memory import MemoryTransport
-from scalatrace import Trace
+from scalatrace import Trace, extrap
+from scalatrace.codegen.matching import check_deadlock
 from scalatrace.errors import TextError
-from scalatrace.trace.diff import diff
-from scalatrace.trace.partners import first_alone
-from scalatrace.trace.values import PROC_NULL
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.lossy import calls as calls_module
+from scalatrace.extrap.lossy.extrapolate import LossyExtrapolation
+from scalatrace.extrap.lossy.snippets.parse import parse
+from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.run import run
+from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import Made, call, record
 from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extrap.lossy.snippets.machine import Edge, Machine, Run
-from extrap.lossy.snippets.parse import load, parse
-from extrap.lossy.snippets.tree import Distance, Either, Range, Sequence, Times
 from scalatrace.errors import FormatError, TextError
-from scalatrace.trace.values import PROC_NULL
+from scalatrace.extrap.lossy.snippets.machine import Edge, Machine, Run
+from scalatrace.extrap.lossy.snippets.parse import load, parse
+from scalatrace.extrap.lossy.snippets.tree import Distance, Either, Range, Sequence, Times
+from scalatrace.trace.values.vec import PROC_NULL
 
 EXAMPLE = """# the halo of a stencil
 snippet halo weight 3 {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extrap.timing.bootstrap import inter_node, intra_node, non_parametric, pooled
-from extrap.timing.errors import TimingError
-from extrap.timing.gev import Gev
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.largest.bootstrap import inter_node, intra_node, non_parametric, pooled
+from scalatrace.extrap.timing.largest.gev import Gev
 
 TAIL = 1e5
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from extrap.timing.extremes import slowest_interval, stretched
-from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.extrap.timing.largest.extremes import slowest_interval, stretched
+from scalatrace.trace.values.histogram import Bin, Histogram
 
 
 def histogram_of(samples: np.ndarray, bins: int = 20) -> Histogram:

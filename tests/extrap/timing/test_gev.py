@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extrap.timing.errors import TimingError
-from extrap.timing.gev import EULER, Gev, fit_mom, fit_pwm
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.largest.gev import EULER, Gev, fit_mom, fit_pwm
 
 SHAPES = st.floats(-0.5, 0.5)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extrap.timing.bins import by_order, by_quantile, quantiles
-from extrap.timing.errors import TimingError
-from extrap.timing.joint import extrapolate_histogram, fit_histograms
-from extrap.timing.registry import TIMING_MODELS
-from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.registry import TIMING_MODELS
+from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms
+from scalatrace.extrap.timing.largest.bins import by_order, by_quantile, quantiles
+from scalatrace.trace.values.histogram import Bin, Histogram
 from support.traces import histograms
 
 RANKS = [8, 16, 32, 64]

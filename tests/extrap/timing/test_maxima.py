@@ -8,10 +8,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from extrap.timing.errors import TimingError
-from extrap.timing.gev import EULER, Gev
-from extrap.timing.maxima import block_maxima, emma, emma_of_samples, fitted, growth, slowest, slowest_load
-from scalatrace.trace.histogram import Bin, Histogram
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.largest.gev import EULER, Gev
+from scalatrace.extrap.timing.largest.maxima import (
+    block_maxima,
+    emma,
+    emma_of_samples,
+    fitted,
+    growth,
+    slowest,
+    slowest_load,
+)
+from scalatrace.trace.values.histogram import Bin, Histogram
 
 
 def test_exact_for_gumbel() -> None:

@@ -6,8 +6,14 @@ from math import sqrt
 
 import pytest
 
-from extrap.timing.models import MODELS, Thresholds, choose_jointly, decided, fit_dissertation
-from extrap.timing.points import Points
+from scalatrace.extrap.timing.curves.models import (
+    MODELS,
+    Thresholds,
+    choose_jointly,
+    decided,
+    fit_dissertation,
+)
+from scalatrace.extrap.timing.curves.points import Points
 
 RANKS = [16, 32, 64, 128]
 

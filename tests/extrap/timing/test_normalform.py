@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extrap.timing.errors import TimingError
-from extrap.timing.forms import forms_for
-from extrap.timing.leastsq import solve
-from extrap.timing.normalform import fit_jointly, fit_normal_form
-from extrap.timing.points import Points
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.forms import forms_for
+from scalatrace.extrap.timing.curves.leastsq import solve
+from scalatrace.extrap.timing.curves.normalform import fit_jointly, fit_normal_form
+from scalatrace.extrap.timing.curves.points import Points
 
 RANKS = [8, 16, 32, 64]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from extrap.timing.points import Points
-from extrap.timing.registry import TIMING_MODELS, timing_model
-from extrap.timing.report import timing_row
+from scalatrace.extrap.timing.curves.points import Points
+from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
+from scalatrace.extrap.timing.plain_report import timing_row
 
 RANKS = [8, 16, 32, 64]
 

@@ -1,0 +1,204 @@
+"""Quotients and remainders of expressions whose sizes are known at run time only.
+
+`(i1 * X + i2) % X` is `i2` where i2 counts from 0 to below X: expressions are polynomials, divided as such,
+and what is left is compared with the divisor by the limits of the variables in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scalatrace.codegen.expr import Binary, Called, Const, Expr, Var, add, bounds, mul, sub
+
+__all__ = ["Facts", "nonnegative", "quotient", "remainder"]
+
+MOST_STEPS = 32
+"""Of a division: polynomials of programs are short."""
+
+Monomial = tuple[Expr, ...]
+Poly = dict[Monomial, int]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of variables at one place of a program.
+
+    Attributes:
+        lower, upper: the least and the largest value; inner variables behind those that their limits mention.
+    """
+
+    lower: Mapping[Var, Expr] = field(default_factory=dict)
+    upper: Mapping[Var, Expr] = field(default_factory=dict)
+
+    def within(self, variable: Var, low: Expr, high: Expr) -> Facts:
+        """With limits of one more variable, or closer ones of a known one."""
+        return Facts({**self.lower, variable: low}, {**self.upper, variable: high})
+
+
+def quotient(a: Expr, b: Expr, facts: Facts) -> Expr:
+    """a / b, rounded down; b is positive."""
+    if b == Const(1):
+        return a
+    whole, rest = _divided(_poly(a), _poly(b))
+    divisor = _poly(b)
+    if _nonnegative(rest, facts) and _nonnegative(_less(divisor, rest), facts):
+        return _expr(whole)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value // b.value)
+    op = "/" if _nonnegative(rest, facts) else "//"
+    return add(_expr(whole), Binary(op, _expr(rest), b))
+
+
+def remainder(a: Expr, b: Expr, facts: Facts) -> Expr:
+    """a % b, never negative; b is positive."""
+    divisor = _poly(b)
+    _, rest = _divided(_poly(a), divisor)
+    if _nonnegative(rest, facts) and _nonnegative(_less(divisor, rest), facts):
+        return _expr(rest)
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value % b.value)
+    whole = sub(a, b) if not _nonnegative(rest, facts) and nonnegative(sub(a, b), facts) else a
+    return Binary("%", _expr(rest) if _nonnegative(rest, facts) else whole, b)
+
+
+def nonnegative(e: Expr, facts: Facts) -> bool:
+    """Whether an expression is known to be never negative."""
+    return _nonnegative(_poly(e), facts)
+
+
+def _less(divisor: Poly, rest: Poly) -> Poly:
+    """divisor - 1 - rest."""
+    return _sum(_sum(divisor, rest, -1), {(): 1}, -1)
+
+
+def _poly(e: Expr) -> Poly:
+    match e:
+        case Const(value):
+            return {(): value} if value else {}
+        case Binary("+" | "-" as op, a, b):
+            return _sum(_poly(a), _poly(b), 1 if op == "+" else -1)
+        case Binary("*", a, b):
+            return _product(_poly(a), _poly(b))
+    return {(e,): 1}
+
+
+def _sum(a: Poly, b: Poly, sign: int = 1) -> Poly:
+    found = dict(a)
+    for monomial, k in b.items():
+        found[monomial] = found.get(monomial, 0) + sign * k
+    return {monomial: k for monomial, k in found.items() if k}
+
+
+def _product(a: Poly, b: Poly) -> Poly:
+    found: Poly = {}
+    for m, k in a.items():
+        for n, j in b.items():
+            both = tuple(sorted((*m, *n), key=repr))
+            found[both] = found.get(both, 0) + k * j
+    return {monomial: k for monomial, k in found.items() if k}
+
+
+def _expr(p: Poly) -> Expr:
+    total: Expr = Const(p.get((), 0))
+    for monomial, k in p.items():
+        if monomial:
+            part, *more = _outer_first(monomial)
+            for factor in more:
+                part = Binary("*", part, factor)
+            total = add(total, mul(part, Const(k)))
+    return total
+
+
+def _outer_first(monomial: Monomial) -> list[Expr]:
+    """Coordinates and loop variables before sizes: `x * Y`."""
+    return sorted(monomial, key=lambda e: (isinstance(e, Var) and e.name[:1].isupper(), repr(e)))
+
+
+def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
+    """Quotient and rest by the divisor's leading monomial: the rest has no multiple of it."""
+    lead = max(b, key=lambda m: (len(m), repr(m)), default=())
+    whole: Poly = {}
+    for _ in range(MOST_STEPS if b.get(lead, 0) > 0 else 0):
+        found = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
+        if found is None:
+            break
+        left = list(found[0])
+        for factor in lead:
+            left.remove(factor)
+        step: Poly = {tuple(left): found[1]}
+        whole, a = _sum(whole, step), _sum(a, _product(step, b), -1)
+    return whole, a
+
+
+def _turns(monomial: Monomial, k: int, divisor: int) -> int:
+    """How often a divisor goes into a coefficient: rounded down in a constant, towards 0 elsewhere."""
+    return k // divisor if k > 0 or not monomial else -(-k // divisor)
+
+
+def _has(monomial: Monomial, lead: Monomial) -> bool:
+    rest = list(monomial)
+    for factor in lead:
+        if factor not in rest:
+            return False
+        rest.remove(factor)
+    return True
+
+
+def _nonnegative(p: Poly, facts: Facts) -> bool:
+    for variable in reversed(list(facts.upper)):
+        if not any(variable in monomial for monomial in p):
+            continue
+        slope: Poly = {}
+        rest: Poly = {}
+        for monomial, k in p.items():
+            if variable in monomial:
+                left = list(monomial)
+                left.remove(variable)
+                slope[tuple(left)] = k
+            else:
+                rest[monomial] = k
+        if any(variable in monomial for monomial in slope):
+            return all(k > 0 for k in p.values()) and _plain(p)
+        if _nonnegative(slope, facts):
+            end = facts.lower.get(variable, Const(0))
+        elif _nonnegative({m: -k for m, k in slope.items()}, facts):
+            end = facts.upper[variable]
+        else:
+            return False
+        p = _sum(rest, _product(slope, _poly(end)))
+    return _plain(_shifted(p))
+
+
+def _shifted(p: Poly) -> Poly:
+    """In terms of how much larger than its least value each variable is."""
+    found: Poly = {}
+    for monomial, k in p.items():
+        part: Poly = {(): k}
+        for factor in monomial:
+            known = bounds(factor)
+            least = known[0] if known else 0
+            part = _product(part, {(factor,): 1, (): least} if least else {(factor,): 1})
+        found = _sum(found, part)
+    return found
+
+
+def _plain(p: Poly) -> bool:
+    """Whether all terms are positive numbers times what is never negative."""
+    return all(k > 0 and all(_never_negative(factor) for factor in monomial) for monomial, k in p.items())
+
+
+def _never_negative(e: Expr) -> bool:
+    match e:
+        case Var(_, _, least):
+            return least >= 0
+        case Binary("/" | "+" | "*" | ">>" | "<<", a, b):
+            return _never_negative(a) and _never_negative(b)
+        case Binary("%", _, _):
+            return True
+        case Called("log2" | "block" | "diagonal", _):
+            return True
+        case Called(_, arguments):
+            return all(map(_never_negative, arguments))
+    known = bounds(e)
+    return known is not None and known[0] >= 0

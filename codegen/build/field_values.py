@@ -1,0 +1,284 @@
+"""The fields of a symbolic trace as expressions: of a rank's place, and of how often a node ran before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from scalatrace.codegen.build.algebra import Facts, nonnegative, remainder
+from scalatrace.codegen.build.formula import Reader, divided_evenly
+from scalatrace.codegen.build.pieces import Piece, joined
+from scalatrace.codegen.build.places import Places, atoms_of, opposite
+from scalatrace.codegen.build.position import Here
+from scalatrace.codegen.build.sample import Mask, Sample
+from scalatrace.codegen.build.sums import no_rule, sum_of_formula, sum_of_turns
+from scalatrace.codegen.build.tables import TABLES, Tables
+from scalatrace.codegen.build.vectors import at, filled, prefix, row
+from scalatrace.codegen.expr import (
+    FALSE,
+    TRUE,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Own,
+    Size,
+    Var,
+    add,
+    all_of,
+    compare,
+    either,
+    map_leaves,
+    mul,
+    sub,
+    xor,
+)
+from scalatrace.codegen.program.grid_shape import Requirement, Shape
+from scalatrace.codegen.program.peers import SELF, WORLD
+from scalatrace.codegen.program.split_special import separate
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.rules import (
+    CYCLE,
+    EVERYWHERE,
+    INDEXED,
+    LOOPED,
+    Field,
+    Model,
+    ParamRule,
+    Part,
+    events,
+)
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.counters import NAMED, is_counter
+from scalatrace.trace.symbolic.expression import names_of
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = ["Values"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Share:
+    """A part of a field with the ranks that have it."""
+
+    ranks: Mask
+    cond: Cond
+    part: Part
+
+
+@dataclass
+class Values:
+    """Makes expressions, and notes what they ask of sides and parameters."""
+
+    model: Model
+    shape: Shape
+    functions: Mapping[str, Callable[..., Any]]
+    tables: Tables = field(default_factory=Tables)
+    requirements: dict[Requirement, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.reader = Reader(self.shape.variables(), self.functions)
+        self.facts = _facts(self.shape)
+        self.sample = Sample(self.shape)
+        atoms = [atom for text in _conditions(self.model) for atom in atoms_of(self.condition(text))]
+        self.places = Places(self.sample, list(dict.fromkeys(atoms)))
+
+    def condition(self, text: str) -> Cond:
+        """A condition of the trace."""
+        return TRUE if text == EVERYWHERE else self.reader.condition(text, self.facts)
+
+    def shares(self, value: Field, ranks: Mask) -> list[_Share]:
+        """The parts of a field that some of these ranks have, `nothing` left out."""
+        found, left = [], ranks
+        before: Cond = FALSE
+        for part in value.parts:
+            own = self.condition(part.condition)
+            mine = left & self.sample.mask(own)
+            if mine.any() and part.formulas is not None:
+                exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
+                share = _Share(mine, own if exact else all_of(own, opposite(before)), part)
+                found.append(share)
+                self._require_shown(share)
+            left = left & ~mine
+            before = either(before, own)
+        return found
+
+    def value(self, value: Field, here: Here, what: str = "") -> Expr:
+        """A number for those who come here."""
+        return self._joined([self._piece(s, here, what) for s in self.shares(value, here.ranks)], here)
+
+    def met(self, here: Here, depth: int = 0) -> Expr:
+        """How often a place was met before, in this iteration of the loop at a depth (0: in all)."""
+        if len(here.loops) <= depth:
+            return Const(0)
+        if depth not in here.known:
+            turn = here.loops[-1]
+            here.known[depth] = add(self.before(turn.repeat, turn.outer, depth), turn.index)
+        return here.known[depth]
+
+    def before(self, value: Field, here: Here, depth: int = 0) -> Expr:
+        """The sum of what the field was all the times before, in this iteration of the loop at a depth."""
+        if len(here.loops) <= depth or self.met(here, depth) == Const(0):
+            return Const(0)
+        return self._joined([self._prefix(s, here, depth) for s in self.shares(value, here.ranks)], here)
+
+    def parameter(self, rule: ParamRule, here: Here, family: Expr) -> Expr:
+        """A parameter of a call on a communicator."""
+        pieces = []
+        for share in self.shares(rule.field, here.ranks):
+            piece = self._piece(share, here, rule.name if rule.name.endswith("count") else "", rule.kind)
+            if rule.kind is Kind.PEER and rule.encoding not in (None, Encoding.ABSOLUTE):
+                assert rule.encoding is not None
+                decoded = self._decoder(rule.encoding, family, here.facts)
+                piece = Piece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
+            pieces.append(piece)
+        return self._joined(pieces, here)
+
+    def _joined(self, pieces: list[Piece], here: Here) -> Expr:
+        return joined(self.places, pieces, here.ranks)
+
+    def _piece(self, share: _Share, here: Here, what: str, kind: Kind | None = None) -> Piece:
+        part, facts = share.part, here.facts
+        assert part.formulas is not None
+        if part.shape == LOOPED:
+            e = self.reader.number(part.formulas[1], facts, self._counters(part, here))
+        elif part.shape == INDEXED:
+            e = self.reader.number(part.formulas[1], facts, {"i": self.met(here)})
+        elif part.shape == CYCLE:
+            turn = remainder(self.met(here), Const(len(part.formulas)), facts)
+            e = row(list(self._slots(share, facts)), turn)
+        elif kind in TABLES:
+            assert kind is not None
+            e = self.tables.index(kind, part.shape, self._slots(share, facts), lambda: self.met(here), facts)
+        elif part.shape is None:
+            e = next(self._slots(share, facts, what))
+        else:
+            e = at(filled(part.shape, self._slots(share, facts)), self.met(here), facts)
+        return Piece(share.ranks, e, share.cond)
+
+    def _prefix(self, share: _Share, here: Here, depth: int) -> Piece:
+        part, facts = share.part, here.facts
+        assert part.formulas is not None
+        if part.shape is None:
+            e = mul(self.met(here, depth), next(self._slots(share, facts)))
+        elif part.shape == LOOPED:
+            e = self._prefix_of_turns(part, here, depth)
+        else:
+            end = self.met(here)
+            e = self._prefix_to(share, end, facts)
+            if depth:
+                start = sub(end, self.met(here, depth))
+                e = sub(e, self._prefix_to(share, start, facts))
+        return Piece(share.ranks, e, share.cond)
+
+    def _prefix_to(self, share: _Share, n: Expr, facts: Facts) -> Expr:
+        """The sum of the first n values."""
+        part = share.part
+        assert part.formulas is not None
+        if part.shape == INDEXED:
+            return sum_of_formula(part.formulas[1], n, self.reader, facts)
+        if part.shape == CYCLE:
+            return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
+        return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
+
+    def _prefix_of_turns(self, part: Part, here: Here, depth: int) -> Expr:
+        """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
+        assert part.formulas is not None
+        text, turn = part.formulas[1], here.loops[-1]
+        counters = self._counters(part, here)
+        if not names_of(text) & counters.keys():
+            return mul(self.met(here, depth), self.reader.number(text, here.facts))
+        sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=here.facts)
+        outer = {name: e for name, e in counters.items() if name not in ("i1", "l1")}
+        begun = sums(n=turn.index, names=outer)
+        if len(here.loops) - 1 == depth and "i" not in names_of(text):
+            return begun
+        if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
+            raise no_rule(text)
+        return add(mul(self.met(turn.outer, depth), sums(n=turn.times, names={})), begun)
+
+    def _counters(self, part: Part, here: Here) -> dict[str, Expr]:
+        """What the counters in a part's formula stand for."""
+        assert part.formulas is not None
+        levels, text = int(part.formulas[0]), part.formulas[1]
+        inner = here.loops[::-1][: min(levels, NAMED)]
+        found = {}
+        for n, turn in enumerate(inner, 1):
+            found[f"i{n}"] = turn.index
+            found[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
+        if "i" in names_of(text):
+            found["i"] = self.met(here, len(here.loops) - levels)
+        return found
+
+    def _slots(self, share: _Share, facts: Facts, what: str = "") -> Iterator[Expr]:
+        """The integers of a part; what has to hold for them to be integers is noted."""
+        for text in share.part.formulas or ():
+            e = self.reader.number(text, facts)
+            if (fraction := divided_evenly(text)) is not None:
+                whole, by = (self.reader.number(t, self.facts) for t in fraction)
+                rest = remainder(whole, by, self.facts)
+                self._require(compare("==", rest, Const(0)), share.cond, f"{text} is a fraction")
+            if what and not isinstance(e, Const) and not nonnegative(e, self.facts):
+                self._require(compare(">=", e, Const(0)), share.cond, f"{what} = {text} is negative")
+            yield e
+
+    def _require_shown(self, share: _Share) -> None:
+        """Note at which sizes the traces show how a parameter is divided."""
+        for division, rival in share.part.rivals:
+            names = names_of(division)
+            if any(is_counter(name) for name in names):  # on every rank in some iteration
+                pairs = [(n, s) for n in self.shape.inputs for s in self.shape.sizes if {n, s} <= names]
+                for n, s in pairs:
+                    rest = remainder(
+                        self.reader.number(n, self.facts), self.reader.number(s, self.facts), self.facts
+                    )
+                    self._require(
+                        compare("==", rest, Const(0)), TRUE, f"no trace shows {n} that {s} does not divide"
+                    )
+                continue
+            first, other = (self.reader.number(text, self.facts) for text in (division, rival))
+            self._require(compare("==", first, other), share.cond, f"no trace tells {division} from {rival}")
+
+    def _require(self, cond: Cond, where: Cond, complaint: str) -> None:
+        self.requirements[Requirement(either(opposite(where), cond), complaint)] = None
+
+    def _decoder(self, encoding: Encoding, family: Expr, facts: Facts) -> Callable[[Expr], Expr]:
+        own = self._own(family)
+
+        def decoded(leaf: Expr) -> Expr:
+            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
+                return leaf
+            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
+                return separate(leaf, decoded)
+            if encoding is Encoding.RELATIVE:
+                return add(own, leaf)
+            if encoding is Encoding.XOR:
+                return xor(own, leaf)
+            size = self.shape.variables()["P"] if family == WORLD else Size(family)
+            distance = leaf if nonnegative(leaf, facts) else add(leaf, size)
+            return remainder(add(own, distance), size, facts)
+
+        return decoded
+
+    def _own(self, family: Expr) -> Expr:
+        if family == WORLD:
+            return self.shape.variables()["r"]
+        return Const(0) if family == SELF else Own(family)
+
+
+def _facts(shape: Shape) -> Facts:
+    """Coordinates are below the sides."""
+    names = shape.variables()
+    lower: dict[Var, Expr] = {}
+    upper: dict[Var, Expr] = {}
+    for size, coord in zip(shape.sizes, shape.coords, strict=True):
+        lower[names[coord]], upper[names[coord]] = Const(0), sub(names[size], Const(1))
+    lower[names["r"]], upper[names["r"]] = Const(0), sub(names["P"], Const(1))
+    return Facts(lower, upper)
+
+
+def _conditions(model: Model) -> Iterator[str]:
+    for rule in events(model.nodes):
+        for value in (rule.repeat, *(p.field for p in rule.params)):
+            yield from (part.condition for part in value.parts)

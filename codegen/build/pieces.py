@@ -1,0 +1,56 @@
+"""Values that differ from rank to rank: parts with their ranks, as few as can be, as one expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scalatrace.codegen.build.places import Places
+from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, choose, either
+
+__all__ = ["Piece", "joined", "united"]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Ranks with one expression; `cond` says who they are, among those that come here."""
+
+    ranks: Mask
+    e: Expr
+    cond: Cond = TRUE
+
+
+def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
+    """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
+    left, found = list(pieces), []
+    while left:
+        candidates = list(dict.fromkeys(piece.e for piece in left))
+        right = {e: [p for p in left if places.sample.equal(e, p.e, p.ranks)] for e in candidates}
+        best = max(candidates, key=lambda e: (len(right[e]), -_weight(e)))
+        ranks = right[best][0].ranks
+        for piece in right[best][1:]:
+            ranks = ranks | piece.ranks
+        found.append(Piece(ranks, best, either(*(piece.cond for piece in right[best]))))
+        left = [piece for piece in left if all(piece is not one for one in right[best])]
+    return found
+
+
+def _weight(e: Expr) -> int:
+    return 0 if isinstance(e, Const) else len(repr(e))
+
+
+def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Expr:
+    """The expression that has each piece's value on its ranks."""
+    parts = united(places, pieces)
+    if not parts:
+        return Const(0)
+    *told, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
+    there, chain = universe, []
+    for piece in told:
+        chain.append((places.cond(piece.ranks, there, piece.cond), piece.e))
+        there = there & ~piece.ranks
+    e = last.e
+    for cond, before in reversed(chain):
+        e = choose(cond, before, e)
+    return e

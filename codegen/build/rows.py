@@ -1,0 +1,103 @@
+"""A call that ranks make for a list of neighbours: each neighbour a call of its own, where it is.
+
+In a trace a halo exchange is one call, four times in the interior, three times at a border, with peers that
+go round. Written one after the other, with conditions, it is what the program's author wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scalatrace.codegen.build.pieces import Piece
+from scalatrace.codegen.build.places import Places
+from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.expr import Cond, Expr, either
+
+__all__ = ["MOST", "Line", "Row", "aligned"]
+
+MOST = 32
+"""Calls that are written one after the other at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """What some ranks do: the parameters of each of a few calls."""
+
+    ranks: Mask
+    cond: Cond
+    calls: tuple[tuple[Expr, ...], ...]
+
+
+@dataclass(eq=False)
+class Line:
+    """A call of several rows."""
+
+    pieces: list[tuple[Mask, Cond, tuple[Expr, ...]]] = field(default_factory=list)
+
+    @property
+    def ranks(self) -> Mask:
+        """Who makes it."""
+        ranks, *more = (ranks for ranks, _, _ in self.pieces)
+        for other in more:
+            ranks = ranks | other
+        return ranks
+
+    @property
+    def cond(self) -> Cond:
+        """Who makes it, as the trace says it."""
+        return either(*(cond for _, cond, _ in self.pieces))
+
+    def parameter(self, n: int) -> list[Piece]:
+        """The n-th parameter of all who make it."""
+        return [Piece(ranks, values[n], cond) for ranks, cond, values in self.pieces]
+
+
+def aligned(places: Places, rows: Sequence[Row]) -> list[Line]:
+    """The calls of all rows in an order that each of them keeps, equal ones together."""
+    lines: list[Line] = []
+    for row in sorted(rows, key=lambda row: -len(row.calls)):
+        merged: list[Line] = []
+        pairs = _common(places, lines, row)
+        i = 0
+        for j, values in enumerate(row.calls):
+            if j in pairs:
+                merged += lines[i : pairs[j]]
+                lines[pairs[j]].pieces.append((row.ranks, row.cond, values))
+                merged.append(lines[pairs[j]])
+                i = pairs[j] + 1
+            else:
+                merged.append(Line([(row.ranks, row.cond, values)]))
+        lines = merged + lines[i:]
+    return lines
+
+
+def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
+    """A longest common subsequence: number in the row -> number of the line."""
+    n, m = len(lines), len(row.calls)
+    same = [[_alike(places, line, row, values) for values in row.calls] for line in lines]
+    best = [[0] * (m + 1) for _ in range(n + 1)]
+    for i in range(n - 1, -1, -1):
+        for j in range(m - 1, -1, -1):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + 1 if same[i][j] else 0)
+    found, i, j = {}, 0, 0
+    while i < n and j < m:
+        if same[i][j] and best[i][j] == best[i + 1][j + 1] + 1:
+            found[j] = i
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _alike(places: Places, line: Line, row: Row, values: tuple[Expr, ...]) -> bool:
+    """Whether a call of the row is that of the line, said with one formula for each parameter."""
+    equal = places.sample.equal
+    for n, e in enumerate(values):
+        if not any(equal(known[n], e, row.ranks) for _, _, known in line.pieces) and not all(
+            equal(e, known[n], ranks) for ranks, _, known in line.pieces
+        ):
+            return False
+    return True

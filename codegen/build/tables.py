@@ -1,0 +1,96 @@
+"""What ARRAY, TYPE and STRING parameters of a symbolic trace refer to: entries, each with a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from scalatrace.codegen.build.algebra import Facts
+from scalatrace.codegen.build.vectors import at, filled, prefix, row
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Const, Expr, Var, map_leaves
+from scalatrace.codegen.program.grid_shape import Array
+from scalatrace.trace.model.rules import CYCLE, Shape
+from scalatrace.trace.model.tables import Datatype, IntArray, Kind
+from scalatrace.trace.values.compress import vec_of
+
+__all__ = ["TABLES", "Tables"]
+
+TABLES = frozenset({Kind.ARRAY, Kind.TYPE, Kind.STRING})
+ELEMENT = Var("element", None)
+"""Counts the elements of an array."""
+
+
+@dataclass
+class Tables:
+    """The entries so far; equal ones are one."""
+
+    types: dict[Datatype, int] = field(default_factory=dict)
+    strings: dict[str, int] = field(default_factory=dict)
+    arrays: dict[Any, int] = field(default_factory=dict)
+
+    def index(
+        self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Callable[[], Expr], facts: Facts
+    ) -> Expr:
+        """Which entry a parameter names the n-th time; n is asked for when that matters."""
+        pattern, entries = filled(shape, slots)
+        numbers = [self._entry(kind, entry, facts) for entry in entries]
+        if isinstance(pattern, tuple):
+            again_and_again = ((Const(0), Const(0), *pattern[1:]),)
+            which = at(again_and_again if pattern[0] == CYCLE else pattern, n(), facts)
+        else:
+            which = pattern
+        return map_leaves(which, lambda leaf: row(numbers, leaf))
+
+    def _entry(self, kind: Kind, entry: Any, facts: Facts) -> Expr:
+        if isinstance(entry, Const):
+            return entry  # a constant of MPI
+        if kind is Kind.ARRAY:
+            return Const(self._array(entry, facts))
+        if kind is Kind.STRING:
+            return Const(self.strings.setdefault(_text(entry), len(self.strings)))
+        size, extent, description = entry
+        made = Datatype(_text(description), _number(size), _number(extent))
+        return Const(self.types.setdefault(made, len(self.types)))
+
+    def _array(self, entry: Any, facts: Facts) -> int:
+        word, length, terms = entry
+        if not isinstance(terms, tuple):
+            terms = ((Const(0), Const(0), terms),)
+        if (numbers := _numbers((length, *terms))) is not None:
+            made: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
+        else:
+            here = facts.within(ELEMENT, Const(0), length)
+            element = (prefix if word == "summed" else at)(terms, ELEMENT, here)
+            made = Array(length, ELEMENT, element)
+        return self.arrays.setdefault(made, len(self.arrays))
+
+
+def _vec(terms: Any, length: int, summed: bool, facts: Facts) -> Any:
+    of = prefix if summed else at
+    values = [of(terms, Const(k), facts) for k in range(length)]
+    return vec_of([e.value for e in values if isinstance(e, Const)])
+
+
+def _numbers(terms: Any) -> list[int] | None:
+    """The integers in nested tuples; None when one is a formula."""
+    found: list[int] = []
+    for term in terms:
+        inner = (
+            _numbers(term) if isinstance(term, tuple) else [term.value] if isinstance(term, Const) else None
+        )
+        if inner is None:
+            return None
+        found += inner
+    return found
+
+
+def _number(e: Expr) -> int:
+    if not isinstance(e, Const):
+        raise GenerateError("a datatype whose layout depends on the number of ranks has no words yet")
+    return e.value
+
+
+def _text(parts: Any) -> str:
+    return "".join(part if isinstance(part, str) else str(_number(part)) for part in parts)

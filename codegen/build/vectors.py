@@ -1,0 +1,126 @@
+"""Value vectors whose integers are formulas: the value at an index, and the sum of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from scalatrace.codegen.build.algebra import Facts, quotient, remainder
+from scalatrace.codegen.expr import Compare, Const, Expr, Item, add, choose, compare, mul, sub
+from scalatrace.trace.model.rules import Shape
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = ["at", "filled", "prefix", "row"]
+
+Term = Any
+"""An expression, or (turns, stride, content): a loop of values."""
+
+
+def filled(shape: Shape, slots: Iterator[Expr]) -> Any:
+    """A shape with expressions in the places of its integers; loops keep their turns and strides first."""
+    if shape is None:
+        return next(slots)
+    return tuple(filled(part, slots) for part in shape) if type(shape) is tuple else shape
+
+
+def at(terms: Sequence[Term], index: Expr, facts: Facts) -> Expr:
+    """The value at an index."""
+    chain, start = [], Const(0)
+    pieces = list(_pieces(terms))
+    e: Expr = Const(0)
+    for i, piece in enumerate(pieces):
+        e = _of_piece(piece, sub(index, start), facts)
+        if i < len(pieces) - 1:
+            start = add(start, _length(piece))  # type: ignore[assignment]
+            chain.append((start, e))
+    for end, before in reversed(chain):
+        e = choose(compare("<", index, end), before, e)
+    return e
+
+
+def prefix(terms: Sequence[Term], n: Expr, facts: Facts) -> Expr:
+    """The sum of the values before index n."""
+    chain: list[tuple[Expr, Expr]] = []
+    start: Expr = Const(0)
+    total: Expr = Const(0)
+    pieces = list(_pieces(terms))
+    e: Expr = Const(0)
+    for i, piece in enumerate(pieces):
+        e = add(total, _prefix_of_piece(piece, sub(n, start), facts))
+        if i < len(pieces) - 1:
+            length = _length(piece)
+            total = add(total, _prefix_of_piece(piece, length, facts))
+            start = add(start, length)
+            chain.append((start, e))
+    for end, before in reversed(chain):
+        e = choose(compare("<", n, end), before, e)
+    return e
+
+
+def _pieces(terms: Sequence[Term]) -> Iterator[list[Term]]:
+    """Single values side by side, and loops."""
+    singles: list[Term] = []
+    for term in terms:
+        if type(term) is tuple:
+            if singles:
+                yield singles
+            yield [term]
+            singles = []
+        else:
+            singles.append(term)
+    if singles:
+        yield singles
+
+
+def _length(terms: Sequence[Term]) -> Expr:
+    total: Expr = Const(0)
+    for term in terms:
+        total = add(total, mul(term[0], _length(term[2:])) if type(term) is tuple else Const(1))
+    return total
+
+
+def _of_piece(piece: list[Term], index: Expr, facts: Facts) -> Expr:
+    if type(piece[0]) is not tuple:
+        return row(piece, index)
+    turns, stride, *content = piece[0]
+    period = _length(content)
+    whole, rest = quotient(index, period, facts), remainder(index, period, facts)
+    if turns == Const(1):
+        whole, rest = Const(0), index
+    return add(at(content, rest, facts), mul(whole, stride) if stride != Const(0) else Const(0))
+
+
+def _prefix_of_piece(piece: list[Term], n: Expr, facts: Facts) -> Expr:
+    if type(piece[0]) is not tuple:
+        sums: list[Expr] = [Const(0)]
+        for e in piece:
+            sums.append(add(sums[-1], e))
+        return row(sums, n)
+    _, stride, *content = piece[0]
+    period = _length(content)
+    whole, rest = quotient(n, period, facts), remainder(n, period, facts)
+    total = add(mul(whole, prefix(content, period, facts)), prefix(content, rest, facts))
+    if stride == Const(0):
+        return total
+    pairs = quotient(mul(whole, sub(whole, Const(1))), Const(2), facts)
+    return add(total, mul(stride, add(mul(pairs, period), mul(whole, rest))))
+
+
+def row(values: Sequence[Expr], index: Expr) -> Expr:
+    """One of a few values."""
+    if isinstance(index, Const) and 0 <= index.value < len(values):
+        return values[index.value]
+    if all(e == values[0] for e in values):
+        return values[0]
+    numbers = [e.value for e in values if isinstance(e, Const)]
+    plain = min(numbers, default=0) >= SPECIAL_MAX  # no progression has constants of MPI
+    steps = {sub(b, a) for a, b in pairwise(values)} if plain else set()
+    if len(values) > 2 and len(steps) == 1:
+        return add(values[0], mul(index, steps.pop()))
+    if len(numbers) == len(values):
+        return Item(tuple(numbers), index)
+    last = values[-1]
+    for k in range(len(values) - 2, -1, -1):
+        last = choose(Compare("==", index, Const(k)), values[k], last)
+    return last

@@ -1,0 +1,174 @@
+"""What names mean at each place of a program, and what expressions and task descriptions may use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.names import bound, children
+from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
+
+__all__ = ["Context", "NamesChecker", "Report", "Scope"]
+
+
+@dataclass
+class Definition:
+    """One place where a name is bound."""
+
+    name: str
+    place: Place
+    used: bool = False
+
+
+Scope = dict[str, Definition]
+"""Variables by name; task groups by "GROUP name"."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an expression may use: names, and (None: yes) why nothing random, no counters."""
+
+    scope: Scope
+    steady: str | None = None
+    pure: str | None = None
+    my_task: bool = False
+
+
+@dataclass
+class Report:
+    """What is wrong with a program, and what should be looked at; `program` is None when it has no form."""
+
+    program: t.Program | None = None
+    errors: list[ProgramError] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def accepts(self, stage: Stage) -> bool:
+        """Say whether the program passed a stage and those before it."""
+        upto = list(Stage)[: list(Stage).index(stage) + 1]
+        return not any(error.stage in upto for error in self.errors)
+
+
+class NamesChecker:
+    """Goes through a program with the names that are known at each place."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.definitions: list[Definition] = []
+        self.told_my_task = False
+
+    def wrong(self, reason: str, place: Place, stage: Stage = Stage.MEANING) -> None:
+        self.report.errors.append(ProgramError(reason, place, stage))
+
+    def note(self, text: str, place: Place) -> None:
+        self.report.notes.append(Note(text, place))
+
+    # names
+
+    def bind(self, scope: Scope, name: str, place: Place, group: bool = False) -> None:
+        if name in PREDECLARED and not group:
+            self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
+        definition = Definition(name, place)
+        self.definitions.append(definition)
+        scope[f"GROUP {name}" if group else name] = definition
+
+    def _use(self, node: t.Variable, ctx: Context) -> None:
+        if node.name in ctx.scope:
+            ctx.scope[node.name].used = True
+        elif node.name not in PREDECLARED:
+            self.wrong(f"{node.name} is not bound here{self._why(node, ctx)}", node.place)
+        elif ctx.pure and node.name != "num_tasks":
+            self.wrong(f"{node.name} cannot be used in {ctx.pure}", node.place)
+
+    def _why(self, node: t.Variable, ctx: Context) -> str:
+        if re.fullmatch(r"o+", node.name):
+            return " (the digit 0 may be meant)"
+        if ctx.steady == "a message specification":
+            return "; variables of the senders and receivers are not known in a message specification"
+        return "; expected a parameter, or a variable of LET, FOR EACH or a task description"
+
+    # expressions, relations, ranges: all alike
+
+    def expr(self, node: t.Node | None, ctx: Context) -> None:
+        if node is None:
+            return
+        if isinstance(node, t.Comprehension):
+            self._comprehension(node, ctx)
+            return
+        if isinstance(node, t.Variable):
+            self._use(node, ctx)
+        elif isinstance(node, t.Call):
+            self._call(node, ctx)
+        elif isinstance(node, t.FileData) and not node.static and ctx.steady:
+            said = "use STATIC_FILE_DATA, which is the same on all tasks"
+            self.wrong(f"FILE_DATA cannot be used in {ctx.steady}; {said}", node.place)
+        elif isinstance(node, t.MyTask):
+            self._my_task(node, ctx)
+        elif isinstance(node, t.Between):
+            self.note("[a, b] is an old form; write {a, ..., b}", node.place)
+        for child in children(node):
+            self.expr(child, ctx)
+
+    def _comprehension(self, node: t.Comprehension, ctx: Context) -> None:
+        inner = replace(ctx, scope=dict(ctx.scope))
+        for generator in node.generators:
+            for each in generator.ranges:
+                self.expr(each, inner)
+            self.bind(inner.scope, generator.variable, generator.place)
+        self.expr(node.condition, inner)
+        self.expr(node.head, inner)
+
+    def _call(self, node: t.Call, ctx: Context) -> None:
+        if ctx.steady and node.function.startswith("RANDOM_"):
+            said = "it would differ from task to task"
+            self.wrong(f"{node.function} cannot be used in {ctx.steady}; {said}", node.place)
+        least, most = FUNCTIONS[node.function]
+        given = len(node.arguments)
+        if given < least or (most is not None and given > most):
+            wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
+            said = f"{node.function} has {given} arguments; expected {wanted}"
+            self.wrong(said, node.place, Stage.EXECUTION)
+
+    def _my_task(self, node: t.MyTask, ctx: Context) -> None:
+        if not ctx.my_task:
+            self.wrong("MY TASK can only be used in the condition of IF", node.place)
+        elif not self.told_my_task:
+            self.told_my_task = True
+            self.note("MY TASK sends tasks different ways; a task description says it better", node.place)
+
+    # task descriptions
+
+    def tasks(self, tasks: t.Tasks, role: str, scope: Scope) -> Scope:
+        """Check a task description; the scope with what it binds."""
+        self._role(tasks, role)
+        ctx = Context(dict(scope), steady="a task description")
+        if isinstance(tasks, t.TaskGroup):
+            self._group(tasks, ctx.scope)
+        elif isinstance(tasks, t.OneTask):
+            self.expr(tasks.task, ctx)
+        elif isinstance(tasks, t.TaskRanges):
+            for each in tasks.ranges:
+                self.expr(each, ctx)
+        name = bound(tasks)
+        if name is not None and not isinstance(tasks, t.TaskGroup):
+            self.bind(ctx.scope, name, tasks.place)
+        if isinstance(tasks, t.SuchThat):
+            self.expr(tasks.condition, ctx)
+        return ctx.scope
+
+    def _role(self, tasks: t.Tasks, role: str) -> None:
+        forms = "TASK expression, TASKS t SUCH THAT condition, TASKS {...} or TASK GROUP name"
+        if role == "source" and isinstance(tasks, t.AllOthers):
+            said = f"ALL OTHER TASKS has no task to leave out here; expected ALL TASKS, {forms}"
+            self.wrong(said, tasks.place)
+        if role == "target" and isinstance(tasks, t.AllTasks):
+            self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)
+
+    def _group(self, tasks: t.TaskGroup, scope: Scope) -> None:
+        definition = scope.get(f"GROUP {tasks.name}")
+        if definition is None:
+            self.wrong(f"there is no task group {tasks.name}; expected one bound by LET", tasks.place)
+            return
+        definition.used = True
+        scope[tasks.name] = Definition(tasks.name, tasks.place, used=True)

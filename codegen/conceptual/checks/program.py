@@ -1,0 +1,183 @@
+"""What a program means, as far as that can be judged without running it.
+
+Errors of meaning are those that the language's first compiler finds in its front end. Errors of execution
+are what it lets pass although no run could make sense of it: wrong numbers of arguments, asynchronous
+multicasts. `docs/ncptl.md` lists where a program that it breaks on has a plain meaning here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.checks.messages import MessagesChecker
+from scalatrace.codegen.conceptual.checks.names import Context, Report, Scope
+from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.names import children
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.words import PREDECLARED
+
+__all__ = ["Report", "check", "examine"]
+
+LANGUAGE_VERSION = "1.5"
+_LONG = re.compile(r"--[-\w]+")
+_SHORT = re.compile(r"-[a-z0-9]")
+
+
+def examine(text: str, path: str = "") -> Report:
+    """Return all that can be said of a program's text."""
+    report = Report()
+    try:
+        report.program = parse(text, path, report.notes)
+    except ProgramError as error:
+        report.errors.append(error)
+        return report
+    try:
+        _Checker(report).program(report.program)
+    except RecursionError:
+        report.errors.append(ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX))
+    for each in report.errors:
+        each.path = path
+    report.errors.sort(key=lambda each: each.place)
+    report.notes.sort(key=lambda note: note.place)
+    return report
+
+
+def check(text: str, path: str = "") -> t.Program:
+    """Return the program that a text is. Raises the first ProgramError."""
+    report = examine(text, path)
+    if report.errors:
+        raise report.errors[0]
+    assert report.program is not None
+    return report.program
+
+
+class _Checker(MessagesChecker):
+    """Goes through a program with the names that are known at each place."""
+
+    def program(self, program: t.Program) -> None:
+        scope: Scope = {}
+        self._headers(program.headers, scope)
+        for sentence in program.sentences:
+            for statement in sentence.statements:
+                self.statement(statement, scope)
+        for definition in self.definitions:
+            if not definition.used:
+                self.note(f"{definition.name} is bound but never used", definition.place)
+
+    # headers
+
+    def _headers(self, headers: Iterable[t.Header], scope: Scope) -> None:
+        seen: dict[str, Place] = {}
+        for header in headers:
+            if isinstance(header, t.Version) and header.text != LANGUAGE_VERSION:
+                said = f"this is version {LANGUAGE_VERSION} of the language, not {header.text!r}"
+                self.note(said, header.place)
+            elif isinstance(header, t.Parameter):
+                self._parameter(header, scope, seen)
+
+    def _parameter(self, header: t.Parameter, scope: Scope, seen: dict[str, Place]) -> None:
+        if not _LONG.fullmatch(header.long):
+            said = 'expected two hyphens and then letters, digits, "-" or "_"'
+            self.wrong(f"{header.long!r} is no long option; {said}", header.place)
+        if not _SHORT.fullmatch(header.short):
+            said = "expected a hyphen and one small letter or digit"
+            self.wrong(f"{header.short!r} is no short option; {said}", header.place)
+        for kind, name in (("variable", header.name), ("option", header.long), ("option", header.short)):
+            if name in seen:
+                self.wrong(f"the {kind} {name} is declared in line {seen[name].line} already", header.place)
+            seen.setdefault(name, header.place)
+        self.expr(header.default, Context({}, pure="the default of a parameter"))
+        for used in _predeclared(header.default):
+            if used.name == "num_tasks":
+                self.wrong("num_tasks cannot be used in the default of a parameter", used.place)
+        self.bind(scope, header.name, header.place)
+
+    # statements
+
+    def statement(self, node: t.Statement, scope: Scope) -> None:
+        if _is_empty(node):
+            return
+        special: dict[type, Callable[[Any, Scope], None]] = {
+            t.Send: self._send,
+            t.Receive: self._receive,
+            t.Multicast: self._multicast,
+            t.Reduce: self._reduce,
+            t.Assert: self._assert,
+            t.ForEach: self._for_each,
+            t.ForCount: self._loop,
+            t.ForTime: self._loop,
+            t.Let: self._let,
+            t.If: self._if,
+            t.Block: self._block,
+        }
+        special.get(type(node), self._local)(node, scope)
+
+    def _local(self, node: Any, scope: Scope) -> None:
+        inner = self.tasks(node.tasks, "source", scope)
+        for child in children(node):
+            if child is not node.tasks:
+                self.expr(child, Context(inner))
+
+    def _assert(self, node: t.Assert, scope: Scope) -> None:
+        self.expr(node.condition, Context(scope))
+
+    def _for_each(self, node: t.ForEach, scope: Scope) -> None:
+        for each in node.ranges:
+            self.expr(each, Context(scope))
+        inner = dict(scope)
+        self.bind(inner, node.variable, node.place)
+        self.statement(node.body, inner)
+
+    def _loop(self, node: t.ForCount | t.ForTime, scope: Scope) -> None:
+        self.expr(node.count if isinstance(node, t.ForCount) else node.duration, Context(scope))
+        self.expr(node.warmup, Context(scope))
+        self.statement(node.body, scope)
+
+    def _let(self, node: t.Let, scope: Scope) -> None:
+        inner = dict(scope)
+        for binding in node.bindings:
+            if isinstance(binding, t.LetTasks):
+                self._let_tasks(binding, inner)
+                continue
+            ctx = Context(dict(inner), "a LET binding", "a LET binding")
+            for child in children(binding):
+                self.expr(child, ctx)
+            self.bind(inner, binding.name, binding.place)
+        self.statement(node.body, inner)
+
+    def _let_tasks(self, binding: t.LetTasks, scope: Scope) -> None:
+        for name in _predeclared(binding.tasks):
+            if name.name != "num_tasks":
+                self.wrong(f"{name.name} cannot be used in a LET binding", name.place)
+        self.tasks(binding.tasks, "source", scope)
+        self.bind(scope, binding.name, binding.place, group=True)
+
+    def _if(self, node: t.If, scope: Scope) -> None:
+        self.expr(node.condition, Context(scope, steady="the condition of IF", my_task=True))
+        self.statement(node.then, scope)
+        if node.otherwise is not None:
+            self.statement(node.otherwise, scope)
+
+    def _block(self, node: t.Block, scope: Scope) -> None:
+        for statement in node.statements:
+            self.statement(statement, scope)
+
+
+def _predeclared(node: t.Node) -> list[t.Variable]:
+    """The predeclared variables used in a node."""
+    own = [node] if isinstance(node, t.Variable) and node.name in PREDECLARED else []
+    return own + [found for child in children(node) for found in _predeclared(child)]
+
+
+def _is_empty(node: t.Statement) -> bool:
+    """Whether a statement does nothing, whatever it says; such a one is not looked at."""
+    if isinstance(node, t.Block):
+        return all(map(_is_empty, node.statements))
+    if isinstance(node, t.If):
+        return _is_empty(node.then) and (node.otherwise is None or _is_empty(node.otherwise))
+    if isinstance(node, (t.ForEach, t.Let)):
+        return _is_empty(node.body)
+    return isinstance(node, t.ForCount) and not node.synchronized and _is_empty(node.body)

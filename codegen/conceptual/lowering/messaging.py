@@ -1,0 +1,112 @@
+"""Messages of a program as events: who sends to whom, collectives, and what is awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.lowering import events as e
+from scalatrace.codegen.conceptual.lowering.collecting import LARGEST, UNIT_BYTES, Collecting
+from scalatrace.codegen.conceptual.lowering.collectives import multicasts, reductions
+from scalatrace.codegen.conceptual.names import source_first
+from scalatrace.codegen.conceptual.values.evaluate import Env
+
+__all__ = ["Messaging"]
+
+
+class Messaging(Collecting):
+    """What takes other tasks."""
+
+    def _send(self, node: t.Send, env: Env) -> None:
+        message, reception = node.message, node.reception or t.Reception()
+        pairs = self.pairs(node.source, node.target, env)
+        size, count = self.extent(message.size, env), self.count(message.count, env)
+        tag = self.tag(message.tag, env)
+        here = bool(node.asynchronous)
+        there = here if reception.asynchronous is None else reception.asynchronous
+        self._not_to_oneself(node, pairs, here and (there or node.unsuspecting) and count > 0)
+        if not node.unsuspecting:
+            memory = self.memory(reception, env, message)
+            their_tag = tag if reception.tag is None else self.tag(reception.tag, env)
+            self._transfers(False, [(b, a) for a, b in pairs], size, their_tag, count, there, memory, node)
+        self._transfers(True, pairs, size, tag, count, here, self.memory(message, env), node)
+
+    def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
+        alone = next((a for a, b in pairs if a == b), None)
+        if alone is not None and not allowed:
+            said = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
+            raise ProgramError(said, node.place)
+
+    def _receive(self, node: t.Receive, env: Env) -> None:
+        if source_first(node, env.names):
+            pairs = [(b, a) for a, b in self.pairs(node.source, node.target, env)]
+        else:
+            pairs = self.pairs(node.target, node.source, env)
+        message = node.message
+        size, count = self.extent(message.size, env), self.count(message.count, env)
+        tag, memory = self.tag(message.tag, env), self.memory(message, env)
+        self._transfers(False, pairs, size, tag, count, bool(node.asynchronous), memory, node)
+
+    def _transfers(
+        self,
+        sends: bool,
+        pairs: Sequence[tuple[int, int]],
+        size: int,
+        tag: int,
+        count: int,
+        asynchronous: bool,
+        memory: e.Memory,
+        node: t.Node,
+    ) -> None:
+        for task, peer in pairs if count else ():
+            rank = self.processors[peer]
+            event = e.Transfer(sends, rank, size, tag, count, asynchronous, memory, place=node.place)
+            self.add(task, event)
+
+    def _multicast(self, node: t.Multicast, env: Env) -> None:
+        self.untagged(node.message, env)
+        members = self.sources(node.source, env)
+        targets = {task: {b for b, _ in self.sources(node.target, inner, task)} for task, inner in members}
+        size, times = self.extent(node.message.size, env), self.count(node.message.count, env)
+        memory = self.memory(node.message, env)
+        if targets:
+            comm = self.comm({*targets, *(b for found in targets.values() for b in found)})
+            placed = {self.processors[a]: {self.processors[b] for b in found} for a, found in targets.items()}
+            for rank, event in multicasts(comm, placed, size, times, memory, node.place) if times else ():
+                self.put(rank, event)
+
+    def _reduce(self, node: t.Reduce, env: Env) -> None:
+        for part in (node.values, node.to, node.result):
+            self.untagged(part, env)
+        count = self.count(node.values.count, env)
+        for other in (node.to, node.result.values if node.result else None):
+            if other is not None and self.count(other.count, env) != count:
+                said = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
+                raise ProgramError(said, other.place)
+        members = self.sources(node.source, env)
+        sources, targets = [task for task, _ in members], {task for task, _ in members}
+        if node.target is not None:
+            targets = {b for _, inner in members for b, _ in self.sources(node.target, inner)}
+        comm = self.comm(sources)
+        if sources and not targets & set(sources):
+            # Someone must pass the result on.
+            self.comm({self.processors.index(comm[0]), *targets})
+        else:
+            self.comm(targets)
+        receivers = tuple(sorted(self.processors[task] for task in targets))
+        memory = self.memory(node.values, env)
+        size = count * UNIT_BYTES[node.values.unit]
+        if size > LARGEST:
+            raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", node.values.place)
+        for rank, event in reductions(comm, receivers, count, node.values.unit, memory, node.place):
+            self.put(rank, event)
+
+    def _await(self, node: t.Await, env: Env) -> None:
+        for task, _ in self.sources(node.tasks, env):
+            self.add(task, e.Wait(place=node.place))
+
+    def _synchronize(self, node: t.Synchronize, env: Env) -> None:
+        comm = self.comm([task for task, _ in self.sources(node.tasks, env)])
+        for rank in comm:
+            self.put(rank, e.Barrier(comm, place=node.place))

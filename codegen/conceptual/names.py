@@ -1,0 +1,79 @@
+"""Which names a node binds and which it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.words import PREDECLARED
+
+__all__ = ["bound", "children", "free", "mentions_me", "source_first"]
+
+
+def children(node: t.Node) -> Iterator[t.Node]:
+    """Yield the nodes directly below a node, in the order of its fields."""
+    for field in fields(node):
+        yield from _nodes(getattr(node, field.name))
+
+
+def _nodes(value: Any) -> Iterator[t.Node]:
+    if isinstance(value, t.Node):
+        yield value
+    elif isinstance(value, tuple) and type(value) is tuple:
+        for part in value:
+            yield from _nodes(part)
+
+
+def mentions_me(node: t.Node) -> bool:
+    """Return whether each task has to work a node out for itself."""
+    return isinstance(node, t.MyTask) or any(map(mentions_me, children(node)))
+
+
+def bound(tasks: t.Tasks) -> str | None:
+    """Return the variable that a task description binds, if any."""
+    if isinstance(tasks, t.TaskGroup):
+        return tasks.name
+    return tasks.variable if isinstance(tasks, (t.AllTasks, t.SuchThat)) else None
+
+
+def free(node: t.Node) -> set[str]:
+    """Return the names that an expression, a relation, a range or a task description takes from outside."""
+    if isinstance(node, t.Variable):
+        return {node.name} - set(PREDECLARED)
+    if isinstance(node, t.SuchThat):
+        return free(node.condition) - {node.variable}
+    if isinstance(node, t.Comprehension):
+        return _free_in_comprehension(node)
+    return _union(children(node))
+
+
+def _union(nodes: Iterable[t.Node]) -> set[str]:
+    return {name for node in nodes for name in free(node)}
+
+
+def _free_in_comprehension(node: t.Comprehension) -> set[str]:
+    used: set[str] = set()
+    known: set[str] = set()
+    for generator in node.generators:
+        used |= _union(generator.ranges) - known
+        known.add(generator.variable)
+    inner = free(node.head) | (free(node.condition) if node.condition else set())
+    return used | (inner - known)
+
+
+def source_first(receive: t.Receive, outer: Iterable[str]) -> bool:
+    """Say whether the receivers may depend on the sender's variable, rather than the sender on theirs.
+
+    A side that binds nothing depends on the other one; of two that bind, the senders depend on the
+    receivers when they use a name that nothing else binds.
+    """
+    if isinstance(receive.target, t.AllOthers):
+        return True
+    if bound(receive.source) is None:
+        return False
+    receiver = bound(receive.target)
+    if receiver is None:
+        return True
+    return receiver not in free(receive.source) - set(outer)

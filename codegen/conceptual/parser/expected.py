@@ -1,0 +1,88 @@
+"""What a parser would have taken, in words a person would use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
+
+__all__ = ["expected", "hint"]
+
+_MARKS = {
+    "COMMA": '","', "ELLIPSIS": '"..."', "LBRACE": '"{"', "RBRACE": '"}"', "LSQUARE": '"["', "RSQUARE": '"]"',
+    "LPAR": '"("', "RPAR": '")"', "STOP": '"."', "STRING": "a string", "IDENT": "a name", "WRAPS": '"*"',
+    "$END": "the end of the program", "INTEGER": "a number", "CONJUNCTION": '"/\\"', "DISJUNCTION": '"\\/"',
+}  # fmt: skip
+_OPERATORS = {
+    "AMPERSAND", "SLASH", "SHIFTLEFT", "SHIFTRIGHT", "HYPHEN", "STAR", "PIPE", "CROSS", "POWER", "MOD", "XOR",
+}  # fmt: skip
+_COMPARISONS = {"EQUAL", "GREATEREQUAL", "MORE", "LESSEQUAL", "FEWER", "UNEQUAL", "DIVIDES"}
+_STATEMENT = {"TASKS", "ALL", "FOR", "LET", "IF", "ASSERT", "LBRACE"}
+_EXPRESSION = {"LPAR", "IDENT", "INTEGER", "REAL", "MY", "CROSS", "HYPHEN", "NOT", *FUNCTIONS}
+_EXPRESSION |= {"MESH_NEIGHBOR", "MESH_COORDINATE", "MESH_DISTANCE", "FILE_DATA", "STATIC_FILE_DATA"}
+
+_VERBS = {
+    "AWAITS", "BACKEND", "COMPUTES", "IS", "LOGS", "OUTPUTS", "REDUCES", "RESETS", "RESTORES", "SLEEPS",
+    "STORES", "SYNCHRONIZES", "TOUCHES",
+}  # fmt: skip
+_MESSAGES = {"SENDS", "MULTICASTS", "RECEIVES"}
+
+_GROUPS: tuple[tuple[set[str], str], ...] = (
+    (_STATEMENT, "a statement"),
+    (_EXPRESSION, "an expression"),
+    (_VERBS | _MESSAGES | {"ASYNCHRONOUSLY", "SYNCHRONOUSLY"}, "what the tasks do (SEND, LOG, COMPUTE ...)"),
+    (_OPERATORS, "an operator"),
+    (_COMPARISONS, "a comparison"),
+    (set(UNITS), "a unit of size"),
+    (set(UNITS) - {"BITS", "KILOBYTE", "MEGABYTE", "GIGABYTE"}, "a data type"),
+    (set(TIME_UNITS), "a unit of time"),
+)
+_SPELLING: dict[str, str] = {}
+for _form, _terminal in KEYWORDS.items():
+    _SPELLING.setdefault(_terminal, _form.upper())
+MOST = 8
+
+_HINTS = {
+    "or": 'conditions are joined by "\\/"',
+    "AND": 'conditions are joined by "/\\"',
+    "else": "the word is OTHERWISE",
+    "nanoseconds": "MICROSECONDS are the shortest unit",
+    "async": "the word is ASYNCHRONOUSLY",
+    "kilobytes": "the word is KILOBYTE, also for several",
+    "megabytes": "the word is MEGABYTE, also for several",
+    "gigabytes": "the word is GIGABYTE, also for several",
+    "do": "loops have no DO",
+    "EQUAL": 'one "=" compares',
+}
+"""Word or terminal that does not fit -> what may have been meant."""
+
+
+def hint(terminal: str, word: str) -> str:
+    """Return a sentence that may help when a word does not fit, or ""."""
+    found = _HINTS.get(word.lower()) or _HINTS.get(terminal)
+    if found is None and terminal == "IDENT":
+        found = _split(word.lower())
+    return f" ({found})" if found else ""
+
+
+def _split(word: str) -> str | None:
+    """Say why a word looks as if its beginning were missing: a number before it took it."""
+    for taken in ("k", "m", "g", "t", "st", "nd", "rd", "th"):
+        whole = taken + word
+        if whole in KEYWORDS:
+            return f"the number before it took its {taken.upper()!r}: leave a space before {whole.upper()}"
+    return None
+
+
+def expected(terminals: Iterable[str]) -> str:
+    """Return "a comparison, AND or a statement" for what a parser accepts."""
+    left = set(terminals)
+    said = []
+    for group, name in _GROUPS:
+        if group <= left:
+            said.append(name)
+            left -= group
+    said += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
+    if len(said) > MOST:
+        said = [*said[: MOST - 1], "..."]
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}" if said else "nothing"

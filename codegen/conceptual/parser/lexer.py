@@ -1,0 +1,137 @@
+"""Text of a program -> tokens.
+
+What no grammar could say is done here: one terminal per word however it is spelled, the deletion of a
+hyphen before a reserved word, and the mark on a star that closes a dimension of a torus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+
+from lark import Token
+from lark.lexer import Lexer
+
+from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.words import KEYWORDS
+
+__all__ = ["NoLexer", "scan"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+|\#[^\n]*)
+      |(?P<number>\d+(?:[KMG]|E\d+)?(?:ST|[NR]D|TH?)?)
+      |(?P<word>[A-Z][A-Z0-9_]*)
+      |(?P<string>"(?:\\.|[^"\\])*")
+      |(?P<operator>\.\.\.|/\\|\\/|>=|>>|<<|<=|<>|\*\*|[,{}\[\]()&/=><\-*|+.])""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_NUMBER = re.compile(r"(\d+)(?:([KMG])|E(\d+))?(ST|[NR]D|TH|T)?", re.IGNORECASE)
+_POWERS = {"K": 2**10, "M": 2**20, "G": 2**30}
+_ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "r": "\r", "\n": ""}
+MAX_EXPONENT = 18
+"""Powers of ten beyond it do not fit an integer of 64 bits."""
+
+_OPERATORS = {
+    ",": "COMMA", "...": "ELLIPSIS", "{": "LBRACE", "}": "RBRACE", "[": "LSQUARE", "]": "RSQUARE",
+    "(": "LPAR", ")": "RPAR", "/\\": "CONJUNCTION", "\\/": "DISJUNCTION", "&": "AMPERSAND", "/": "SLASH",
+    "=": "EQUAL", ">=": "GREATEREQUAL", ">": "MORE", "<<": "SHIFTLEFT", "<=": "LESSEQUAL", "<": "FEWER",
+    "-": "HYPHEN", "*": "STAR", "<>": "UNEQUAL", "|": "PIPE", "+": "CROSS", "**": "POWER", ".": "STOP",
+    ">>": "SHIFTRIGHT",
+}  # fmt: skip
+
+
+class NoLexer(Lexer):
+    """Stands where lark wants a lexer: tokens are fed one by one."""
+
+    def __init__(self, _conf: Any) -> None:
+        pass
+
+    def lex(self, _lexer_state: Any, _parser_state: Any = None) -> Iterator[Token]:
+        """Yield nothing."""
+        return iter(())
+
+
+def scan(text: str, notes: list[Note]) -> list[Token]:
+    """Return a program's tokens; what is odd in it goes to `notes`. Raises ProgramError."""
+    return _mark_stars(_drop_hyphens(list(_tokens(text, notes))))
+
+
+def _tokens(text: str, notes: list[Note]) -> Iterator[Token]:
+    offset, line, line_start = 0, 1, 0
+    while offset < len(text):
+        place = Place(line, offset - line_start + 1)
+        found = _TOKEN.match(text, offset)
+        if found is None:
+            raise ProgramError(_stray(text[offset]), place, Stage.SYNTAX)
+        raw = found.group()
+        if found.lastgroup != "space":
+            yield _token(str(found.lastgroup), raw, place, notes)
+        if "\n" in raw:
+            line += raw.count("\n")
+            line_start = offset + raw.rindex("\n") + 1
+        offset = found.end()
+
+
+def _stray(character: str) -> str:
+    if character == '"':
+        return "this string is not closed"
+    hints = {"'": '; strings stand in double quotes ("...")', "!": '; "not equal" is <>'}
+    hints[";"] = "; sentences end with a full stop"
+    return f"no part of the language starts with {character!r}{hints.get(character, '')}"
+
+
+def _token(kind: str, raw: str, place: Place, notes: list[Note]) -> Token:
+    value: Any = raw
+    if kind == "word":
+        value = raw.lower()
+        kind = KEYWORDS.get(value, "IDENT")
+    elif kind == "number":
+        kind, value = "INTEGER", str(_number(raw, place))
+    elif kind == "string":
+        kind, value = "STRING", _unescape(raw[1:-1], place, notes)
+    else:
+        kind = _OPERATORS[raw]
+    token = Token(kind, value, line=place.line, column=place.column)
+    token.end_column = place.column + len(raw)
+    return token
+
+
+def _number(raw: str, place: Place) -> int:
+    found = _NUMBER.fullmatch(raw)
+    assert found is not None
+    digits, power, exponent, suffix = found.groups()
+    if len(digits) > 30 or int(exponent or 0) > MAX_EXPONENT:
+        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, Stage.SYNTAX)
+    value = int(digits) * (_POWERS[power.upper()] if power else 10 ** int(exponent or 0))
+    value *= 2**40 if suffix and suffix.upper() == "T" else 1
+    if value >= 2**63:
+        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, Stage.SYNTAX)
+    return value
+
+
+def _unescape(raw: str, place: Place, notes: list[Note]) -> str:
+    def meaning(escape: re.Match[str]) -> str:
+        after = escape.group(1)
+        if after not in _ESCAPES:
+            notes.append(Note(f'there is no escape "\\{after}"; it is left out', place))
+        return _ESCAPES.get(after, "")
+
+    return re.sub(r"\\(.)", meaning, raw.replace("\\\r\n", "\\\n"), flags=re.DOTALL)
+
+
+def _drop_hyphens(tokens: list[Token]) -> list[Token]:
+    """A hyphen before a reserved word joins words (64-BYTE): it is no minus sign."""
+    following = [t.type for t in tokens[1:]]
+    words = set(KEYWORDS.values())
+    pairs = zip_longest(tokens, following)
+    return [t for t, after in pairs if not (t.type == "HYPHEN" and after in words)]
+
+
+def _mark_stars(tokens: list[Token]) -> list[Token]:
+    """A star before a comma or a closing parenthesis says that a dimension wraps around."""
+    for token, after in zip_longest(tokens, [t.type for t in tokens[1:]]):
+        if token.type == "STAR" and after in ("COMMA", "RPAR"):
+            token.type = "WRAPS"
+    return tokens

@@ -1,0 +1,189 @@
+"""Expressions, relations, ranges and task descriptions as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from keyword import iskeyword
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.words import KEYWORDS
+
+__all__ = ["ADD", "PartsPrinter", "indented", "joined", "quoted"]
+
+EXPR, ADD, MUL, UNARY, POWER, PRIM = range(6)
+_LEVELS = {"+": ADD, "-": ADD, "|": ADD, "XOR": ADD, "**": POWER}
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+_WORD = re.compile(r"[A-Za-z]\w*")
+INDENT = "  "
+
+
+def quoted(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def joined(*words: str) -> str:
+    return " ".join(word for word in words if word)
+
+
+def indented(text: str) -> str:
+    return "\n".join(INDENT + line for line in text.split("\n"))
+
+
+def _starts_with_word(text: str) -> bool:
+    found = _WORD.match(text)
+    return found is not None and found.group().lower() in KEYWORDS
+
+
+class PartsPrinter:
+    """One method per node kind, called by its name in lower case."""
+
+    def any(self, node: t.Node) -> str:
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
+        return str(getattr(self, f"{name}_" if iskeyword(name) else name)(node))
+
+    # expressions
+
+    def at(self, node: t.Expr, level: int) -> str:
+        """An expression, in parentheses if it would be torn apart there."""
+        text = self.any(node)
+        return text if self._level(node) >= level else f"({text})"
+
+    def _level(self, node: t.Expr) -> int:
+        if isinstance(node, t.Conditional):
+            return EXPR
+        if isinstance(node, t.Binary):
+            return _LEVELS.get(node.operator, MUL)
+        if isinstance(node, t.Unary):
+            return ADD if node.operator == "-" and isinstance(node.operand, t.Call) else UNARY
+        return UNARY if isinstance(node, t.Integer) and node.value < 0 else PRIM
+
+    def _minus(self, text: str) -> str:
+        return f"({text})" if _starts_with_word(text) else text
+
+    def unsigned(self, node: t.Expr, level: int = ADD) -> str:
+        """An expression that may stand behind another."""
+        text = self.at(node, level)
+        return f"({text})" if text[0] in "+-" else text
+
+    def integer(self, node: t.Integer) -> str:
+        return str(node.value)
+
+    def variable(self, node: t.Variable) -> str:
+        return node.name
+
+    def my_task(self, node: t.MyTask) -> str:
+        return "MY TASK"
+
+    def unary(self, node: t.Unary) -> str:
+        operand = self.at(node.operand, UNARY)
+        if node.operator == "NOT":
+            return f"NOT {operand}"
+        if node.operator == "-" and isinstance(node.operand, t.Call):
+            return f"0 - ({operand})"
+        return node.operator + (self._minus(operand) if node.operator == "-" else operand)
+
+    def binary(self, node: t.Binary) -> str:
+        level = _LEVELS.get(node.operator, MUL)
+        if node.operator == "**":
+            return f"{self.at(node.left, PRIM)}**{self.at(node.right, UNARY)}"
+        left, right = self.at(node.left, level), self.at(node.right, level + 1)
+        return f"{left} {node.operator} {self._minus(right) if node.operator == '-' else right}"
+
+    def conditional(self, node: t.Conditional) -> str:
+        value, otherwise = self.at(node.value, ADD), self.at(node.otherwise, EXPR)
+        return f"{value} IF {self.any(node.condition)} OTHERWISE {otherwise}"
+
+    def _list(self, nodes: Iterable[t.Node]) -> str:
+        return ", ".join(map(self.any, nodes))
+
+    def call(self, node: t.Call) -> str:
+        return f"{node.function}({self._list(node.arguments)})"
+
+    def real(self, node: t.Real) -> str:
+        return f"REAL({self.any(node.operand)})"
+
+    def dimension(self, node: t.Dimension) -> str:
+        return self.any(node.size) + "*" * node.wraps
+
+    def mesh_neighbor(self, node: t.MeshNeighbor) -> str:
+        mesh, offsets = self._list(node.mesh), self._list(node.offsets)
+        return f"MESH_NEIGHBOR(({mesh}), {self.any(node.task)}, ({offsets}))"
+
+    def mesh_coordinate(self, node: t.MeshCoordinate) -> str:
+        return f"MESH_COORDINATE(({self._list(node.mesh)}), {self.any(node.task)}, {self.any(node.axis)})"
+
+    def mesh_distance(self, node: t.MeshDistance) -> str:
+        return f"MESH_DISTANCE(({self._list(node.mesh)}), {self.any(node.first)}, {self.any(node.second)})"
+
+    def file_data(self, node: t.FileData) -> str:
+        parts = [quoted(node.path)]
+        parts += [self.any(expr) for expr in (node.column, node.row) if expr is not None]
+        separators = (node.column_separators, node.row_separators)
+        parts += [quoted(text) for text in separators if text is not None]
+        return f"{'STATIC_' * node.static}FILE_DATA({', '.join(parts)})"
+
+    # relations and ranges
+
+    def compare(self, node: t.Compare) -> str:
+        return f"{self.any(node.left)} {node.operator} {self.any(node.right)}"
+
+    def parity(self, node: t.Parity) -> str:
+        return f"{self.any(node.operand)} IS {'ODD' if node.odd else 'EVEN'}"
+
+    def within(self, node: t.Within) -> str:
+        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {self._list(node.ranges)}"
+
+    def between(self, node: t.Between) -> str:
+        interval = f"[{self.any(node.low)}, {self.any(node.high)}]"
+        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {interval}"
+
+    def logical(self, node: t.Logical) -> str:
+        def side(rel: t.Rel, right: bool) -> str:
+            text = self.any(rel)
+            if not isinstance(rel, t.Logical) or (rel.conjunction and not node.conjunction):
+                return text
+            return text if rel.conjunction == node.conjunction and not right else f"({text})"
+
+        word = "/\\" if node.conjunction else "\\/"
+        return f"{side(node.left, False)} {word} {side(node.right, True)}"
+
+    def listing(self, node: t.Listing) -> str:
+        return f"{{{self._list(node.values)}}}"
+
+    def progression(self, node: t.Progression) -> str:
+        return f"{{{self._list(node.leading)}, ..., {self.any(node.final)}}}"
+
+    def generator(self, node: t.Generator) -> str:
+        return f"FOR EACH {node.variable} IN {self._list(node.ranges)}"
+
+    def comprehension(self, node: t.Comprehension) -> str:
+        generators = " ".join(map(self.any, node.generators))
+        where = f" WHERE {self.any(node.condition)}" if node.condition else ""
+        return f"{{{self.any(node.head)} {generators}{where}}}"
+
+    # task descriptions
+
+    def all_tasks(self, node: t.AllTasks) -> str:
+        return joined("ALL TASKS", node.variable or "")
+
+    def all_others(self, node: t.AllOthers) -> str:
+        return "ALL OTHER TASKS"
+
+    def one_task(self, node: t.OneTask) -> str:
+        return f"TASK {self.at(node.task, ADD)}"
+
+    def such_that(self, node: t.SuchThat) -> str:
+        return f"TASKS {node.variable} SUCH THAT {self.any(node.condition)}"
+
+    def task_ranges(self, node: t.TaskRanges) -> str:
+        return f"TASKS {self._list(node.ranges)}"
+
+    def task_group(self, node: t.TaskGroup) -> str:
+        return f"TASK GROUP {node.name}"
+
+    def does(self, tasks: t.Tasks, verb: str) -> str:
+        """Tasks and what they do: TASK 0 SENDS, but ALL TASKS SEND."""
+        one = isinstance(tasks, t.OneTask)
+        ending = "" if not one else "ES" if verb.endswith("TOUCH") else "S"
+        return f"{self.any(tasks)} {verb}{ending}"

@@ -1,0 +1,299 @@
+"""Tree -> text, as a person would write it and as the language's first compiler reads it.
+
+Pitfalls of that compiler that the text avoids: a hyphen before a reserved word vanishes, so what would start
+with one stands in parentheses; a number swallows letters behind it, so a space follows; of two expressions
+side by side the second must not start with a sign; `-(F(1))` means F(-1) there, so it is written 0 - (F(1)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.printer.parts import ADD, PartsPrinter, indented, joined, quoted
+
+__all__ = ["show"]
+
+
+def show(node: t.Node) -> str:
+    """Return the text of a program, or of any part of one."""
+    return _Printer().any(node)
+
+
+def _is_open(stmt: t.Statement | None) -> bool:
+    """Whether an OTHERWISE behind the statement would be taken to be its own."""
+    if isinstance(stmt, t.If):
+        return stmt.otherwise is None or _is_open(stmt.otherwise)
+    return _is_open(getattr(stmt, "body", None)) if stmt is not None else False
+
+
+class _Printer(PartsPrinter):
+    """Messages, statements and programs, too."""
+
+    # messages
+
+    def measure(self, node: t.Measure) -> str:
+        unit = node.unit.removesuffix("S")
+        return unit if node.amount is None else f"{self.unsigned(node.amount)} {unit}"
+
+    def _count(self, count: t.Expr | None) -> str:
+        return "A" if count is None else self.at(count, ADD)
+
+    def _size(self, size: t.Measure | None) -> str:
+        if size is None:
+            return ""
+        return self.measure(size) + (" SIZED" if size.amount is None else "")
+
+    def alignment(self, node: t.Alignment | None) -> str:
+        if node is None:
+            return ""
+        return joined(self.measure(node.measure) if node.measure else "", node.kind)
+
+    def _unique(self, unique: bool | None) -> str:
+        return {None: "", True: "UNIQUE", False: "NONUNIQUE"}[unique]
+
+    def touching(self, node: t.Touching) -> str:
+        what = "VERIFICATION" if node.verification else "DATA TOUCHING"
+        return f"{'WITH' if node.wanted else 'WITHOUT'} {what}"
+
+    def buffer(self, node: t.Buffer) -> str:
+        name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.at(node.number, ADD)}"
+        return f"{self.measure(node.offset)} INTO {name}" if node.offset else name
+
+    def _clauses(self, node: Any, preposition: str) -> str:
+        """Touching, tag and buffer."""
+        tag = quoted(node.tag) if isinstance(node.tag, str) else node.tag and self.at(node.tag, ADD)
+        return joined(
+            self.any(node.touching) if node.touching else "",
+            f"USING TAG {tag}" if tag else "",
+            f"{preposition} {self.any(node.buffer)}" if node.buffer else "",
+        )
+
+    def message(self, node: t.Message, preposition: str = "FROM") -> str:
+        return joined(
+            self._count(node.count),
+            self._unique(node.unique),
+            self._size(node.size),
+            self.alignment(node.alignment),
+            "MESSAGE" if node.count in (None, t.Integer(1)) else "MESSAGES",
+            self._clauses(node, preposition),
+        )
+
+    def reception(self, node: t.Reception) -> str:
+        form = joined(self._unique(node.unique), self.alignment(node.alignment))
+        rest = joined(self._async(node.asynchronous), self._clauses(node, "INTO"))
+        shown = f"AS A {form} MESSAGE" if form else "" if rest else "AS A MESSAGE"
+        return joined(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
+
+    def _async(self, asynchronous: bool | None) -> str:
+        return {None: "", True: "ASYNCHRONOUSLY", False: "SYNCHRONOUSLY"}[asynchronous]
+
+    def values(self, node: t.Values) -> str:
+        unit = node.unit if node.count not in (None, t.Integer(1)) else node.unit.removesuffix("S")
+        form = joined(
+            self._count(node.count), self._unique(node.unique), self.alignment(node.alignment), unit
+        )
+        return joined(form, self._clauses(node, "FROM"))
+
+    def result(self, node: t.Result) -> str:
+        form = f"AS {self.values(node.values)}" if node.values else ""
+        return joined(form, self._clauses(node, "INTO"))
+
+    # statements
+
+    def _does_async(self, node: Any, tasks: t.Tasks, verb: str) -> str:
+        word = self._async(node.asynchronous)
+        return self.does(tasks, f"{word} {verb}" if word else verb)
+
+    def send(self, node: t.Send) -> str:
+        text = f"{self._does_async(node, node.source, 'SEND')} {self.message(node.message)} TO"
+        text += f" {'UNSUSPECTING ' * node.unsuspecting}{self.any(node.target)}"
+        if node.reception:
+            text += (
+                f" WHO {self.does(node.target, 'RECEIVE').rpartition(' ')[2]} IT {self.any(node.reception)}"
+            )
+        return text
+
+    def receive(self, node: t.Receive) -> str:
+        does = self._does_async(node, node.target, "RECEIVE")
+        return f"{does} {self.message(node.message, 'INTO')} FROM {self.any(node.source)}"
+
+    def multicast(self, node: t.Multicast) -> str:
+        does = self._does_async(node, node.source, "MULTICAST")
+        return f"{does} {self.message(node.message)} TO {self.any(node.target)}"
+
+    def reduce(self, node: t.Reduce) -> str:
+        text = f"{self.does(node.source, 'REDUCE')} {self.values(node.values)}"
+        if node.to:
+            return f"{text} TO {self.values(node.to)}"
+        if node.target:
+            text += f" TO {self.any(node.target)}"
+        if node.result:
+            who = "RECEIVES" if isinstance(node.target, t.OneTask) else "RECEIVE"
+            text = joined(f"{text} WHO {who} THE RESULT", self.result(node.result))
+        return text
+
+    def await_(self, node: t.Await) -> str:
+        return f"{self.does(node.tasks, 'AWAIT')} COMPLETION"
+
+    def synchronize(self, node: t.Synchronize) -> str:
+        return self.does(node.tasks, "SYNCHRONIZE")
+
+    def delay(self, node: t.Delay) -> str:
+        does = self.does(node.tasks, "SLEEP" if node.sleeps else "COMPUTE")
+        return f"{does} FOR {self.at(node.duration, ADD)} {node.unit}"
+
+    def touch_memory(self, node: t.TouchMemory) -> str:
+        some = f"{self._typed(node.amount)} OF" if node.amount else ""
+        times = f"{self.at(node.times, ADD)} TIMES" if node.times else ""
+        stride = f"WITH STRIDE {self._typed(node.stride)}" if node.stride else ""
+        return joined(
+            self.does(node.tasks, "TOUCH"),
+            some,
+            "A",
+            self._size(node.region),
+            "MEMORY REGION",
+            times,
+            "WITH RANDOM STRIDE" if node.random_stride else stride,
+        )
+
+    def _typed(self, measure: t.Measure) -> str:
+        assert measure.amount is not None
+        return f"{self.at(measure.amount, ADD)} {measure.unit}"
+
+    def touch_buffers(self, node: t.TouchBuffers) -> str:
+        does = self.does(node.tasks, "TOUCH")
+        if node.current:
+            return f"{does} THE CURRENT MESSAGE BUFFER"
+        if node.number is None:
+            return f"{does} ALL MESSAGE BUFFERS"
+        return f"{does} MESSAGE BUFFER {self.at(node.number, ADD)}"
+
+    def value_of(self, node: t.ValueOf) -> str:
+        return f"THE VALUE OF {quoted(node.key)}"
+
+    def item(self, item: t.Item) -> str:
+        return quoted(item) if isinstance(item, str) else self.any(item)
+
+    def aggregate(self, node: t.Aggregate) -> str:
+        if node.percentile is not None:
+            return f"{self.at(node.percentile, ADD)} PERCENTILE"
+        return node.function
+
+    def column(self, node: t.Column) -> str:
+        functions = " AND ".join(map(self.any, node.functions))
+        form = {"OF": f"THE {functions} OF", "HISTOGRAM": "A HISTOGRAM OF"}.get(node.form, node.form)
+        return f"{joined(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
+
+    def log(self, node: t.Log) -> str:
+        columns = [self.any(column) for column in node.columns]
+        does = self.does(node.tasks, "LOG")
+        if len(columns) == 1:
+            return f"{does} {columns[0]}"
+        return f"{does}\n" + indented(" AND\n".join(columns))
+
+    def compute_aggregates(self, node: t.ComputeAggregates) -> str:
+        return f"{self.does(node.tasks, 'COMPUTE')} AGGREGATES"
+
+    def counters(self, node: t.Counters) -> str:
+        owner = "ITS" if isinstance(node.tasks, t.OneTask) else "THEIR"
+        return f"{self.does(node.tasks, node.action.removesuffix('S'))} {owner} COUNTERS"
+
+    def _items(self, items: Iterable[t.Item]) -> str:
+        return " AND ".join(map(self.item, items))
+
+    def output(self, node: t.Output) -> str:
+        return f"{self.does(node.tasks, 'OUTPUT')} {self._items(node.items)}"
+
+    def backend_execute(self, node: t.BackendExecute) -> str:
+        return f"{self.does(node.tasks, 'BACKEND EXECUTE')} {self._items(node.items)}"
+
+    def assign(self, node: t.Assign) -> str:
+        be = "IS" if isinstance(node.tasks, t.OneTask) else "ARE"
+        where = (
+            "A RANDOM PROCESSOR" if node.processor is None else f"PROCESSOR {self.at(node.processor, ADD)}"
+        )
+        return f"{self.any(node.tasks)} {be} ASSIGNED TO {where}"
+
+    def assert_(self, node: t.Assert) -> str:
+        return f"ASSERT THAT {quoted(node.text)} WITH {self.any(node.condition)}"
+
+    def _body(self, head: str, body: t.Statement) -> str:
+        text = self.any(body)
+        return f"{head} {text}" if isinstance(body, t.Block) else f"{head}\n{indented(text)}"
+
+    def for_each(self, node: t.ForEach) -> str:
+        return self._body(f"FOR EACH {node.variable} IN {self._list(node.ranges)}", node.body)
+
+    def _warmup(self, node: t.ForCount | t.ForTime, unit: str) -> str:
+        if node.warmup is None:
+            return ""
+        also = " AND A SYNCHRONIZATION" * node.synchronized
+        return f"PLUS {self.at(node.warmup, ADD)} WARMUP {unit}{also}"
+
+    def for_count(self, node: t.ForCount) -> str:
+        head = f"FOR {self.at(node.count, ADD)} REPETITIONS"
+        return self._body(joined(head, self._warmup(node, "REPETITIONS")), node.body)
+
+    def for_time(self, node: t.ForTime) -> str:
+        head = f"FOR {self.at(node.duration, ADD)} {node.unit}"
+        return self._body(joined(head, self._warmup(node, node.warmup_unit or "")), node.body)
+
+    def let_value(self, node: t.LetValue) -> str:
+        return f"{node.name} BE {self.any(node.value)}"
+
+    def let_tasks(self, node: t.LetTasks) -> str:
+        return f"{node.name} BE {self.any(node.tasks)}"
+
+    def let_random(self, node: t.LetRandom) -> str:
+        bounds = {
+            "OTHER": lambda: f"OTHER THAN {self.any(node.but)}",  # type: ignore[arg-type]
+            "LESS": lambda: f"LESS THAN {self.any(node.high)}",  # type: ignore[arg-type]
+            "GREATER": lambda: f"GREATER THAN {self.any(node.low)}",  # type: ignore[arg-type]
+            "IN": lambda: f"IN [{self.any(node.low)}, {self.any(node.high)}]",  # type: ignore[arg-type]
+        }
+        form = bounds[node.form]() if node.form else ""
+        but = f"BUT NOT {self.any(node.but)}" if node.but and node.form != "OTHER" else ""
+        return joined(f"{node.name} BE A RANDOM TASK", form, but)
+
+    def let(self, node: t.Let) -> str:
+        return self._body(f"LET {' AND '.join(map(self.any, node.bindings))} WHILE", node.body)
+
+    def if_(self, node: t.If) -> str:
+        then = node.then
+        if node.otherwise is not None and _is_open(then):
+            then = t.Block((then,))
+        text = self._body(f"IF {self.any(node.condition)} THEN", then)
+        if node.otherwise is None:
+            return text
+        gap = " " if isinstance(then, t.Block) else "\n"
+        if isinstance(node.otherwise, t.If):
+            return f"{text}{gap}OTHERWISE {self.any(node.otherwise)}"
+        return text + gap + self._body("OTHERWISE", node.otherwise)
+
+    def block(self, node: t.Block) -> str:
+        if not node.statements:
+            return "{ }"
+        return "{\n" + indented(" THEN\n".join(map(self.any, node.statements))) + "\n}"
+
+    # the program
+
+    def version(self, node: t.Version) -> str:
+        return f"REQUIRE LANGUAGE VERSION {quoted(node.text)}."
+
+    def parameter(self, node: t.Parameter) -> str:
+        options = f"{quoted(node.long)} OR {quoted(node.short)}"
+        default = self.any(node.default)
+        return f"{node.name} IS {quoted(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
+
+    def backend_declares(self, node: t.BackendDeclares) -> str:
+        return f"THE BACKEND DECLARES {quoted(node.text)}."
+
+    def sentence(self, node: t.Sentence) -> str:
+        return " THEN\n".join(map(self.any, node.statements)) + "."
+
+    def program(self, node: t.Program) -> str:
+        headers = "".join(self.any(header) + "\n" for header in node.headers)
+        sentences = "\n".join(self.any(sentence) + "\n" for sentence in node.sentences)
+        return headers + ("\n" if headers and sentences else "") + sentences

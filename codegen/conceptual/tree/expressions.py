@@ -1,0 +1,154 @@
+"""Expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from scalatrace.codegen.conceptual.tree.node import Node
+
+if TYPE_CHECKING:
+    from scalatrace.codegen.conceptual.tree.relations import Rel
+
+__all__ = [
+    "Binary",
+    "Call",
+    "Conditional",
+    "Dimension",
+    "Expr",
+    "FileData",
+    "Integer",
+    "MeshCoordinate",
+    "MeshDistance",
+    "MeshNeighbor",
+    "MyTask",
+    "Real",
+    "Unary",
+    "Variable",
+]
+
+
+@dataclass(frozen=True)
+class Integer(Node):
+    """A number, multiplied out: 64K is 65536."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Variable(Node):
+    """A variable, in lower case."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class MyTask(Node):
+    """MY TASK, allowed in conditions of IF only."""
+
+
+@dataclass(frozen=True)
+class Unary(Node):
+    """`operator` is "-", "+" or "NOT" (bitwise)."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Binary(Node):
+    """`operator` is one of + - | XOR * / MOD >> << & **."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Conditional(Node):
+    """value IF condition OTHERWISE otherwise."""
+
+    value: Expr
+    condition: Rel
+    otherwise: Expr
+
+
+@dataclass(frozen=True)
+class Call(Node):
+    """A function of numbers, by its name in capitals."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Real(Node):
+    """REAL(operand): computed in floating point, then rounded."""
+
+    operand: Expr
+
+
+@dataclass(frozen=True)
+class Dimension(Node):
+    """One dimension of a mesh; `wraps`: of a torus."""
+
+    size: Expr
+    wraps: bool = False
+
+
+@dataclass(frozen=True)
+class MeshNeighbor(Node):
+    """The task at an offset from a task, -1 off the mesh."""
+
+    mesh: tuple[Dimension, ...]
+    task: Expr
+    offsets: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class MeshCoordinate(Node):
+    """A task's coordinate along an axis; axis 0 varies fastest."""
+
+    mesh: tuple[Dimension, ...]
+    task: Expr
+    axis: Expr
+
+
+@dataclass(frozen=True)
+class MeshDistance(Node):
+    """Manhattan distance between two tasks."""
+
+    mesh: tuple[Dimension, ...]
+    first: Expr
+    second: Expr
+
+
+@dataclass(frozen=True)
+class FileData(Node):
+    """A number from a text file; columns and rows count from 1, negative ones from the end.
+
+    `static`: STATIC_FILE_DATA, read once, allowed everywhere.
+    """
+
+    static: bool
+    path: str
+    column: Expr | None = None
+    row: Expr | None = None
+    column_separators: str | None = None
+    row_separators: str | None = None
+
+
+Expr: TypeAlias = (
+    Integer
+    | Variable
+    | MyTask
+    | Unary
+    | Binary
+    | Conditional
+    | Call
+    | Real
+    | MeshNeighbor
+    | MeshCoordinate
+    | MeshDistance
+    | FileData
+)

@@ -1,0 +1,93 @@
+"""Messages, buffers, and what reductions take and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scalatrace.codegen.conceptual.tree.node import Node
+
+if TYPE_CHECKING:
+    from scalatrace.codegen.conceptual.tree.expressions import Expr
+
+__all__ = ["Alignment", "Buffer", "Measure", "Message", "Reception", "Result", "Touching", "Values"]
+
+
+@dataclass(frozen=True)
+class Measure(Node):
+    """An amount of a unit (5 KILOBYTE), or a type alone (PAGE)."""
+
+    amount: Expr | None
+    unit: str
+
+
+@dataclass(frozen=True)
+class Alignment(Node):
+    """`kind` is UNALIGNED, ALIGNED or MISALIGNED, the latter two by a measure."""
+
+    kind: str
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Touching(Node):
+    """[WITH|WITHOUT] [DATA TOUCHING|VERIFICATION]."""
+
+    wanted: bool
+    verification: bool
+
+
+@dataclass(frozen=True)
+class Buffer(Node):
+    """A message buffer, the default one when `number` is None, and where in it the message starts."""
+
+    number: Expr | None = None
+    offset: Measure | None = None
+
+
+@dataclass(frozen=True)
+class Message(Node):
+    """A message specification; `count` None is the word A. `size` None: no bytes."""
+
+    count: Expr | None = None
+    unique: bool | None = None
+    size: Measure | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: Buffer | None = None
+
+
+@dataclass(frozen=True)
+class Reception(Node):
+    """WHO RECEIVES IT ...: what the receiver does otherwise than the sender."""
+
+    asynchronous: bool | None = None
+    unique: bool | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: Buffer | None = None
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """What a reduction takes or gives; `count` None is the word A."""
+
+    unit: str
+    count: Expr | None = None
+    unique: bool | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: Buffer | None = None
+
+
+@dataclass(frozen=True)
+class Result(Node):
+    """WHO RECEIVES THE RESULT ...; `values` is None without AS, and has neither touching, tag nor buffer."""
+
+    values: Values | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: Buffer | None = None

@@ -1,0 +1,170 @@
+"""Statements: loops, choices, bindings, assertions and where tasks run; and all that there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from scalatrace.codegen.conceptual.tree.expressions import Expr
+from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.own import (
+    BackendExecute,
+    ComputeAggregates,
+    Counters,
+    Delay,
+    Log,
+    Output,
+    TouchBuffers,
+    TouchMemory,
+)
+from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
+
+if TYPE_CHECKING:
+    from scalatrace.codegen.conceptual.tree.relations import Range, Rel
+    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+
+__all__ = [
+    "Assert",
+    "Assign",
+    "Binding",
+    "Block",
+    "ForCount",
+    "ForEach",
+    "ForTime",
+    "If",
+    "Let",
+    "LetRandom",
+    "LetTasks",
+    "LetValue",
+    "Statement",
+]
+
+
+@dataclass(frozen=True)
+class Assign(Node):
+    """IS ASSIGNED TO PROCESSOR expr, or (None) A RANDOM PROCESSOR."""
+
+    tasks: Tasks
+    processor: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Assert(Node):
+    """ASSERT THAT text WITH condition."""
+
+    text: str
+    condition: Rel
+
+
+@dataclass(frozen=True)
+class ForEach(Node):
+    """FOR EACH variable IN ranges."""
+
+    variable: str
+    ranges: tuple[Range, ...]
+    body: Statement
+
+
+@dataclass(frozen=True)
+class ForCount(Node):
+    """FOR count REPETITIONS, after `warmup` passes that count for nothing."""
+
+    count: Expr
+    body: Statement
+    warmup: Expr | None = None
+    synchronized: bool = False
+
+
+@dataclass(frozen=True)
+class ForTime(Node):
+    """FOR a time, after a time of warming up."""
+
+    duration: Expr
+    unit: str
+    body: Statement
+    warmup: Expr | None = None
+    warmup_unit: str | None = None
+    synchronized: bool = False
+
+
+@dataclass(frozen=True)
+class LetValue(Node):
+    """name BE value."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class LetTasks(Node):
+    """name BE tasks."""
+
+    name: str
+    tasks: Tasks
+
+
+@dataclass(frozen=True)
+class LetRandom(Node):
+    """name BE A RANDOM TASK [from low to high] [BUT NOT but].
+
+    `form` is "", "OTHER" (than but), "LESS" (than high), "GREATER" (than low) or "IN" ([low, high]).
+    """
+
+    name: str
+    form: str = ""
+    low: Expr | None = None
+    high: Expr | None = None
+    but: Expr | None = None
+
+
+Binding: TypeAlias = LetValue | LetTasks | LetRandom
+
+
+@dataclass(frozen=True)
+class Let(Node):
+    """LET bindings WHILE body."""
+
+    bindings: tuple[Binding, ...]
+    body: Statement
+
+
+@dataclass(frozen=True)
+class If(Node):
+    """IF condition THEN ... OTHERWISE ...."""
+
+    condition: Rel
+    then: Statement
+    otherwise: Statement | None = None
+
+
+@dataclass(frozen=True)
+class Block(Node):
+    """{ ... THEN ... }."""
+
+    statements: tuple[Statement, ...] = ()
+
+
+Statement: TypeAlias = (
+    Send
+    | Receive
+    | Multicast
+    | Reduce
+    | Await
+    | Synchronize
+    | Delay
+    | TouchMemory
+    | TouchBuffers
+    | Log
+    | ComputeAggregates
+    | Counters
+    | Output
+    | BackendExecute
+    | Assign
+    | Assert
+    | ForEach
+    | ForCount
+    | ForTime
+    | Let
+    | If
+    | Block
+)

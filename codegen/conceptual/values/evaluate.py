@@ -1,0 +1,226 @@
+"""Expressions, relations and ranges -> values, for one task at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.values.datafile import cell
+from scalatrace.codegen.conceptual.values.draws import Draws
+from scalatrace.codegen.conceptual.values.functions import integer_function, real_function
+from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit, rounded, truncated
+from scalatrace.codegen.conceptual.values.operators import integer_operator, modulo, real_operator
+from scalatrace.codegen.conceptual.values.places import mesh_coordinate, mesh_distance, mesh_neighbor
+from scalatrace.codegen.conceptual.values.progressions import progression
+
+__all__ = ["Env", "holds", "integer", "real", "values"]
+
+
+@dataclass(frozen=True)
+class Env:
+    """What expressions can refer to.
+
+    Attributes:
+        names: variables and their values.
+        tasks: num_tasks.
+        counter: value of a predeclared variable other than num_tasks.
+        draws: where random numbers come from, None where there are none.
+        processors: processor of each task.
+        me: MY TASK.
+        groups: tasks of the groups that LET binds.
+    """
+
+    names: Mapping[str, int] = field(default_factory=dict)
+    tasks: int = 1
+    counter: Callable[[str], int] = lambda name: 0
+    draws: Draws | None = None
+    processors: Sequence[int] = ()
+    me: int = 0
+    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def bind(self, name: str | None, value: int) -> Env:
+        """Return this with one more variable."""
+        return self if name is None else replace(self, names={**self.names, name: value})
+
+    def bind_group(self, name: str, tasks: Sequence[int]) -> Env:
+        """Return this with one more task group."""
+        return replace(self, groups={**self.groups, name: tasks})
+
+    def variable(self, name: str) -> int:
+        """Return the value of a variable."""
+        if name in self.names:
+            return self.names[name]
+        return self.tasks if name == "num_tasks" else self.counter(name)
+
+
+def _failed(node: t.Node, error: UndefinedError) -> ProgramError:
+    return ProgramError(f"this has no value: {error}", node.place)
+
+
+def integer(node: t.Expr, env: Env) -> int:
+    """Return the value of an expression in integers. Raises ProgramError."""
+    try:
+        return _integer(node, env)
+    except UndefinedError as error:
+        raise _failed(node, error) from None
+
+
+def real(node: t.Expr, env: Env) -> float:
+    """Return the value of an expression in floating point, as OUTPUT and LOG want it. Raises ProgramError."""
+    try:
+        return _real(node, env)
+    except UndefinedError as error:
+        raise _failed(node, error) from None
+
+
+def _integer(node: t.Expr, env: Env) -> int:
+    match node:
+        case t.Integer(value):
+            return value
+        case t.Variable(name):
+            return env.variable(name)
+        case t.Binary(operator, left, right):
+            return integer_operator(operator, _integer(left, env), _integer(right, env))
+        case t.Unary(operator, operand):
+            return _integer_sign(operator, _integer(operand, env))
+        case t.Conditional(value, condition, otherwise):
+            return _integer(value if holds(condition, env) else otherwise, env)
+        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+            return _placed(name, _integer(argument, env), env)
+        case t.Call(name, arguments):
+            return integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
+        case t.Real(operand):
+            return rounded(_real(operand, env))
+        case t.MyTask():
+            return env.me
+        case t.FileData():
+            return truncated(_file_data(node, env))
+        case _:
+            return _mesh(node, env)
+
+
+def _real(node: t.Expr, env: Env) -> float:
+    match node:
+        case t.Binary(operator, left, right):
+            return real_operator(operator, _real(left, env), _real(right, env))
+        case t.Unary("NOT", operand):
+            return float(~truncated(_real(operand, env)))
+        case t.Unary(operator, operand):
+            return -_real(operand, env) if operator == "-" else _real(operand, env)
+        case t.Conditional(value, condition, otherwise):
+            return _real(value if holds(condition, env, _real) else otherwise, env)
+        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+            return float(_placed(name, truncated(_real(argument, env)), env))
+        case t.Call(name, arguments):
+            return real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
+        case t.Real(operand):
+            return _real(operand, env)
+        case t.FileData():
+            return _file_data(node, env)
+        case _:
+            return float(_integer(node, env))
+
+
+def _integer_sign(operator: str, value: int) -> int:
+    return {"-": fit(-value), "+": value}.get(operator, ~value)
+
+
+def _placed(name: str, number: int, env: Env) -> int:
+    """The processor of a task, or the task of a processor; -1 when there is none."""
+    processors = env.processors or range(env.tasks)
+    if not 0 <= number < env.tasks:
+        return -1
+    return processors[number] if name == "PROCESSOR_OF" else list(processors).index(number)
+
+
+def _mesh(node: t.Expr, env: Env) -> int:
+    assert isinstance(node, (t.MeshNeighbor, t.MeshCoordinate, t.MeshDistance))
+    sizes = [_integer(dimension.size, env) for dimension in node.mesh]
+    wraps = [dimension.wraps for dimension in node.mesh]
+    match node:
+        case t.MeshNeighbor(_, task, offsets):
+            return mesh_neighbor(sizes, wraps, _integer(task, env), [_integer(o, env) for o in offsets])
+        case t.MeshCoordinate(_, task, axis):
+            return mesh_coordinate(sizes, _integer(task, env), _integer(axis, env))
+        case _:
+            return mesh_distance(sizes, wraps, _integer(node.first, env), _integer(node.second, env))
+
+
+def _file_data(node: t.FileData, env: Env) -> float:
+    column = 1 if node.column is None else _integer(node.column, env)
+    row = 1 if node.row is None else _integer(node.row, env)
+    return cell(node, row, column)
+
+
+# Relations
+
+_COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+}
+
+Evaluator = Callable[[t.Expr, Env], float]
+
+
+def holds(node: t.Rel, env: Env, value: Evaluator = _integer) -> bool:
+    """Say whether a relation is true; `value` evaluates what is compared. Raises ProgramError."""
+    try:
+        return _holds(node, env, value)
+    except UndefinedError as error:
+        raise _failed(node, error) from None
+
+
+def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
+    match node:
+        case t.Compare("DIVIDES", left, right):
+            return modulo(truncated(value(right, env)), truncated(value(left, env))) == 0
+        case t.Compare(operator, left, right):
+            return _COMPARISONS[operator](value(left, env), value(right, env))
+        case t.Parity(operand, odd):
+            return (truncated(value(operand, env)) % 2 == 1) == odd
+        case t.Within(operand, ranges, negated):
+            wanted = value(operand, env)
+            return any(wanted in _terms(each, env) for each in ranges) != negated
+        case t.Between(operand, low, high, negated):
+            ends = value(low, env), value(high, env)
+            return (min(ends) <= value(operand, env) <= max(ends)) != negated
+        case t.Logical(conjunction, left, right):
+            first = _holds(left, env, value)
+            return first if first != conjunction else _holds(right, env, value)
+
+
+# Ranges
+
+MOST_NUMBERS = 10_000_000
+"""In one range that is gone through."""
+
+
+def values(ranges: Sequence[t.Range], env: Env) -> list[int]:
+    """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
+    found = [_terms(each, env) for each in ranges]
+    if sum(map(len, found)) > MOST_NUMBERS:
+        raise ProgramError(f"more than {MOST_NUMBERS:,} numbers in a range", ranges[0].place)
+    return [value for terms in found for value in terms]
+
+
+def _terms(node: t.Range, env: Env) -> Sequence[int]:
+    if isinstance(node, t.Listing):
+        return [integer(value, env) for value in node.values]
+    if isinstance(node, t.Progression):
+        leading = [integer(value, env) for value in node.leading]
+        return progression(leading, integer(node.final, env), node.place)
+    return list(_comprehension(node, node.generators, env))
+
+
+def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: Env) -> Iterator[int]:
+    if left:
+        for value in values(left[0].ranges, env):
+            yield from _comprehension(node, left[1:], env.bind(left[0].variable, value))
+    elif node.condition is None or holds(node.condition, env):
+        yield integer(node.head, env)

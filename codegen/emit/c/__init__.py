@@ -1,0 +1,4 @@
+"""Emitter of C with MPI.
+
+In: a program tree. Out: the text of one C file.
+"""

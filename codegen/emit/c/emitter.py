@@ -1,0 +1,266 @@
+"""C with MPI: one file that needs mpicc and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scalatrace.codegen.emit.arguments import possible
+from scalatrace.codegen.emit.base import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.c import grid as grid_c
+from scalatrace.codegen.emit.c.data import CData
+from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.grids import options_of, words_of
+from scalatrace.codegen.emit.infix import Notation
+from scalatrace.codegen.emit.pieces import Library, Piece
+from scalatrace.codegen.emit.text import c_comment
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import Choose, Const, Expr, Var, bounds
+from scalatrace.codegen.passes.obfuscate import words
+from scalatrace.codegen.program.tree import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
+from scalatrace.codegen.program.values import of_vec
+from scalatrace.codegen.timing.imbalance import SHARE_STEPS
+from scalatrace.ops import operation
+from scalatrace.trace.model.tables import Kind
+
+__all__ = ["CEmitter"]
+
+FILES = (
+    "base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided",
+    "files", "partitioned", "alltoallw",
+)  # fmt: skip
+PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
+"""Persistent forms without an info argument."""
+
+HEAD = """\
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Warray-bounds" /* in branches where a rank never comes */
+#endif
+"""
+
+
+class CEmitter(ImperativeEmitter):
+    """C11 with MPI 3; with MPI 4 where counts need more than an int."""
+
+    name, suffix, prefix = "c", ".c", "MPI_"
+    syntax = words(
+        "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
+        " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
+        " counts that an does not hold it needs of version or later ifndef endif datatype"
+    )
+    reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
+
+    @property
+    def library(self) -> Library:
+        """The functions that programs carry."""
+        return both_forms("c", FILES)
+
+    @property
+    def notation(self) -> Notation:
+        """How expressions are written."""
+        return Notation(
+            "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", lambda e, v, o: e, ("1", "0"), False
+        )
+
+    def writing(self, program: Program, options: EmitOptions) -> Writing:
+        """The text in the making."""
+        return _Writing(self, program, options)
+
+
+class _Writing(CData):
+    def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
+        super().__init__(emitter, program, options)
+        self.infix.notation = Notation(
+            "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
+        )
+
+    def text(self) -> str:
+        """The whole program: what the body needs is known when it is written."""
+        self.lines.deeper()
+        self.body(self.program.body)
+        body = str(self.lines)
+        share = self.subsets() + self.share()
+        arrays, types = self.arrays(), self.datatypes()
+        if self.marks:
+            self.wanted["after" if self.contexts else "came"] = None
+        grid = grid_c.rules(self.infix, self.program.shape) if self.program.shape else ""
+        check = "arrange" if self.program.shape else "fitting"
+        for name in ("tally", "comms", *(("compute",) if self.computes else ()), check):
+            self.wanted[name] = None
+        pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays", "lists"))))
+        head = HEAD + (REQUIRED if self.large else "")
+        head += self.optional_types()
+        parts = [self.title(), head, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
+        parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
+        return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+    def title(self) -> str:
+        """The comment at the top."""
+        of = f" of {c_comment(self.program.title)}" if self.program.title else ""
+        n = self.program.nprocs or "P"
+        ranks, options = f"{n} ranks", ""
+        if self.program.shape:
+            ranks, options = words_of(self.program.shape), f" {c_comment(options_of(self.program.shape))}"
+        return f"""\
+/* Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.
+ *
+ *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench{options} [--profile] [--sleep]
+ *
+ * Functions are called as MPI's and take what the application gave; requests are named by their age (how
+ * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"    subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)});\n"
+            for s in self.program.subsets
+        )
+
+    def share(self) -> str:
+        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
+        load = self.program.load
+        if load is None or not self.computes:
+            return ""
+        steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
+        down, up = (f"{2 ** (sign / SHARE_STEPS):.10f}" for sign in (-1, 1))
+        return (
+            f"    for (int steps = {steps}; steps; steps += steps < 0 ? 1 : -1)\n"
+            f"        share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{SHARE_STEPS} */\n"
+        )
+
+    def main(self, share: str) -> str:
+        """Start, check, run, report."""
+        makes = ("    make_types();\n" if self.used_types else "") + (
+            "    make_arrays();\n" if self.used_arrays else ""
+        )
+        drawn = "    dice = 88172645463325252u + 1000003u * (uint64_t)rank;\n" if self.bins else ""
+        fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
+        text = self.emitter.library.pieces["main"].text.replace("$fitting", fitting)
+        return text.replace("    $setup;\n", makes + share + drawn)
+
+    def call(self, call: Call) -> None:
+        """`Send(100, DOUBLE, rank + 1, 7, WORLD);`"""
+        site = self.site(call)
+        note = f" /* {c_comment(site)} */" if site else ""
+        if call.dropped:
+            self.lines.add(
+                f"/* left out: MPI_{c_comment(call.op)}{' at ' + c_comment(site) if site else ''} */"
+            )
+            return
+        self.lines.add(f"{self.called(call)};{note}")
+        if call.mark in self.marks:
+            self.lines.add(f"came = {call.mark};")
+
+    def function(self, call: Call) -> str:
+        """`Send`, or `Send_c` where a count may be more than an int holds."""
+        pieces = self.emitter.library.pieces
+        large, arrays = pieces.get(call.op + LARGE), self.large_arrays & set(self.arrays_of(call))
+        if large is None:
+            if arrays:
+                raise GenerateError("an array holds numbers that an int does not")
+            return call.op
+        both = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
+        sized = self.program.shape is None
+        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
+        return large.name if arrays or any(needed) else call.op
+
+    def arrays_of(self, call: Call) -> Iterator[int]:
+        """The arrays that a call may be given."""
+        n = len(self.program.arrays)
+        for argument in call.arguments:
+            if argument.kind is Kind.ARRAY:
+                yield from (i for i in possible(argument, n) if 0 <= i < n)
+
+    def argument(self, argument: Argument, parameter: str) -> str:
+        """One argument; of numbers that may be large, in 64 bits."""
+        limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
+        if self.program.shape and not isinstance(argument.value, Const):
+            limits = None  # those of its sides are none
+        is_long = parameter.startswith("long ")
+        self.wide = is_long and not (limits and -INT_MAX < limits[0] <= limits[1] < INT_MAX)
+        if limits and limits[1] > INT_MAX and not is_long:
+            raise GenerateError(f"{argument.name} goes up to {limits[1]}, more than an int holds")
+        try:
+            return super().argument(argument, parameter)
+        finally:
+            self.wide = False
+
+    def compute(self, compute: Compute) -> None:
+        """`compute(12.5);`"""
+        contexts = compute.contexts
+        if len(contexts) == 1:
+            time = self.time(contexts[0].duration)
+        elif compute.first is not None:
+            first, again = (self.time(c.duration) for c in contexts)
+            time = f"{compute.first.name} == 0 ? {first} : {again}"
+        elif self.options.drawn or any(context.duration.law for context in contexts):
+            time = ""
+            for context in contexts:
+                time += f"came == {context.marks[0]} ? {self.time(context.duration)} : "
+            time += "0.0"
+        else:
+            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
+            time = f"after({name}, {sum(len(c.marks) for c in contexts)})"
+        self.lines.add(f"compute({time});")
+
+    def time(self, duration: Duration) -> str:
+        """Mean, or a draw from the histogram."""
+        if not self.options.drawn or duration.histogram is None:
+            return self.us(duration)
+        self.wanted["draw"] = None
+        name = self.bins.setdefault(duration, f"bins{len(self.bins) + 1}")
+        return f"draw({name}, {len(duration.histogram.all_bins)})"
+
+    def loop(self, loop: Loop) -> None:
+        """`for (int i1 = 0; i1 < 20; i1++) {`"""
+        name = loop.variable.name
+        self.lines.add(f"for (int {name} = 0; {name} < {self.bound(loop.count)}; {name}++) {{")
+        self.block(loop.body)
+
+    def bound(self, e: Expr) -> str:
+        """A trip count; a choice needs parentheses beside a comparison."""
+        text = self.infix.expr(e)
+        return f"({text})" if isinstance(e, Choose) else text
+
+    def branch(self, branch: Branch) -> None:
+        """`if (rank % 4 != 3) {`"""
+        self.lines.add(f"if ({self.infix.cond(branch.cond)}) {{")
+        self.block(branch.then, closed=not branch.otherwise)
+        if branch.otherwise:
+            self.lines.add("} else {")
+            self.block(branch.otherwise)
+
+    def block(self, body: tuple[Stmt, ...], closed: bool = True) -> None:
+        """Statements one step deeper."""
+        self.lines.deeper()
+        self.body(body)
+        self.lines.back()
+        if closed:
+            self.lines.add("}")
+
+    def comment(self, text: str) -> None:
+        """`/* ... */`"""
+        self.lines.add(f"/* {c_comment(text)} */")
+
+
+def _text(piece: Piece) -> str:
+    """A piece of the library for one operation."""
+    op = piece.name
+    after = ""
+    kind = op.removesuffix(LARGE)
+    if kind.endswith("_init"):
+        after = ", request(1)" if kind in PLAIN_INITS else ", MPI_INFO_NULL, request(1)"
+    elif op[:1].isupper() and operation(kind).makes_request:
+        after = ", request(0)"
+    return piece.text.replace("$op", op).replace(" $after", after)

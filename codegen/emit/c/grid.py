@@ -1,0 +1,70 @@
+"""The grid of a scalable benchmark in C."""
+
+from __future__ import annotations
+
+from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
+from scalatrace.codegen.emit.infix import Infix
+from scalatrace.codegen.emit.text import c_string
+from scalatrace.codegen.expr import negate
+from scalatrace.codegen.program.grid_shape import Array, Shape
+
+__all__ = ["array", "declarations", "rules"]
+
+
+def declarations(infix: Infix, shape: Shape) -> str:
+    """Ranks, sides, coordinates, parameters and the options that they come from."""
+    names = [*shape.sizes, *shape.coords, "P"]
+    lines = [f"static long {', '.join(names)}; /* sides of the grid, this rank's place in it, ranks */"]
+    options = [f'{{"--{name.lower()}", &{name}, 0}}' for name in shape.sizes]
+    for name in shape.inputs:
+        default = shape.default(name)
+        own = infix.renamed.get(name, name)
+        lines.append(f"static long {own}{'' if default is None else f' = {default}'};")
+        options.append(f"{{{c_string(f'--{name}')}, &{own}, {int(default is not None)}}}")
+    lines.append(f"enum {{ SIDES = {len(shape.sizes)}, OPTIONS = {len(options)} }};")
+    lines.append("static struct option {\n    const char *name;\n    long *value;\n    int given;")
+    lines.append(f"}} options[OPTIONS] = {{{', '.join(options)}}};")
+    lines.append(f"#define RULE {c_string(shape.rule)} /* how sides follow from the number of ranks */")
+    lines.append("#define RANKS ((int)P)")
+    lines.append("static const char *refusal(void);\nstatic void stand(int r);")
+    return "\n".join(lines)
+
+
+def rules(infix: Infix, shape: Shape) -> str:
+    """Where a rank stands, and what is wrong with sides that the application cannot have."""
+    lines = ["/* Where a rank stands in the grid. */", "static void stand(int r) {", "    rank = r;"]
+    lines += [f"    {text};" for text in places(shape, "/")]
+    lines += ["}", "", "/* What is wrong with the sides of the grid, or NULL. */"]
+    lines.append("static const char *refusal(void) {")
+    for cond, complaint in sides_of(shape):
+        lines.append(f"    if ({infix.cond(cond)}) return {c_string(complaint)};")
+    for cond, complaint in demands(shape):
+        lines.append(f"    if ({infix.cond(negate(cond))}) return {c_string(complaint)};")
+    if local := local_demands(shape):
+        lines += ["    for (int r = 0; r < P; r++) {", "        stand(r);"]
+        for cond, complaint in local:
+            lines.append(f"        if ({infix.cond(negate(cond))}) return {c_string(complaint)};")
+        lines.append("    }")
+    return "\n".join([*lines, "    return NULL;", "}"])
+
+
+def places(shape: Shape, quotient: str) -> list[str]:
+    """The assignments of the coordinates of rank r."""
+    pairs = list(zip(shape.coords, shape.sizes, strict=True))
+    found, stride = [], ""
+    for i, (coord, size) in enumerate(pairs if shape.column_major else reversed(pairs)):
+        whole = f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
+        found.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
+        stride = f"{stride} * {size}" if stride else size
+    return found
+
+
+def array(infix: Infix, number: int, made: Array) -> str:
+    """The statement that makes an array."""
+    name, element = made.variable.name, infix.expr(made.element)
+    return (
+        f"    {{\n        long length = {infix.expr(made.length)};\n"
+        "        int *values = memory(length > 0 ? (size_t)length * sizeof *values : 1);\n"
+        f"        for (long {name} = 0; {name} < length; {name}++) values[{name}] = (int)({element});\n"
+        f"        arrays[A{number}] = (struct array){{.n = (int)length, .at = values}};\n    }}"
+    )

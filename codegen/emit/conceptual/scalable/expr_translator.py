@@ -1,0 +1,160 @@
+"""What formulas of a grid become in coNCePTuaL: sides are parameters, coordinates follow from the task.
+
+Names do not differ by their case there, so the sides are `x y z` and the coordinates are said by the task:
+`t / y` and `t MOD y`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from scalatrace.codegen.build.rewrite import rewritten, rewritten_cond
+from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import (
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Own,
+    Size,
+    Var,
+    add,
+    bounds,
+    mul,
+    sub,
+)
+from scalatrace.codegen.program.grid_shape import Shape
+
+__all__ = ["NUM_TASKS", "RANK", "Tongue"]
+
+RANK = Var("rank", 1 << 31)
+NUM_TASKS = Var("num_tasks", 1 << 31, 1)
+TAKEN = frozenset({"t", "u", "c", "r", "s"})
+
+
+class Tongue:
+    """Translates expressions of a shape's variables."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        least = zip(shape.sizes, shape.least, strict=True)
+        self.sides: dict[str, Expr] = {size: Var(size.lower(), 1 << 31, low) for size, low in least}
+        if len(shape.sizes) == 1:
+            self.sides = {"X": NUM_TASKS}
+        taken = TAKEN | set(KEYWORDS) | set(PREDECLARED) | set(shape.coords)
+        self.inputs = {name: _named(name.lower(), taken) for name in shape.inputs}
+        if len(set(self.inputs.values())) < len(self.inputs):
+            raise GenerateError("parameters that differ by their case only are one in coNCePTuaL")
+
+    def strides(self) -> list[Expr]:
+        """How far apart neighbours along each dimension are."""
+        sides = [self.sides[size] for size in self.shape.sizes]
+        found: list[Expr] = [Const(1)] * len(sides)
+        order = range(len(sides)) if self.shape.column_major else range(len(sides) - 1, -1, -1)
+        stride: Expr = Const(1)
+        for axis in order:
+            found[axis] = stride
+            stride = sides[axis] if stride == Const(1) else Binary("*", stride, sides[axis])
+        return found
+
+    def coordinate(self, axis: int, task: Expr = RANK) -> Expr:
+        """Where a task is along a dimension."""
+        if len(self.shape.sizes) == 1:
+            return task
+        stride = self.strides()[axis]
+        whole = task if stride == Const(1) else Binary("/", task, stride)
+        last = len(self.shape.sizes) - 1 if self.shape.column_major else 0
+        return whole if axis == last else Binary("%", whole, self.sides[self.shape.sizes[axis]])
+
+    def expr(self, e: Expr) -> Expr:
+        """The expression in terms of tasks, sides and parameters."""
+        return rewritten(e, self._change)
+
+    def cond(self, cond: Cond) -> Cond:
+        """The condition likewise."""
+        return rewritten_cond(cond, self._change)
+
+    def _change(self, e: Expr) -> Expr | None:
+        match e:
+            case Var("P"):
+                return NUM_TASKS
+            case Var(name) if name in self.sides:
+                return self.sides[name]
+            case Var(name) if name in self.inputs:
+                return Var(self.inputs[name], e.limit, e.least)
+            case Var(name) if name in self.shape.coords:
+                return self.coordinate(self.shape.coords.index(name))
+            case Own(family) | Size(family):
+                return self._of_family(family, isinstance(e, Own))
+            case Binary("//", a, b):
+                low = bounds(a)
+                whole = a if low and low[0] >= 0 else sub(a, Binary("%", a, b))
+                return Binary("/", whole, b)
+            case Called("log2", (n,)):
+                return sub(Called("bits", (n,)), Const(1))
+            case Called("block", (n, parts, k)):
+                more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
+                return add(Binary("/", n, parts), Choose(more, Const(1), Const(0)))
+            case Called("diagonal", (n, parts, shift, sign)):
+                return _diagonal(n, parts, shift, sign)
+        return None
+
+    def axes(self, family: Expr) -> tuple[int, ...] | None:
+        """The dimensions that a communicator is a slice along; None: all tasks. Raises GenerateError."""
+        if family == Const(0):
+            return None
+        if not isinstance(family, Const):
+            raise GenerateError("its communicator varies")
+        axes = self.shape.slices[family.value]
+        if axes is None:
+            raise GenerateError(f"communicator {family.value} is no slice of the grid")
+        every = tuple(range(len(self.shape.sizes)))
+        if axes == (every[::-1] if self.shape.column_major else every):
+            return None
+        if len(axes) > 1:
+            raise GenerateError("communicators of planes have no words")
+        return axes
+
+    def _of_family(self, family: Expr, own: bool) -> Expr:
+        axes = self.axes(family)
+        if axes is None:
+            return RANK if own else NUM_TASKS
+        return self.coordinate(axes[0]) if own else self.sides[self.shape.sizes[axes[0]]]
+
+    def world(self, peer: Expr, family: Expr) -> Expr:
+        """The task that a peer (said already) in a communicator is."""
+        axes = self.axes(family)
+        if axes is None:
+            return peer
+        stride = self.strides()[axes[0]]
+        return add(RANK, mul(sub(peer, self.coordinate(axes[0])), stride))
+
+
+def _named(name: str, taken: AbstractSet[str]) -> str:
+    """A parameter's name, another one where the language or the program needs it otherwise."""
+    if name[0] == "_":
+        return f"p{name}"
+    return f"{name}_given" if name in taken or name[0] == "i" else name
+
+
+def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
+    """The sum over c of block(c) * block(shift + sign c), without a sum.
+
+    With n = q parts + r, the first r blocks have q + 1 points, the others q. So the sum is q q parts + 2 q r,
+    and one more for each c below r whose partner is below r: these partners are r neighbours on the circle of
+    all blocks.
+    """
+    if sign not in (Const(1), Const(-1)):
+        raise GenerateError("sums over such diagonals of cells have no words")
+    q, r = Binary("/", n, parts), Binary("%", n, parts)
+    start = Binary("%", shift if sign == Const(1) else add(shift, sub(Const(1), r)), parts)
+    within = add(_positive(sub(r, start)), _positive(sub(add(start, r), parts)))
+    return add(add(mul(mul(q, q), parts), mul(mul(q, r), Const(2))), within)
+
+
+def _positive(e: Expr) -> Expr:
+    return Called("max", (Const(0), e))

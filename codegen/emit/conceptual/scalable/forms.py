@@ -1,0 +1,58 @@
+"""Expressions of places in a grid, taken apart and put together for tasks that have something in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from scalatrace.codegen.build.rewrite import rewritten
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
+from scalatrace.codegen.expr import Binary, Choose, Cond, Const, Expr, Item, Var, mul
+from scalatrace.codegen.program.tree import Call
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = ["choice_in", "exchanged", "is_special", "multiplied", "of_task", "with_peer"]
+
+
+def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
+    """A choice within an expression whose condition depends on the task, as `local` says."""
+    match e:
+        case Choose(cond, a, b):
+            return e if local(cond) else choice_in(a, local) or choice_in(b, local)
+        case Binary(_, a, b):
+            return choice_in(a, local) or choice_in(b, local)
+    return None
+
+
+def exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
+    """An expression with one part replaced."""
+    if e == old:
+        return new
+    return rewritten(e, lambda part: new if part == old else None)
+
+
+def with_peer(call: Call, name: str, peer: Expr) -> Call:
+    """A call with another peer."""
+    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
+    return replace(call, arguments=tuple(arguments))
+
+
+def multiplied(leaf: Expr, size: int) -> Expr:
+    """So many elements of a size; a negative number is none."""
+    if isinstance(leaf, Const):
+        return Const(max(0, leaf.value) * size)
+    if isinstance(leaf, Item):
+        return Item(tuple(max(0, v) * size for v in leaf.table), leaf.index)
+    return mul(leaf, Const(size))
+
+
+def of_task(e: Expr, task: Expr) -> Expr:
+    """An expression for one task."""
+    return rewritten(e, lambda part: task if isinstance(part, Var) and part.name == RANK.name else None)
+
+
+def is_special(e: Expr) -> bool:
+    """Whether a value can be a constant of MPI."""
+    if isinstance(e, Choose):
+        return is_special(e.then) or is_special(e.otherwise)
+    return isinstance(e, Const) and e.value < SPECIAL_MAX

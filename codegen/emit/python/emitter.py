@@ -1,0 +1,286 @@
+"""Python over mpi4py: the same as in C, line by line."""
+
+from __future__ import annotations
+
+from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
+from scalatrace.codegen.emit.base import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.grids import options_of, words_of
+from scalatrace.codegen.emit.infix import Notation
+from scalatrace.codegen.emit.pieces import Library, Piece, library
+from scalatrace.codegen.emit.python import grid as grid_python
+from scalatrace.codegen.emit.python.typing import NAMED, construct
+from scalatrace.codegen.emit.text import hash_comment, python_string
+from scalatrace.codegen.errors import refused
+from scalatrace.codegen.expr import Choose, Const, Expr, Var
+from scalatrace.codegen.passes.obfuscate import words
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Duration, Loop, Program, Stmt
+from scalatrace.codegen.program.values import of_vec
+from scalatrace.codegen.timing.imbalance import SHARE_STEPS
+from scalatrace.ops import operation
+from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
+
+__all__ = ["PythonEmitter"]
+
+FILES = (
+    "base", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided", "files",
+    "partitioned", "alltoallw",
+)  # fmt: skip
+
+
+class PythonEmitter(ImperativeEmitter):
+    """Python 3.10 with mpi4py 4."""
+
+    name, suffix, prefix = "python", ".py", "MPI."
+    syntax = words(
+        "for range else not and types arrays left out pass global came random seed share subset lists bench"
+        " io"
+    )
+    reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
+
+    @property
+    def library(self) -> Library:
+        """The functions that programs carry."""
+        return library("py.in", FILES)
+
+    @property
+    def notation(self) -> Notation:
+        """How expressions are written."""
+        return Notation(
+            "and",
+            "or",
+            "//",
+            lambda c, a, b: f"{a} if {c} else {b}",
+            lambda e, v, outside: f"{e} {'not ' if outside else ''}in {v}",
+            ("True", "False"),
+            True,
+        )
+
+    def emit(self, program: Program, options: EmitOptions) -> str:
+        """The text of a program. Raises GenerateError also when it is no Python."""
+        text = super().emit(program, options)
+        try:
+            compile(text, "bench.py", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            line = error.lineno if isinstance(error, SyntaxError) else None
+            raise refused(text, "Python", str(error), line) from None
+        return text
+
+    def writing(self, program: Program, options: EmitOptions) -> Writing:
+        """The text in the making."""
+        return _Writing(self, program, options)
+
+
+class _Writing(Writing):
+    def text(self) -> str:
+        """The whole program: what the body needs is known when it is written."""
+        self.lines.deeper()
+        if self.marks:
+            self.lines.add("global came")
+        self.body(self.program.body)
+        body = str(self.lines) if self.program.body else "    pass\n"
+        setup = self.datatypes() + self.arrays() + self.subsets() + self.share()
+        shape = self.program.shape
+        grid = grid_python.rules(self.infix, shape) if shape else ""
+        check = "arrange" if shape else "fitting"
+        for name in ("tally", "comms", *(["after"] if self.marks else []), check):
+            self.wanted[name] = None
+        if self.computes:
+            self.wanted["compute"] = None
+        if self.used_types:
+            self.wanted["types"] = None
+        pieces = "\n\n\n".join(map(_text, self.pieces(())))
+        fitting = f"{check}(MPI.COMM_WORLD.Get_size())"
+        main = self.emitter.library.pieces["main"].text.replace("$setup\n", setup)
+        main = main.replace("$fitting", fitting)
+        parts = [self.title(), pieces, self.tables_text(), grid, f"def benchmark():\n{body}", main]
+        return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+
+    def title(self) -> str:
+        """Comment, imports, and names of communicators and datatypes."""
+        shape, n = self.program.shape, self.program.nprocs or "P"
+        ranks, options = (
+            (words_of(shape), f" {hash_comment(options_of(shape))}") if shape else (f"{n} ranks", "")
+        )
+        of = f" of {hash_comment(self.program.title)}" if self.program.title else ""
+        lines = [
+            f"# Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.",
+            "#",
+            f"#     mpiexec -n {n} python bench.py{options} [--profile] [--sleep]",
+            "#",
+            "# Functions are called as MPI's and take what the application gave; requests are named by age",
+            "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",
+            "",
+            "import ctypes",
+            "import math",
+            "import os",
+            "import random",
+            "import sys",
+            "import time",
+            "",
+            "from mpi4py import MPI",
+            "",
+            grid_python.declarations(shape) if shape else f"RANKS = {n}",
+            "rank = MPI.COMM_WORLD.Get_rank()",
+        ]
+        if comms := [self.families[i] for i in range(len(self.program.comms))]:
+            lines.append(f"{', '.join(comms)}{',' if len(comms) == 1 else ''} = range({len(comms)})")
+        return "\n".join([*lines, *(f"{self.types[i]} = {i}" for i in self.used_types)])
+
+    def tables_text(self) -> str:
+        """What varies without a rule."""
+        lines = [
+            f"{name} = ({', '.join(map(self.constant, values))},)" for values, name in self.tables.items()
+        ]
+        for contexts, name in self.contexts.items():
+            rows = ", ".join(f"{mark}: {self.us(c.duration)}" for c in contexts for mark in c.marks)
+            lines.append(f"{name} = {{{rows}}}")
+        for duration, name in self.bins.items():
+            lines.append(f"{name} = ({', '.join(f'({row})' for row in self.rows(duration))},)")
+        return "\n".join(lines)
+
+    def arrays(self) -> str:
+        """The arrays that calls are given."""
+        if not self.used_arrays:
+            return ""
+        lines = []
+        for i in self.used_arrays:
+            array = self.program.arrays[i]
+            if self.program.shape and i in self.program.shape.arrays:
+                lines.append(grid_python.array(self.infix, i, self.program.shape.arrays[i]))
+                continue
+            formula = self.array_formula(array, Var("i", array.length))
+            if formula is None:
+                lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
+            else:
+                lines.append(f"A{i} = [{formula} for i in range({array.length})]")
+        whole = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
+        return "\n".join([*lines, f"arrays = {{{whole}}}"]) + "\n"
+
+    def array_at(self, index: str) -> str:
+        """The array with a number that is worked out."""
+        return f"arrays[{index}]"
+
+    def datatypes(self) -> str:
+        """All datatypes, with the sizes they had in the application."""
+        lines = []
+        for i in self.single_types:
+            made, derived = self.of_type(i, lambda tree: (construct(tree), not tree.predefined))
+            lines.append(f"types[{self.types[i]}] = Type({made}, {self.sizes(i)}, {derived})")
+        for i in self.type_lists:
+            inner = self.of_type(i, lambda tree: [(construct(t), not t.predefined) for t in tree.inner])
+            each = (f"Type({made}, None, None, {derived})" for made, derived in inner)
+            lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
+        if any(f"{NAMED}(" in line for line in lines):
+            self.wanted[NAMED] = None
+        return "\n".join(lines) + "\n" if lines else ""
+
+    def subsets(self) -> str:
+        """The communicators that are there from the start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return "".join(
+            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})\n"
+            for s in self.program.subsets
+        )
+
+    def share(self) -> str:
+        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
+        load = self.program.load
+        lines = f"random.seed({self.program.nprocs} * 1000003 + rank)\n" if self.bins else ""
+        if load is None or not self.computes:
+            return lines
+        steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
+        return f"{lines}share = 2.0 ** (({steps}) / {SHARE_STEPS})\n"
+
+    def call(self, call: Call) -> None:
+        """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
+        site = hash_comment(self.site(call))
+        if call.dropped:
+            self.lines.add(f"pass  # left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
+            return
+        self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
+        if call.mark in self.marks:
+            self.lines.add(f"came = {call.mark}")
+
+    def compute(self, compute: Compute) -> None:
+        """`compute(12.5)`"""
+        contexts = compute.contexts
+        if len(contexts) == 1:
+            time = self.time(contexts[0].duration)
+        elif compute.first is not None:
+            first, again = (self.time(c.duration) for c in contexts)
+            time = f"{first} if {compute.first.name} == 0 else {again}"
+        elif self.options.drawn or any(context.duration.law for context in contexts):
+            chain = [f"{self.time(c.duration)} if came == {c.marks[0]} else " for c in contexts]
+            time = "".join(chain) + "0.0"
+        else:
+            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
+            time = f"after({name})"
+        self.lines.add(f"compute({time})")
+
+    def time(self, duration: Duration) -> str:
+        """Mean, or a draw from the histogram."""
+        if not self.options.drawn or duration.histogram is None:
+            return self.us(duration)
+        self.wanted["draw"] = None
+        return f"draw({self.bins.setdefault(duration, f'bins{len(self.bins) + 1}')})"
+
+    def loop(self, loop: Loop) -> None:
+        """`for i1 in range(20):`"""
+        self.lines.add(f"for {loop.variable.name} in range({self.infix.expr(loop.count)}):")
+        self.block(loop.body)
+
+    def branch(self, branch: Branch) -> None:
+        """`if rank % 4 != 3:`"""
+        self.lines.add(f"if {self.infix.cond(branch.cond)}:")
+        self.block(branch.then)
+        if branch.otherwise:
+            self.lines.add("else:")
+            self.block(branch.otherwise)
+
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        """Statements one step deeper."""
+        self.lines.deeper()
+        before = len(self.lines)
+        self.body(body)
+        if len(self.lines) == before:
+            self.lines.add("pass")
+        self.lines.back()
+
+    def comment(self, text: str) -> None:
+        """`# ...`"""
+        self.lines.add(f"# {hash_comment(text)}")
+
+    def text_argument(self, name: str, e: Expr) -> str:
+        """An operation, a constant of MPI, or a string."""
+        if isinstance(e, Const):
+            return self.spelled(name, e.value)
+        if isinstance(e, Choose):
+            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
+            return f"({then} if {self.infix.cond(e.cond)} else {otherwise})"
+        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
+        return f"({every},)[{self.infix.expr(e)}]"
+
+    def spelled(self, name: str, index: int) -> str:
+        """A string of the trace in the sense of a parameter."""
+        text = self.program.strings[index]
+        if name == "op":
+            if text in OPERATIONS:
+                return f"MPI.{OPERATIONS[text]}"
+            self.wanted["any_op"] = None
+            return "any_op()"
+        if name in NAMED_CONSTANTS:
+            return named_constants(text, "MPI.")
+        return python_string(self.file(index) if name == "filename" else text)
+
+
+def _text(piece: Piece) -> str:
+    """A piece of the library for one operation."""
+    op, keep = piece.name, ""
+    method = op.removeprefix("File_").capitalize()
+    if op[:1].isupper() and operation(op).makes_request:
+        keep = "persistent" if op.endswith("_init") else "request"
+    text = piece.text.replace("$op", op).replace("$method", method)
+    text = text.replace("$handles", f"(*{FORTRAN_PAIRS}, *{OPEN_MPI_HANDLES})")
+    return text.replace("$keep(comms", f"{keep}(comms" if keep else "(comms")

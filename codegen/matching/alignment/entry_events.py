@@ -1,0 +1,131 @@
+"""What the ranks do at one node of the new tree, gathered call by call."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from scalatrace.codegen.matching.alignment.order import Entry
+from scalatrace.codegen.matching.alignment.packing import Row, gathered, pack_peers
+from scalatrace.codegen.matching.alignment.pooling import pooled, share
+from scalatrace.trace.model.elastic import Elastic
+from scalatrace.trace.model.nodes import Param, PredStats
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+
+__all__ = ["Leaf", "Times"]
+
+Ranks = tuple[int, ...]
+Context = tuple[int, int]
+"""id of an old event node, and the predecessor."""
+
+
+class Leaf:
+    """A node: who was there each time it was met, and with which values. `signature`: its call site."""
+
+    def __init__(self) -> None:
+        self._profiles: dict[tuple[Ranks, ...], int] = {}
+        self._met: list[int] = []
+        self._values: dict[int, list[tuple[int, ...]]] = {}
+        self._op = -1
+        self.signature = 0
+
+    def meet(self, entries: Sequence[Entry]) -> None:
+        """The node is met, and runs once for each entry."""
+        profile = tuple(entry.ranks for entry in entries)
+        self._met.append(self._profiles.setdefault(profile, len(self._profiles)))
+        for entry in entries:
+            for call in entry.calls:
+                self._values.setdefault(call.rank, []).append(call.values)
+                self._op = call.node.op
+
+    @property
+    def ranks(self) -> RankList:
+        """Who is ever there."""
+        return RankList(self._values)
+
+    def content(self, trace: Trace) -> tuple[Elastic, int, tuple[Param, ...]]:
+        """Repeat, operation and parameters of the event."""
+        kinds = [kind for _, kind in trace.ops[self._op].params]
+        comm_at = trace.ops[self._op].position(Kind.COMM)
+        columns = {rank: list(zip(*rows, strict=True)) for rank, rows in self._values.items()}
+        params: list[Param] = []
+        for i, kind in enumerate(kinds):
+            rows: dict[int, Row] = {rank: column[i] for rank, column in columns.items()}
+            if kind is Kind.PEER:
+                families = {rank: {0} if comm_at is None else set(c[comm_at]) for rank, c in columns.items()}
+                params.append(
+                    pack_peers(rows, {rank: _place(trace, rank, f) for rank, f in families.items()})
+                )
+            else:
+                params.append(gathered(rows))
+        return self._repeat(), self._op, tuple(params)
+
+    def _repeat(self) -> Elastic:
+        """Ranks that are equally often there, whatever the meeting, share their values."""
+        counts = [Counter(rank for ranks in profile for rank in ranks) for profile in self._profiles]
+        rows: dict[tuple[int, ...], Row] = {}
+        found: dict[int, Row] = {}
+        for rank in self._values:
+            times = tuple(count[rank] for count in counts)
+            if times not in rows:
+                rows[times] = tuple(times[profile] for profile in self._met)
+            found[rank] = rows[times]
+        return gathered(found)
+
+
+def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | None:
+    if len(families) != 1:
+        return None
+    comm = trace.communicator(next(iter(families)), rank)
+    return comm.rank, max(len(comm.peers), 1)
+
+
+class Times:
+    """Where the statistics of the old nodes belong in the new ones."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._old = {(id(e), s.pred): s.histograms for e in trace.leaves() for s in e.stats}
+        self._nstats = len(trace.stats)
+        self._last: dict[int, tuple[int, int]] = {}
+        self._total: Counter[Context] = Counter()
+        self._calls: defaultdict[int, defaultdict[tuple[int, int], Counter[Context]]] = defaultdict(
+            lambda: defaultdict(Counter)
+        )
+        self._index: dict[tuple[int, int], int] = {START: 0}
+
+    def note(self, leaf: Leaf, entry: Entry, signature: int) -> None:
+        """Calls of an old node are made at a new one."""
+        calls = self._calls[id(leaf)]
+        for call in entry.calls:
+            context = (id(call.node), call.pred)
+            if context in self._old:
+                self._total[context] += 1
+                calls[self._last.get(call.rank, START)][context] += 1
+            self._last[call.rank] = call.node.op, signature
+
+    def preds(self) -> list[tuple[int, int]]:
+        """The table of predecessors."""
+        for calls in self._calls.values():
+            for pred in calls:
+                self._index.setdefault(pred, len(self._index))
+        return list(self._index)
+
+    def stats(self, leaf: Leaf) -> tuple[PredStats, ...]:
+        """The statistics of a new node; after `preds`."""
+        calls = self._calls[id(leaf)]
+        found = [PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()]
+        return tuple(sorted(found, key=lambda stats: stats.pred))
+
+    def _pooled(self, contexts: Counter[Context]) -> tuple[Histogram | None, ...]:
+        found = []
+        for i in range(self._nstats):
+            parts = [
+                share(histogram, n, self._total[context])
+                for context, n in contexts.items()
+                if (histogram := self._old[context][i]) is not None
+            ]
+            found.append(pooled(parts) if parts else None)
+        return tuple(found)

@@ -1,0 +1,143 @@
+"""All ranks' calls in one order in which each collective call is one entry (dissertation §4.4.3, Algorithm
+2).
+
+Every call has a place in the tree: which child, in which iteration, of which child, and so on. In the order
+of these places ranks go on, those at the same place together; a rank that comes to a collective call waits
+until all members of its communicator are at theirs. So what was together in the trace stays together, calls
+of the collective from several lines come together, and each rank keeps its own order. The walk is one loop
+over a heap, without recursion.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from scalatrace.codegen.matching.execution.diagnosis import shortest_cycle
+from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.codegen.matching.execution.report import DeadlockError, Problem, Report, Waiting, shown_ranks
+from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.walk import Call
+
+__all__ = ["Entry", "Order"]
+
+Key = tuple[object, ...]
+Walk = Callable[[Trace, int], Iterator[tuple[Stamp, Call]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Calls that happen together: one for each rank, of one event node unless they are a collective call."""
+
+    calls: tuple[Call, ...]
+    collective: bool
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Who makes them."""
+        return tuple(call.rank for call in self.calls)
+
+
+class Order:
+    """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
+
+    def __init__(self, trace: Trace, walk: Walk = stamped) -> None:
+        self._trace = trace
+        self._scopes = Scopes(trace)
+        self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
+        self._local: dict[Stamp, list[Call]] = {}  # of ranks that can go on
+        self._whole: dict[Stamp, list[list[Call]]] = {}  # collective calls for which all have come
+        self._waiting: dict[Key, dict[int, tuple[Stamp, Call]]] = {}
+        self._met: Counter[tuple[Key, int]] = Counter()
+        self._heap: list[Stamp] = []
+        self._collective = [is_collective(op.name) for op in trace.ops]
+        self.steps = 0
+
+    def entries(self) -> Iterator[Entry]:
+        """The calls of all ranks. Raises DeadlockError when collective calls do not fit together."""
+        for rank in self._walks:
+            self._go_on(rank)
+        while self._heap:
+            stamp = heapq.heappop(self._heap)
+            for entry in self._at(stamp):
+                yield entry
+                for call in entry.calls:
+                    self._go_on(call.rank)
+        if self._waiting:
+            raise DeadlockError(self._report())
+
+    def _at(self, stamp: Stamp) -> list[Entry]:
+        """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
+        entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
+        alike: dict[Key, list[Call]] = {}
+        for calls in self._whole.pop(stamp, ()):
+            alike.setdefault((calls[0].op, frozenset(call.node.signature for call in calls)), []).extend(
+                calls
+            )
+        for calls in alike.values():
+            entries.append(Entry(tuple(sorted(calls, key=lambda call: call.rank)), True))
+        return entries
+
+    def _go_on(self, rank: int) -> None:
+        """Take a rank's next call and put it where its time will come."""
+        found = next(self._walks[rank], None)
+        if found is None:
+            return
+        self.steps += 1
+        stamp, call = found
+        if not self._collective[call.node.op]:
+            self._push(stamp, self._local, call)
+            return
+        members = self._members(call)
+        if len(members) < 2:
+            self._push(stamp, self._whole, [call])
+            return
+        key = self._key(call)
+        here = self._waiting.setdefault(key, {})
+        here[rank] = stamp, call
+        self._check_fit(here, call)
+        if len(here) == len(members):
+            del self._waiting[key]
+            self._push(max(at for at, _ in here.values()), self._whole, [call for _, call in here.values()])
+
+    def _push(
+        self, stamp: Stamp, table: dict[Stamp, list[Call]] | dict[Stamp, list[list[Call]]], what: object
+    ) -> None:
+        if stamp not in self._local and stamp not in self._whole:
+            heapq.heappush(self._heap, stamp)
+        table.setdefault(stamp, []).append(what)  # type: ignore[arg-type]
+
+    def _members(self, call: Call) -> tuple[int, ...]:
+        family = WORLD if call.place.comm_at is None else call.family
+        scope = self._scopes.of(family, call.rank)
+        return () if scope is None else scope.members
+
+    def _key(self, call: Call) -> Key:
+        """Names the collective operation, the same on all members: the n-th of its stream."""
+        inner = stream_parameter(call.place.op)
+        stream = (call.family, self._members(call)[0], inner, call.raw(inner) if inner else -1)
+        n = self._met[stream, call.rank]
+        self._met[stream, call.rank] = n + 1
+        return (*stream, n)
+
+    def _check_fit(self, here: dict[int, tuple[Stamp, Call]], call: Call) -> None:
+        first = next(iter(here.values()))[1]
+        if first.op != call.op:
+            said = [f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)]
+            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{said[0]} where {said[1]}"))
+
+    def _report(self) -> Report:
+        blocked: dict[int, Waiting] = {}
+        for here in self._waiting.values():
+            for rank, (_, call) in here.items():
+                missing = tuple(r for r in self._members(call) if r not in here)
+                site = call.site or "an unknown line"
+                blocked[rank] = Waiting(rank, call.op, site, missing, False, shown_ranks(list(missing)))
+        cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
+        listed = tuple(blocked[rank] for rank in sorted(blocked))
+        ended = sorted({peer for waiting in listed for peer in waiting.awaits if peer not in blocked})
+        detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
+        return Report(Problem.DEADLOCK, tuple(blocked[rank] for rank in cycle), listed, detail=detail)

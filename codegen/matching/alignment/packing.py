@@ -1,0 +1,95 @@
+"""Elastic values from what each rank had: as few groups and terms as a plain search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups
+from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.values.compress import compress
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["Row", "gathered", "pack_peers", "row"]
+
+Row = tuple[Any, ...]
+"""Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
+
+
+def row(items: Iterable[Slot | Repeated], value: Callable[[Slot], int]) -> Row:
+    """The values of slots. What is repeated swallows what it repeats before it."""
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, Slot):
+            found.append(value(item))
+            continue
+        inner, times = list(row(item.slots, value)), item.times
+        while inner and found[-len(inner) :] == inner:
+            del found[-len(inner) :]
+            times += 1
+        found.append((times, 0, *inner))
+    return tuple(found)
+
+
+def gathered(rows: Mapping[int, Row]) -> Elastic:
+    """The elastic value in which each rank has these values; one row is compressed once, whoever has it."""
+    by_row: dict[Row, list[int]] = {}
+    for rank in sorted(rows):
+        by_row.setdefault(rows[rank], []).append(rank)
+    vecs = {values: _vec(values) for values in by_row}
+    ranks_of: dict[Vec, list[int]] = {}
+    for values, ranks in by_row.items():
+        ranks_of.setdefault(vecs[values], []).extend(ranks)
+    if len(ranks_of) == 1:
+        return next(iter(ranks_of))
+    found = sorted(
+        ((RankList(ranks), vec) for vec, ranks in ranks_of.items()), key=lambda pair: pair[0].first
+    )
+    groups = Groups(found)
+    if any(vec.constant is None for vec in ranks_of):
+        return groups
+    values = compress(vecs[rows[rank]].terms for rank in sorted(rows))  # type: ignore[misc]
+    columns = Columns(RankList(rows), Vec(values))
+    return columns if len(str(elastic.encode(columns))) < len(str(elastic.encode(groups))) else groups
+
+
+def _vec(values: Row) -> Vec:
+    constants = _constants(values)
+    return Vec(constants.pop()) if len(constants) == 1 else Vec(compress(values))
+
+
+def _constants(values: Row) -> set[int]:
+    found: set[int] = set()
+    for value in set(values):
+        found |= {value} if isinstance(value, int) else _constants(value[2:])
+    return found
+
+
+def pack_peers(rows: Mapping[int, Row], places: Mapping[int, tuple[int, int] | None]) -> Peer:
+    """Peers, given as numbers in the communicators, in the encoding in which the ranks differ least.
+
+    `places`: each rank's own number and the communicator's size; None where that is not always the same.
+    """
+    best: tuple[tuple[int, int], Encoding, dict[int, Row]] | None = None
+    for encoding in Encoding if None not in places.values() else (Encoding.ABSOLUTE,):
+        encoded = {rank: _encoded(encoding, values, places[rank]) for rank, values in rows.items()}
+        distinct = set(encoded.values())
+        cost = len(distinct), sum(len(_constants(values)) for values in distinct)
+        if best is None or cost < best[0]:
+            best = cost, encoding, encoded
+    assert best is not None
+    return Peer(best[1], gathered(best[2]))
+
+
+def _encoded(encoding: Encoding, values: Row, place: tuple[int, int] | None) -> Row:
+    if encoding is Encoding.ABSOLUTE or place is None:
+        return values
+    code = {value: encoding.encode(value, *place) for value in _constants(values)}
+
+    def encoded(some: Row) -> Row:
+        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in some)
+
+    return encoded(values)

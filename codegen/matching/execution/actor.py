@@ -1,0 +1,58 @@
+"""A rank in an execution."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot
+from scalatrace.codegen.matching.execution.match_actions import Act
+from scalatrace.codegen.matching.execution.requests import Requests
+from scalatrace.codegen.matching.execution.script import Edge, Step, When
+from scalatrace.trace.query.walk import Call
+
+__all__ = ["Actor"]
+
+AHEAD = 8
+"""Calls after a receive that are looked at to guess whose message it got."""
+
+
+class Actor:
+    """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
+
+    def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
+        self.rank, self._calls = rank, calls
+        self._ahead: deque[Step | Edge] = deque()
+        self.act: Act | None = None
+        self.when: When | None = None
+        self.items: list[Item] = []
+        self.pending = 0
+        self.edge: Edge | None = None
+        self.ended = False
+        self.requests = Requests()
+        self.probed: int | None = None
+        self.found: dict[int, list[Slot | Repeated]] = {}
+
+    def next(self) -> Step | Edge | None:
+        """The next call; None at the end."""
+        return self._ahead.popleft() if self._ahead else next(self._calls, None)
+
+    def coming(self) -> Iterator[Call]:
+        """Some of the calls after the present one, up to the next edge."""
+        for i in range(AHEAD):
+            if i == len(self._ahead):
+                if (thing := next(self._calls, None)) is None:
+                    return
+                self._ahead.append(thing)
+            thing = self._ahead[i]
+            if isinstance(thing, Edge):
+                return
+            yield thing[1]
+
+    def wait_for(self, items: list[Item]) -> bool:
+        """Begin to wait for what is not done yet; whether there is anything."""
+        self.items = [item for item in items if not item.done]
+        for item in self.items:
+            item.waiter = self
+        self.pending = len(self.items)
+        return self.pending > 0

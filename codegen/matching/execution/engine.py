@@ -1,0 +1,279 @@
+"""The trace executed without time: every rank runs until it waits, and who waits for whom is known at any
+time.
+
+What a call waits for (dissertation §4.4.4): a receive for its message, a synchronous send for its receive, a
+collective for its communicator, a completion for its requests. Where `synchronous` is set all sends wait,
+which is the worst that MPI allows and what Algorithm 3 assumes; else only Ssend and its kin do.
+
+Receives from any source are decided when no rank can go on otherwise, so when most messages are there to
+choose from; a policy (`choices.py`) says which is best. That ranks run in some order does therefore not
+matter: with the senders decided a trace has one outcome whatever the order, so an execution that ends shows
+that all do.
+
+Costs one step per call. In a steady loop (`script.py`) ranks wait for each other at the edge of each
+iteration; when an iteration leaves everything as it found it, all further ones would be like it and are not
+executed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scalatrace.codegen.matching.execution.actor import Actor
+from scalatrace.codegen.matching.execution.choices import Candidate, Policy
+from scalatrace.codegen.matching.execution.collective_state import Meetings, Part
+from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot
+from scalatrace.codegen.matching.execution.match_actions import Act, Acts, Do, Meeting, Receive, Send
+from scalatrace.codegen.matching.execution.quota import Kind, Quota
+from scalatrace.codegen.matching.execution.requests import Request
+from scalatrace.codegen.matching.execution.script import Edge, Script
+from scalatrace.codegen.matching.execution.steady import Edges
+from scalatrace.codegen.matching.execution.traffic import Box, Spare
+from scalatrace.trace.model.nodes import Event
+
+__all__ = ["Decision", "Engine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A receive from any source and the sender it was given."""
+
+    post: Post
+    source: int
+
+
+class Engine:
+    """One execution. `steps` counts calls that were executed, `decisions` are those that had a choice."""
+
+    def __init__(
+        self,
+        script: Script,
+        acts: Acts,
+        spare: Spare,
+        quotas: dict[Box, Quota],
+        policy: Policy,
+        synchronous: bool,
+        recorded: frozenset[int],
+    ) -> None:
+        """`recorded`: ids of the event nodes whose matches are wanted."""
+        self.script, self.acts, self.policy = script, acts, policy
+        self.spare, self.quotas = spare, quotas
+        self.synchronous, self.recorded = synchronous, recorded
+        self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
+        self.meetings = Meetings(synchronous)
+        self.mailboxes: dict[tuple[object, int], Mailbox] = {}
+        self.steps = 0
+        self.decisions: deque[Decision] = deque(maxlen=64)
+        self.taken: list[tuple[Box, Kind, Kind]] = []
+        self._undecided: dict[tuple[object, int], Mailbox] = {}
+        self._parked = 0
+        self._ready: deque[Actor] = deque(self.actors.values())
+        self._chosen: dict[tuple[int, int, int], int] = {}
+
+    # -- the loop ------------------------------------------------------------------------------------------
+
+    def run(self) -> bool:
+        """Execute as far as possible; whether all ranks came to their ends. Raises MismatchError."""
+        edges = Edges(self)
+        while True:
+            while self._ready:
+                self._advance(self._ready.popleft())
+            if not (self._decide(forced=False) or edges.release() or self._decide(forced=True)):
+                return all(actor.ended for actor in self.actors.values())
+
+    def resume(self, actor: Actor) -> None:
+        """Let a rank go on that stood at an edge."""
+        actor.edge = None
+        self._ready.append(actor)
+
+    def _advance(self, actor: Actor) -> None:
+        while (thing := actor.next()) is not None:
+            if isinstance(thing, Edge):
+                actor.edge = thing
+                return
+            self.steps += 1
+            actor.when = thing[0]
+            act = actor.act = self.acts.of(thing[1])
+            if act.do is not Do.NOTHING and actor.wait_for(self._perform(actor, act)):
+                return
+        actor.ended, actor.act = True, None
+
+    def _complete(self, item: Item) -> None:
+        item.done = True
+        waiter, item.waiter = item.waiter, None
+        if isinstance(waiter, Actor):
+            waiter.pending -= 1
+            if waiter.pending == 0:
+                self._ready.append(waiter)
+
+    # -- calls ---------------------------------------------------------------------------------------------
+
+    def _perform(self, actor: Actor, act: Act) -> list[Item]:
+        """Do what a call does; what it waits for."""
+        if act.do is Do.TALK:
+            return self._begin(actor, act, self._slot(actor, act))
+        if act.do is Do.REQUEST:
+            items = self._begin(actor, act, self._slot(actor, act))
+            actor.requests.add(Request(act, items))
+            if self.acts.blocking and act.meeting is not None:
+                return items
+        elif act.do is Do.PREPARE:
+            actor.requests.add(self._prepared(actor, act))
+        elif act.do is Do.START:
+            for request in actor.requests.at(act.ages):
+                if request.act.persistent:
+                    request.items = self._begin(actor, request.act, request.slot, request)
+        elif act.do is Do.COMPLETE:
+            return [item for request in actor.requests.end(act.ages, freed=False) for item in request.items]
+        elif act.do is Do.FREE:
+            actor.requests.end(act.ages, freed=True)
+        elif act.do is Do.CANCEL:
+            for request in actor.requests.at(act.ages):
+                self._cancel(request)
+        return []
+
+    def _slot(self, actor: Actor, act: Act) -> Slot:
+        slot = Slot(act.named)
+        if id(act.event) in self.recorded:
+            actor.found.setdefault(id(act.event), []).append(slot)
+        return slot
+
+    def _prepared(self, actor: Actor, act: Act) -> Request:
+        request = Request(act, [], self._slot(actor, act))
+        if act.meeting is not None:
+            made = (*act.meeting.stream, "made")
+            request.stream = (*made, self.meetings.next_key(actor.rank, made)[1])
+        return request
+
+    def _begin(self, actor: Actor, act: Act, slot: Slot, request: Request | None = None) -> list[Item]:
+        items: list[Item] = []
+        if act.meeting is not None:
+            items.append(self._meet(actor, act.meeting, act.event, request))
+        if act.receive is not None:
+            items.append(self._receive(actor, act.receive, slot))
+        if act.send is not None:
+            items.append(self._send(actor, act.send, act.event))
+        return items
+
+    def _meet(self, actor: Actor, meeting: Meeting, event: Event, request: Request | None) -> Item:
+        stream = meeting.stream if request is None else request.stream
+        part = Part(actor.rank, meeting, self.meetings.next_key(actor.rank, stream), event)
+        for done in self.meetings.come(part):
+            self._complete(done)
+        return part
+
+    def _send(self, actor: Actor, send: Send, event: Event) -> Item:
+        waits = self.synchronous if send.synchronous is None else send.synchronous
+        sent = Sent(actor.rank, send, event, actor.when, done=not waits)
+        box = self._mailbox(send.channel, send.dest)
+        self._settle(box, box.deliver(sent))
+        return sent
+
+    def _receive(self, actor: Actor, receive: Receive, slot: Slot) -> Item:
+        post = Post(actor.rank, receive, slot)
+        box = self._mailbox(receive.channel, actor.rank)
+        self._settle(box, box.post(post))
+        return post
+
+    def _cancel(self, request: Request) -> None:
+        """A receive that got nothing so far gets nothing any more; sends are not taken back."""
+        for item in request.items:
+            if isinstance(item, Post) and not item.done:
+                box = self._mailbox(item.receive.channel, item.rank)
+                box.posts.remove(item)
+                self._complete(item)
+
+    def _mailbox(self, channel: object, dest: int) -> Mailbox:
+        key = (channel, dest)
+        if key not in self.mailboxes:
+            self.mailboxes[key] = Mailbox(channel, dest)  # type: ignore[arg-type]
+        return self.mailboxes[key]
+
+    # -- messages ------------------------------------------------------------------------------------------
+
+    def _settle(self, box: Mailbox, matches: Iterator[Match]) -> None:
+        for sent, post in matches:
+            post.slot.fill(sent.source, sent.send.tag)
+            if post.receive.takes:
+                self._take(box, sent, post)
+                self._complete(sent)
+                self.actors[box.dest].probed = None
+            else:
+                self.actors[box.dest].probed = sent.source
+            self._complete(post)
+        if box.posts and box.unread:
+            self._undecided[box.channel, box.dest] = box
+
+    def _take(self, box: Mailbox, sent: Sent, post: Post) -> None:
+        key = (box.channel, box.dest)
+        if key in self.quotas:
+            kinds = (post.receive.source, post.receive.tag), (sent.source, sent.send.tag)
+            self.quotas[key].take(*kinds)
+            self.taken.append((key, *kinds))
+
+    def _decide(self, forced: bool) -> bool:
+        """Give open receives their senders; whether there was one. `forced`: just one, come what may."""
+        anything = False
+        for key, box in tuple(self._undecided.items()):
+            for post in tuple(box.posts):
+                if post.is_open and not post.done and self._decide_one(box, post, forced):
+                    anything = True
+                    if forced:
+                        return True
+            if not (box.posts and box.unread):
+                del self._undecided[key]
+        return anything
+
+    def _decide_one(self, box: Mailbox, post: Post, forced: bool) -> bool:
+        first = {sent.source: sent for sent in box.candidates(post)}
+        if not first:
+            return False
+        hint = self._hint(post, first)
+        options = [self._candidate(box, post, sent, hint) for sent in first.values()]
+        best = self.policy.choose(options, forced)
+        if best is None:
+            return False
+        if len(options) > 1:
+            self.decisions.append(Decision(post, best.source))
+        sent = first[best.source]
+        if post.receive.takes:
+            way = (box.channel, best.source, box.dest)
+            self.spare.add(way, sent.send.tag, -1)
+            place = (post.rank, id(post.receive.event), best.source)
+            self._chosen[place] = self._chosen.get(place, 0) + 1
+        self._settle(box, box.decide(post, sent))
+        return True
+
+    def _candidate(self, box: Mailbox, post: Post, sent: Sent, hint: int | None) -> Candidate:
+        source, tag = sent.source, sent.send.tag
+        quota = self.quotas.get((box.channel, box.dest))
+        probes = not post.receive.takes  # takes nothing from anybody
+        return Candidate(
+            source=source,
+            spare=self.spare.of((box.channel, source, box.dest), tag),
+            allowed=probes
+            or not quota
+            or quota.allows((post.receive.source, post.receive.tag), (source, tag)),
+            hinted=source == hint,
+            chosen=self._chosen.get((post.rank, id(post.receive.event), source), 0),
+            when=sent.when,
+            distance=(source - box.dest) % self.script.trace.nprocs,
+        )
+
+    def _hint(self, post: Post, sources: dict[int, Sent]) -> int | None:
+        """Whose message it was, by what the rank does next: it answers, or receives what it probed."""
+        actor = self.actors[post.rank]
+        if len(sources) < 2 or post not in actor.items:
+            return None
+        if post.receive.takes and actor.probed in sources:
+            return actor.probed
+        for call in actor.coming():
+            act = self.acts.of(call)
+            if act.receive is not None:
+                named = not post.receive.takes and act.receive.source in sources
+                return act.receive.source if named else None
+            if act.send is not None and post.receive.takes and act.send.dest in sources:
+                return act.send.dest
+        return None

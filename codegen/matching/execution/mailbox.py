@@ -1,0 +1,169 @@
+"""One receiver's messages on one channel: what was sent, what is asked for, and which belongs to which.
+
+MPI's rules (MPI-4.0 §3.5): a message goes to the receive posted first of those it fits, and a receive takes
+the first message of its sender that fits. A receive from any source is not given a message as soon as there
+is one: it stays *open* until somebody decides, and until then keeps what would fit it from receives posted
+later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scalatrace.codegen.matching.execution.match_actions import Channel, Named, Receive, Send
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+
+__all__ = ["Item", "Mailbox", "Match", "Post", "Repeated", "Sent", "Slot"]
+
+
+class Item:
+    """Something that a rank may have to wait for; `waiter` is the rank that does."""
+
+    __slots__ = ("done", "waiter")
+
+    def __init__(self, done: bool = False) -> None:
+        self.done = done
+        self.waiter: object | None = None
+
+
+class Sent(Item):
+    """A message on its way; done when its sender may go on. `when`: in the order of the program's text."""
+
+    __slots__ = ("event", "send", "source", "when")
+
+    def __init__(self, source: int, send: Send, event: Event, when: object, done: bool) -> None:
+        super().__init__(done)
+        self.source, self.send, self.event, self.when = source, send, event, when
+
+
+class Slot:
+    """What a receive names in the end.
+
+    Attributes:
+        scope: its communicator.
+        peer, tag: as the program named them, until its message is known.
+        source: the sender's world rank, None as long as that is not known.
+    """
+
+    __slots__ = ("peer", "scope", "source", "tag")
+
+    def __init__(self, named: Named | None) -> None:
+        self.scope = named.scope if named else None
+        self.peer, self.tag = (named.peer, named.tag) if named else (0, 0)
+        self.source: int | None = None
+
+    def fill(self, source: int, tag: int) -> None:
+        """The message has come, or is known to come from there."""
+        self.source, self.tag = source, tag
+        if self.scope is not None:
+            self.peer = self.scope.numbers[source]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """What a receive got in one iteration of a loop, `times` times."""
+
+    slots: tuple[Slot | Repeated, ...]
+    times: int
+
+
+class Post(Item):
+    """A receive or probe that was posted; `source` is ANY_SOURCE until that is decided."""
+
+    __slots__ = ("rank", "receive", "slot", "source", "tag")
+
+    def __init__(self, rank: int, receive: Receive, slot: Slot) -> None:
+        super().__init__()
+        self.rank, self.receive, self.slot = rank, receive, slot
+        # A persistent receive that got a message gets all others from there: it has one source.
+        self.source = receive.source if slot.source is None else slot.source
+        self.tag = receive.tag if slot.source is None else slot.tag
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the sender is still to be decided."""
+        return self.source == ANY_SOURCE
+
+    def fits(self, source: int, tag: int) -> bool:
+        """Whether a message could be received here."""
+        return self.source in (ANY_SOURCE, source) and self.tag in (ANY_TAG, tag)
+
+
+Match = tuple[Sent, Post]
+
+
+class Mailbox:
+    """See above. Methods give the pairs that came about."""
+
+    __slots__ = ("channel", "dest", "posts", "unread")
+
+    def __init__(self, channel: Channel, dest: int) -> None:
+        self.channel, self.dest = channel, dest
+        self.posts: list[Post] = []
+        self.unread: dict[int, list[Sent]] = {}
+
+    @property
+    def undecided(self) -> bool:
+        """Whether an open receive has messages to choose from."""
+        return any(post.is_open and any(True for _ in self.candidates(post)) for post in self.posts)
+
+    def deliver(self, sent: Sent) -> Iterator[Match]:
+        """A message arrives."""
+        unread = self.unread.get(sent.source)
+        for i, post in enumerate(self.posts):
+            if not post.fits(sent.source, sent.send.tag):
+                continue
+            if post.is_open or (unread and any(post.fits(m.source, m.send.tag) for m in unread)):
+                break
+            del self.posts[i]
+            yield sent, post
+            if post.receive.takes:
+                return
+            break  # a rank that probes posts nothing else meanwhile
+        self.unread.setdefault(sent.source, []).append(sent)
+
+    def post(self, post: Post) -> Iterator[Match]:
+        """A receive is posted."""
+        self.posts.append(post)
+        if not post.is_open:
+            yield from self._match(post)
+
+    def candidates(self, post: Post) -> Iterator[Sent]:
+        """The messages that an open receive could take: of each sender the first that fits."""
+        before = self.posts[: self.posts.index(post)]
+        for messages in self.unread.values():
+            for sent in messages:
+                if post.fits(sent.source, sent.send.tag):
+                    if not any(other.fits(sent.source, sent.send.tag) for other in before):
+                        yield sent
+                    break
+
+    def decide(self, post: Post, sent: Sent) -> Iterator[Match]:
+        """An open receive gets one of its candidates; others may now get theirs."""
+        post.source = sent.source
+        yield from self._match(post)
+        for other in tuple(self.posts):
+            if not other.is_open:
+                yield from self._match(other)
+
+    def _match(self, post: Post) -> Iterator[Match]:
+        """Give a receive of a certain sender the first message that fits, unless an open one may want it."""
+        messages = self.unread.get(post.source, ())
+        for i, sent in enumerate(messages):
+            if post.fits(sent.source, sent.send.tag):
+                before = self.posts[: self.posts.index(post)]
+                if any(other.fits(sent.source, sent.send.tag) for other in before):
+                    return
+                if post.receive.takes:
+                    _remove(self.unread, post.source, i)
+                self.posts.remove(post)
+                yield sent, post
+                return
+
+
+def _remove(unread: dict[int, list[Sent]], source: int, at: int) -> None:
+    del unread[source][at]
+    if not unread[source]:
+        del unread[source]

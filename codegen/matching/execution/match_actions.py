@@ -1,0 +1,239 @@
+"""What a call means for the order of messages: calls of a trace in the few words that matching knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import IntEnum, auto
+
+from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, is_collective, stream_parameter
+from scalatrace.ops import Category, Flow, Operation, operation
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.requests import ENDING, ages
+from scalatrace.trace.query.walk import Call, Place
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+
+__all__ = ["Act", "Acts", "Channel", "Do", "Finish", "Meeting", "Named", "Receive", "Send"]
+
+Channel = tuple[int, int, bool]
+"""Messages of one channel match each other: family, first member, whether partitioned."""
+
+
+class Do(IntEnum):
+    """What a rank does in a call."""
+
+    NOTHING = auto()
+    TALK = auto()  # sends, receives, probes, meets, and waits until that is done
+    REQUEST = auto()  # begins that, and leaves a request
+    PREPARE = auto()  # leaves a persistent request
+    START = auto()
+    COMPLETE = auto()
+    FREE = auto()
+    CANCEL = auto()
+
+
+class Finish(IntEnum):
+    """Whom a collective call waits for where MPI buffers (all of them wait for all where it does not)."""
+
+    ALL = auto()
+    ROOT = auto()  # data goes out from the root: the others wait for it alone
+    AT_ROOT = auto()  # data comes together at the root: only it waits
+    NONE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A message to a world rank. `synchronous`: None as MPI likes, else whether it waits for its receive."""
+
+    channel: Channel
+    dest: int
+    tag: int
+    synchronous: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """A receive or probe (`takes` false) of a world rank's message, or ANY_SOURCE's.
+
+    Attributes:
+        event: the node whose parameters are the source and the tag.
+        scope: to name senders in its communicator.
+        wild: whether the program left source or tag open, even if only one is possible.
+    """
+
+    channel: Channel
+    source: int
+    tag: int
+    takes: bool
+    event: Event
+    scope: Scope
+    wild: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A part in a collective operation: its stream, its members, and whom it waits for."""
+
+    stream: tuple[int, int, str, int]
+    op: str
+    members: tuple[int, ...]
+    finish: Finish
+    root: int
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The sender (a number in the communicator) and tag that a receive names, open or not."""
+
+    peer: int
+    tag: int
+    scope: Scope | None
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A call. `ages`: the requests it is about; `named`: of everything that can receive."""
+
+    do: Do
+    event: Event
+    op: str
+    send: Send | None = None
+    receive: Receive | None = None
+    meeting: Meeting | None = None
+    ages: tuple[int, ...] = ()
+    named: Named | None = None
+    persistent: bool = False
+
+
+Only = Callable[[Receive, int], tuple[int, int] | None]
+"""The one sender and tag that a receive of a rank can have, if there is only one."""
+
+
+class Acts:
+    """Translates calls; a place whose calls are all alike is translated once."""
+
+    def __init__(
+        self, trace: Trace, scopes: Scopes, only: Only | None = None, blocking: bool = False
+    ) -> None:
+        """Begin without any.
+
+        Args:
+            only: what a receive that leaves source or tag open is given instead, where that is certain.
+            blocking: nonblocking collectives are taken to wait where they start.
+        """
+        self.blocking = blocking
+        self.trace, self._only = trace, only
+        self._scopes = scopes
+        self._of_place: dict[Place, Act] = {}
+        self._of_values: dict[tuple[Place, tuple[int, ...]], Act] = {}
+
+    def of(self, call: Call) -> Act:
+        """The act of a call."""
+        act = self._of_place.get(call.place)
+        if act is not None:
+            return act
+        if call.place.constant:
+            act = self._of_place[call.place] = self._make(call)
+            return act
+        key = (call.place, call.values)
+        act = self._of_values.get(key)
+        if act is None:
+            act = self._of_values[key] = self._make(call)
+        return act
+
+    def _make(self, call: Call) -> Act:
+        row = operation(call.op)
+        base = call.op.removesuffix("_c")
+        if base in ENDING:
+            return Act(Do.COMPLETE, call.node, call.op, ages=tuple(ages(call)))
+        if base in ("Start", "Startall"):
+            return Act(Do.START, call.node, call.op, ages=tuple(ages(call)))
+        if base in ("Request_free", "Cancel"):
+            do = Do.FREE if base == "Request_free" else Do.CANCEL
+            return Act(do, call.node, call.op, ages=tuple(ages(call)) if "request" in call else ())
+        scope = self._scopes.of(call.family, call.rank)
+        send, receive, meeting = (None, None, None) if scope is None else self._parts(call, row, scope)
+        named = _named(call, row, scope)
+        if not (send or receive or meeting or named or row.makes_request):
+            return Act(Do.NOTHING, call.node, call.op)
+        do = Do.PREPARE if row.flow_later else Do.REQUEST if row.makes_request else Do.TALK
+        return Act(do, call.node, call.op, send, receive, meeting, named=named, persistent=row.flow_later)
+
+    def _parts(
+        self, call: Call, row: Operation, scope: Scope
+    ) -> tuple[Send | None, Receive | None, Meeting | None]:
+        if is_collective(call.op):
+            return None, None, _meeting(call, row, scope)
+        if row.category not in _TALKING or "Mrecv" in call.op or "mrecv" in call.op:
+            return None, None, None
+        channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
+        return (
+            _send(call, row, scope, channel),
+            self._certain(call, _receive(call, row, scope, channel)),
+            None,
+        )
+
+    def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
+        if receive is None or not receive.wild or self._only is None:
+            return receive
+        found = self._only(receive, call.rank)
+        return receive if found is None else replace(receive, source=found[0], tag=found[1])
+
+
+_TALKING = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT)
+
+
+def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:
+    if row.sends is None or (dest := scope.world(call.raw(row.sends.peer))) is None:
+        return None
+    kind = call.op.lower().removeprefix("i")
+    synchronous = {"s": True, "b": False}.get(kind[0]) if not kind.startswith("send") else None
+    return Send(channel, dest, _tag(call, "sendtag"), synchronous)
+
+
+def _receive(call: Call, row: Operation, scope: Scope, channel: Channel) -> Receive | None:
+    flow: Flow | None = row.recvs
+    if flow is None or flow.peer not in call:
+        return None
+    stored = call.raw(flow.peer)
+    source = ANY_SOURCE if stored == ANY_SOURCE else scope.world(stored)
+    if source is None:
+        return None
+    takes = row.category is not Category.PROBE or "mprobe" in call.op.lower()
+    tag = _tag(call, "recvtag")
+    wild = source == ANY_SOURCE or tag == ANY_TAG
+    return Receive(channel, source, tag, takes, call.node, scope, wild)
+
+
+def _named(call: Call, row: Operation, scope: Scope | None) -> Named | None:
+    if row.recvs is None or row.recvs.peer != "source" or "source" not in call:
+        return None
+    return Named(call.raw("source"), _tag(call, "recvtag"), scope)
+
+
+def _tag(call: Call, name: str) -> int:
+    return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
+
+
+def _meeting(call: Call, row: Operation, scope: Scope) -> Meeting:
+    inner = stream_parameter(call.place.op)
+    family, first = scope.key if call.place.comm_at is not None else (WORLD, scope.members[0])
+    stream = (family, first, inner, call.raw(inner) if inner else -1)
+    finish, root = Finish.ALL, -1
+    if row.category is Category.COLLECTIVE and scope.comm.remote is None:
+        finish = _finish(row)
+        if finish in (Finish.ROOT, Finish.AT_ROOT):
+            there = scope.world(call.raw("root")) if "root" in call else None
+            finish, root = (Finish.ALL, -1) if there is None else (finish, there)
+    return Meeting(stream, call.op, scope.members, finish, root)
+
+
+def _finish(row: Operation) -> Finish:
+    """By who has a buffer to send from and to receive into."""
+    sends, recvs = row.sends, row.recvs
+    if sends is None or recvs is None:
+        return Finish.ALL
+    if sends.where == "root":
+        return Finish.ROOT
+    return Finish.AT_ROOT if recvs.where == "root" else Finish.ALL

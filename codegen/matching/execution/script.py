@@ -1,0 +1,180 @@
+"""A trace cut down to what decides which calls meet, and each rank's calls in it, loop by loop.
+
+Only peers, tags, communicators, roots and requests are left, so a loop in which sizes change is steady all
+the same. A *steady* loop stands at the top of the tree, all ranks run it equally often, and every iteration
+of a rank is like its others: what happens in it need not be found out again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, Sequence
+from scalatrace.trace.model.tables import Op
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions, executions_of
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["Edge", "Script", "Step", "When", "cut_down"]
+
+When = tuple[tuple[int, int], Stamp]
+"""When a call is made, in the order of the program's text: (root node, iteration of a steady loop), place."""
+
+Step = tuple[When, Call]
+
+_KEPT = frozenset(
+    [
+        "dest",
+        "source",
+        "tag",
+        "sendtag",
+        "recvtag",
+        "comm",
+        "root",
+        "request",
+        "requests",
+        "index",
+        "message",
+        "win",
+        "fh",
+        "newcomm",
+    ]
+)
+FEWEST = 3
+"""Loops of so few iterations are executed like anything else."""
+
+MOST_COMPARED = 200_000
+"""Values of one parameter that are compared to see whether iterations are alike."""
+
+MOST_KEPT = 50_000
+"""Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Where an iteration of a steady loop begins: `turn` from 0, and `turns` for the end of the last."""
+
+    loop: int
+    turn: int
+    turns: int
+
+
+def cut_down(trace: Trace) -> tuple[Trace, dict[int, Event]]:
+    """The trace with the parameters that decide matches only; id(its event) -> the event it was made from."""
+    positions = [[i for i, (name, _) in enumerate(op.params) if name in _KEPT] for op in trace.ops]
+    ops = [Op(op.name, tuple(op.params[i] for i in at)) for op, at in zip(trace.ops, positions, strict=True)]
+    origin: dict[int, Event] = {}
+
+    def cut(node: Node) -> Node:
+        if isinstance(node, Sequence):
+            return Sequence(node.repeat, tuple(map(cut, node.nodes)))
+        made = replace(node, params=tuple(node.params[i] for i in positions[node.op]), stats=())
+        origin[id(made)] = node
+        return made
+
+    return replace(trace, ops=ops, nodes=list(map(cut, trace.nodes)), load=[]), origin
+
+
+class Script:
+    """What each rank calls. `skip` makes a steady loop shorter for whoever asks for its next iteration."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.turns = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
+        bodies = [node.nodes if i in self.turns else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
+        self._parts = [_only(trace, list(body)) for body in bodies]
+        self._skips: dict[tuple[int, int], int] = {}
+
+    def skip(self, edge: Edge, to: int) -> None:
+        """Let all ranks, which stand at an edge, go on with iteration `to`."""
+        self._skips[edge.loop, edge.turn] = to
+
+    def of(self, rank: int) -> Iterator[Step | Edge]:
+        """The calls of a rank, with edges between the iterations of steady loops."""
+        for i, part in enumerate(self._parts):
+            if i in self.turns:
+                yield from self._loop(i, part, rank)
+            else:
+                root = (i, 0)
+                yield from (((root, stamp), call) for stamp, call in stamped(part, rank))
+
+    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
+        steps, turn, turns = list(stamped(body, rank)), 0, self.turns[loop]
+        while turn < turns:
+            yield Edge(loop, turn, turns)
+            turn = self._skips.get((loop, turn), turn)
+            if turn < turns:
+                root = (loop, turn)
+                yield from (((root, stamp), call) for stamp, call in steps)
+            turn += 1
+        if turn == turns:
+            yield Edge(loop, turns, turns)
+
+
+def _only(trace: Trace, nodes: list[Node]) -> Trace:
+    """The trace with these nodes alone; what it knows of communicators is shared."""
+    part = replace(trace, nodes=nodes)
+    part._layouts, part._communicators, part._arrays = trace._layouts, trace._communicators, trace._arrays
+    return part
+
+
+def _steady(trace: Trace, node: Node) -> int:
+    """How often all ranks run a steady loop; 0 when it is none."""
+    if not isinstance(node, Sequence) or not isinstance(node.repeat, Vec) or node.repeat.smallest() is None:
+        return 0
+    turns = node.repeat.first(1)[0]
+    if turns <= FEWEST or not all(_is_alike(node.nodes, rank, 1, turns) for rank in trace.ranks):
+        return 0
+    body = _only(trace, list(node.nodes))
+    ncalls = max(sum(n for _, n in executions_of(body, rank)) for rank in _busiest(body))
+    return turns if ncalls <= MOST_KEPT else 0
+
+
+def _busiest(trace: Trace) -> set[int]:
+    """Some ranks of which one has most calls, or nearly."""
+    return {ranks.first for _, classes in executions(trace) for ranks, _ in classes} | {trace.ranks.first}
+
+
+def _is_alike(nodes: tuple[Node, ...], rank: int, met: int, turns: int) -> bool:
+    """Whether all `turns` iterations, in each of which a rank meets the nodes `met` times, are alike."""
+    for node in nodes:
+        repeats = elastic.at(node.repeat, rank)
+        if repeats is None:
+            continue
+        if not _comes_again(repeats, met, turns):
+            return False
+        times = repeats.total(met)
+        if times <= 0:
+            continue
+        if isinstance(node, Sequence):
+            if not _is_alike(node.nodes, rank, times, turns):
+                return False
+        elif not all(_param_comes_again(param, rank, times, turns) for param in node.params):
+            return False
+    return True
+
+
+def _param_comes_again(param: Param, rank: int, times: int, turns: int) -> bool:
+    vec = elastic.at(param.value if isinstance(param, Peer) else param, rank)
+    return vec is not None and _comes_again(vec, times, turns)
+
+
+def _comes_again(vec: Vec, n: int, turns: int) -> bool:
+    """Whether the first `turns` stretches of n values are equal; False also where finding out takes long."""
+    if isinstance(vec.terms, int):
+        return True
+    *head, last = vec.terms or (0,)
+    if isinstance(last, tuple) and last[0] == 0:  # a head, and then the same for ever
+        start, period = Vec(tuple(head)).length or 0, Vec(tuple(last[2:])).length or 1
+        if last[1] or n % period or start > MOST_COMPARED:
+            return False
+        values = vec.first(start + n)
+        return values[:start] == values[n : n + start]
+    if n * turns > min(MOST_COMPARED, vec.length or 0):
+        return False
+    values = vec.first(n * turns)
+    return values[n:] == values[:-n]

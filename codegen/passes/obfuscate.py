@@ -1,0 +1,172 @@
+"""Benchmarks that can be given away: nothing of the application but what it communicates.
+
+Names, paths and call sites go, tags and files get numbers. That it worked is checked on the text itself:
+every word in it is one of the language or of the library, or it is none of the trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from scalatrace.codegen.errors import LeakError
+from scalatrace.codegen.expr import Const, Expr, Item, Var, bounds, leaves, map_leaves, numbers_in
+from scalatrace.codegen.program.tree import Branch, Call, Loop, Note, Program, Stmt, calls
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = ["check", "obfuscated", "words"]
+
+TAGS = ("tag", "sendtag", "recvtag")
+SHORTEST = 3
+"""Shorter words tell nothing, and are found everywhere."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|t|i|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
+"""Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
+
+
+def obfuscated(program: Program) -> Program:
+    """The same communication without names."""
+    body = _stripped(program.body)
+    body = _changed(body, TAGS, _renumber(_tags(body)))
+    files = {i: f"file{n}" for n, i in enumerate(sorted(_indices(body, "filename", len(program.strings))), 1)}
+    strings = tuple(
+        files.get(i, text if _is_word_of_mpi(text) else "name") for i, text in enumerate(program.strings)
+    )
+    comms = tuple(replace(family, kind=_kind(family.kind)) for family in program.comms)
+    return replace(program, title="", body=body, strings=strings, comms=comms)
+
+
+def _is_word_of_mpi(text: str) -> bool:
+    return text in ("", "native", "internal", "external32") or bool(
+        re.fullmatch(r"(MPI_\w+\|?|\d+\|?)+", text)
+    )
+
+
+def _kind(kind: str) -> str:
+    return kind if kind.isalpha() and len(kind) < 12 else "comm"
+
+
+def _stripped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Call():
+                found.append(replace(stmt, site=()))
+            case Loop():
+                found.append(replace(stmt, body=_stripped(stmt.body)))
+            case Branch():
+                then, otherwise = _stripped(stmt.then), _stripped(stmt.otherwise)
+                found.append(replace(stmt, then=then, otherwise=otherwise))
+            case Note():
+                continue
+            case _:
+                found.append(stmt)
+    return tuple(found)
+
+
+def _tags(body: tuple[Stmt, ...]) -> set[int] | None:
+    """All tags of the program; None when some follow a rule, which has to stay."""
+    found: set[int] = set()
+    for call in calls(body):
+        for argument in call.arguments:
+            if argument.name in TAGS and not _collect(argument.value, found):
+                return None
+    return found
+
+
+def _collect(e: Expr, into: set[int]) -> bool:
+    plain = True
+    for part in leaves(e):
+        if isinstance(part, Const | Item):
+            into |= numbers_in(part)
+        elif isinstance(part, Var) and (limits := bounds(part)):
+            plain = plain and limits[0] == 0  # counts from 0: as plain as can be
+            into.update(range(limits[1] + 1) if limits[1] < 1 << 12 else ())
+        else:
+            plain = False
+    return plain
+
+
+def _renumber(tags: set[int] | None) -> Callable[[Expr], Expr]:
+    """Tags by their order; those that count from 0 keep their numbers, and all do when some follow a rule."""
+    if tags is None:
+        return lambda e: e
+    ordinary = sorted(tag for tag in tags if tag >= SPECIAL_MAX)
+    number = {tag: i for i, tag in enumerate(ordinary)}
+
+    def leaf(part: Expr) -> Expr:
+        if isinstance(part, Const):
+            return Const(number.get(part.value, part.value))
+        if isinstance(part, Item):
+            return Item(tuple(number.get(tag, tag) for tag in part.table), part.index)
+        return part
+
+    counting = ordinary == list(range(len(ordinary)))
+    return (lambda e: e) if counting else lambda e: map_leaves(e, leaf)
+
+
+def _changed(
+    body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Expr], Expr]
+) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Call():
+                arguments = tuple(
+                    replace(a, value=change(a.value)) if a.name in names else a for a in stmt.arguments
+                )
+                found.append(replace(stmt, arguments=arguments))
+            case Loop():
+                found.append(replace(stmt, body=_changed(stmt.body, names, change)))
+            case Branch():
+                then, otherwise = (_changed(part, names, change) for part in (stmt.then, stmt.otherwise))
+                found.append(replace(stmt, then=then, otherwise=otherwise))
+            case _:
+                found.append(stmt)
+    return tuple(found)
+
+
+def _indices(body: tuple[Stmt, ...], name: str, size: int) -> set[int]:
+    found: set[int] = set()
+    for call in calls(body):
+        for argument in call.arguments:
+            if argument.name == name and argument.kind is Kind.STRING and not _collect(argument.value, found):
+                return set(range(size))
+    return found
+
+
+def words(text: str) -> set[str]:
+    """The words of a text."""
+    return {word for word in _WORD.findall(text) if len(word) >= SHORTEST}
+
+
+def secrets(trace: Trace) -> set[str]:
+    """The trace's strings: call paths, file names, the header's texts."""
+    return {text for text in (*trace.frames, *trace.strings, *trace.meta.values()) if text}
+
+
+def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
+    """Make sure that a text holds no name of a trace.
+
+    Args:
+        vocabulary: the words of the language and of the library.
+
+    Raises:
+        LeakError: it does; the error says how many, and not which.
+    """
+    strings = [s for s in secrets(trace) if not _harmless(s)]
+    whole = {s for s in strings if len(s) > SHORTEST and not _WORD.fullmatch(s) and s in text}
+    known = {word for s in strings for word in words(s)}
+    lower = {word.lower() for word in vocabulary}
+    strange = {word for word in words(text) if word.lower() not in lower and not _OWN.fullmatch(word)}
+    if leaked := len(whole | (strange & known)):
+        raise LeakError(f"the benchmark would hold {leaked} names of the application: nothing was written")
+
+
+def _harmless(text: str) -> bool:
+    """Whether a string is MPI's own, or a number."""
+    return _is_word_of_mpi(text) or not words(text)

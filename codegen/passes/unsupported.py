@@ -1,0 +1,78 @@
+"""What a language has no words for, and what of the program goes with it.
+
+A call that is left out takes along what it made: calls on a communicator or a window that nobody makes any
+more are left out, too. A request that it made stays a number, so that others keep their ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from scalatrace.codegen.expr import Expr, numbers_in
+from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
+
+__all__ = ["find_unsupported", "left_out"]
+
+PREDEFINED = {0, 1, 2}
+MAKES_WINDOW = frozenset({"Win_create", "Win_create_dynamic", "Win_allocate", "Win_allocate_shared"})
+
+Supports = Callable[[str], bool]
+
+
+def find_unsupported(program: Program, supports: Supports) -> list[Call]:
+    """The calls that have no words, in the order of the text."""
+    return [call for call in calls(program.body) if not supports(call.op)]
+
+
+def left_out(program: Program, supports: Supports) -> tuple[Program, list[Call]]:
+    """The program without them, comments in their place, and the calls that are gone."""
+    gone = _Gone(supports)
+    while sum(gone.note(call) for call in calls(program.body)):  # each may take others along
+        pass
+    skipped = [call for call in calls(program.body) if gone.holds(call)]
+    return program.with_body(_without(program.body, gone)), skipped
+
+
+class _Gone:
+    """Calls without words, communicators and windows without makers."""
+
+    def __init__(self, supports: Supports) -> None:
+        self.supports = supports
+        self.comms: set[int] = set()
+        self.windows: set[tuple[Expr, Expr]] = set()
+
+    def holds(self, call: Call) -> bool:
+        """Whether a call goes."""
+        if not self.supports(call.op):
+            return True
+        if "win" in call and (call["win"], call["comm"]) in self.windows:
+            return True
+        used = [a.value for a in call.arguments if a.name in ("comm", "peer_comm")]
+        return any(bool(named := numbers_in(e)) and named <= self.comms for e in used)
+
+    def note(self, call: Call) -> bool:
+        """Take along what a call makes, if it goes; whether that is news."""
+        if not self.holds(call):
+            return False
+        before = len(self.comms), len(self.windows)
+        if "newcomm" in call:
+            self.comms |= numbers_in(call["newcomm"]) - PREDEFINED
+        if call.op in MAKES_WINDOW:
+            self.windows.add((call["win"], call["comm"]))
+        return before != (len(self.comms), len(self.windows))
+
+
+def _without(body: tuple[Stmt, ...], gone: _Gone) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Call) and gone.holds(stmt):
+            found.append(replace(stmt, dropped=True))
+        elif isinstance(stmt, Loop):
+            found.append(replace(stmt, body=_without(stmt.body, gone)))
+        elif isinstance(stmt, Branch):
+            then, otherwise = _without(stmt.then, gone), _without(stmt.otherwise, gone)
+            found.append(replace(stmt, then=then, otherwise=otherwise))
+        else:
+            found.append(stmt)
+    return tuple(found)

@@ -1,0 +1,206 @@
+"""The program tree: what stands between a trace and the text of a benchmark.
+
+    Program = tables + body          body = statements
+    Loop(variable, count, body)    Branch(cond, then, otherwise)    Compute(contexts)    Call(op, arguments)
+
+Statements hold expressions (`codegen.expr`), never values of one rank: every process runs the same program,
+as the application did. Tables are those of the trace, with what the program uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from scalatrace.codegen.expr import Cond, Expr, Var, names_in
+from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
+
+__all__ = [
+    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Note", "Program", "Stmt",
+    "Subset", "asks_for", "calls", "statements",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a call, as the trace names it; of a kind that refers to a table, an index into it."""
+
+    name: str
+    kind: Kind
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One MPI call.
+
+    Attributes:
+        op: without `MPI_`.
+        arguments: in the order of the trace's schema.
+        site: where the application made it, innermost frame first; () when that is not to be said.
+        mark: number by which later computations tell that this was the call before; None: nobody asks.
+        dropped: stands in the text as a comment only.
+    """
+
+    op: str
+    arguments: tuple[Argument, ...]
+    site: tuple[str, ...] = ()
+    mark: int | None = None
+    dropped: bool = False
+
+    def __getitem__(self, name: str) -> Expr:
+        """The value of a parameter. Raises KeyError."""
+        for argument in self.arguments:
+            if argument.name == name:
+                return argument.value
+        raise KeyError(name)
+
+    def __contains__(self, name: str) -> bool:
+        return any(argument.name == name for argument in self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A time in nanoseconds: the mean of the samples, and how they were distributed.
+
+    Attributes:
+        law: how it follows the number of ranks P, where that varies: terms (c, p, l) for c P^p log2(P)^l.
+    """
+
+    ns: float
+    histogram: Histogram | None = None
+    law: tuple[tuple[float, float, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """How long the computation takes when the call before had one of these marks; none: whatever it was."""
+
+    marks: tuple[int, ...]
+    duration: Duration
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """The computation before a call.
+
+    Attributes:
+        contexts: by what was called before; a single one holds whatever that was. When nothing fits, nothing
+            is waited for.
+        first: the loop whose first iteration the first context belongs to, the second to all others; None:
+            the call before has to be looked at, unless there is one context only.
+    """
+
+    contexts: tuple[Context, ...]
+    first: Var | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A body that runs `count` times, the variable counting from 0."""
+
+    variable: Var
+    count: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What depends on the rank or on loop variables."""
+
+    cond: Cond
+    then: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A comment."""
+
+    text: str
+
+
+Stmt = Call | Compute | Loop | Branch | Note
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Communicators that are there from the start: every rank is in that of its color, at the place key.
+
+    Attributes:
+        family: index into Program.comms.
+        color, key: by rank; color MPI_UNDEFINED: in none.
+    """
+
+    family: int
+    color: Expr
+    key: Expr
+
+
+@dataclass(frozen=True)
+class Program:
+    """A benchmark.
+
+    Attributes:
+        nprocs: ranks it runs on; 0: as many as its shape allows.
+        title: of the application; "" when that is not to be said.
+        comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
+        types, strings, arrays: as in the trace.
+        load: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
+        subsets: communicators that are there from the start; others are made by calls.
+        body: the statements.
+        shape: the grid that is given when it runs, of a scalable benchmark.
+    """
+
+    nprocs: int
+    body: tuple[Stmt, ...]
+    title: str = ""
+    comms: tuple[Family, ...] = ()
+    types: tuple[Datatype, ...] = ()
+    strings: tuple[str, ...] = ()
+    arrays: tuple[IntArray, ...] = ()
+    load: Vec | None = None
+    shape: Shape | None = None
+    subsets: tuple[Subset, ...] = ()
+
+    def with_body(self, body: tuple[Stmt, ...]) -> Program:
+        """The same with other statements."""
+        return replace(self, body=body)
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """All statements, those within others too, in order."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, Loop):
+            yield from statements(stmt.body)
+        elif isinstance(stmt, Branch):
+            yield from statements(stmt.then)
+            yield from statements(stmt.otherwise)
+
+
+def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
+    """All calls that are made, in the order of the text."""
+    return (stmt for stmt in statements(body) if isinstance(stmt, Call) and not stmt.dropped)
+
+
+def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
+    """Whether statements use a variable."""
+    return any(name in names_in(*_parts(stmt)) for stmt in statements(body))
+
+
+def _parts(stmt: Stmt) -> Sequence[Expr | Cond]:
+    """What is worked out for a statement itself."""
+    match stmt:
+        case Call():
+            return [argument.value for argument in stmt.arguments]
+        case Compute(_, Var() as first):
+            return [first]
+        case Loop():
+            return [stmt.count]
+        case Branch():
+            return [stmt.cond]
+    return []

@@ -1,0 +1,299 @@
+"""Elastic values as expressions: of the rank, and of how often a node ran before.
+
+Nothing is expanded that the trace keeps small: a loop of values becomes a quotient and a remainder of the
+index, an arithmetic progression a product. Values without a rule become static tables, which are as long as
+they were in the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from scalatrace.codegen.expr import (
+    Binary,
+    Const,
+    Expr,
+    Item,
+    add,
+    bounds,
+    choose,
+    compare,
+    div,
+    length,
+    mod,
+    mul,
+)
+from scalatrace.codegen.program.conditions import among, rank_variable
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups
+from scalatrace.trace.values.compress import compress
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.specials import separate_specials
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
+
+__all__ = ["of_elastic", "of_vec", "prefix_of_vec"]
+
+LONGEST_CYCLE = 1 << 12
+"""Cycles up to this length are looked at value by value."""
+
+PLAIN = 24
+"""So many variables and numbers are an index that may be said again and again."""
+
+FEW = 4
+"""So many alternatives are told by conditions on the rank; more become a table."""
+
+Terms = tuple[Any, ...]
+
+
+def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Expr]) -> Expr:
+    """What each rank of the universe has (the value names them all); `of` makes one vector's expression."""
+    if isinstance(value, Vec):
+        return of(value)
+    if isinstance(value, Columns):
+        named = value.ranks & universe
+        values = {rank: value.value(rank) or 0 for rank in named}
+        groups = [(RankList(ranks), of(Vec(v))) for v, ranks in _inverse(values).items()]
+    else:
+        assert isinstance(value, Groups)  # formulas were written out
+        groups = [
+            (ranks & universe, of(vec)) for ranks, vec in value.groups if not universe.isdisjoint(ranks)
+        ]
+    return _by_rank(_united(groups), universe, nprocs)
+
+
+def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for rank, value in values.items():
+        found.setdefault(value, []).append(rank)
+    return found
+
+
+def _united(groups: Sequence[tuple[RankList, Expr]]) -> list[tuple[RankList, Expr]]:
+    """Groups with equal expressions as one."""
+    found: dict[Expr, RankList] = {}
+    for ranks, e in groups:
+        found[e] = found[e] | ranks if e in found else ranks
+    return [(ranks, e) for e, ranks in found.items()]
+
+
+def _by_rank(groups: list[tuple[RankList, Expr]], universe: RankList, nprocs: int) -> Expr:
+    if len(groups) > 1 and all(isinstance(e, Const) for _, e in groups):
+        values = {rank: e.value for ranks, e in groups for rank in ranks if isinstance(e, Const)}
+        if (found := _formula(values, nprocs)) is not None:
+            return found
+        if len(groups) > FEW:
+            table = tuple(values.get(rank, 0) for rank in range(max(values) + 1))
+            return Item(table, rank_variable(nprocs))
+    if not groups:
+        return Const(0)
+    if len(groups) > 2 and (together := _one_table(groups, nprocs)) is not None:
+        return together
+    # The last one needs no condition: the largest, if the others can be told at all.
+    *told, (_, last) = sorted(groups, key=lambda group: len(group[0]))
+    left = universe
+    chain: list[tuple[RankList, RankList, Expr]] = []
+    for ranks, e in told:
+        chain.append((ranks, left, e))
+        left = left - ranks
+    for ranks, there, e in reversed(chain):
+        last = choose(among(ranks, there, nprocs), e, last)
+    return last
+
+
+def _one_table(groups: list[tuple[RankList, Expr]], nprocs: int) -> Expr | None:
+    """Tables of several groups, read at the same place, as one with a row for each rank."""
+    tables = [e for _, e in groups if isinstance(e, Item)]
+    if not tables or any((e.index, len(e.table)) != (tables[0].index, len(tables[0].table)) for e in tables):
+        return None
+    width, ranks = len(tables[0].table), max(ranks.runs[-1][1] for ranks, _ in groups)
+    if ranks > 2 * len(groups) or not all(isinstance(e, Item | Const) for _, e in groups):
+        return None
+    rows: list[tuple[int, ...]] = [(0,) * width] * ranks
+    for some, e in groups:
+        for rank in some:
+            rows[rank] = e.table if isinstance(e, Item) else (e.value,) * width  # type: ignore[union-attr]
+    index = add(mul(rank_variable(nprocs), Const(width)), tables[0].index)
+    return Item(tuple(value for row in rows for value in row), index)
+
+
+def _formula(values: dict[int, int], nprocs: int) -> Expr | None:
+    """A short rule for the values of these ranks, evenly spaced from the first on."""
+    ranks = sorted(values)
+    if len(ranks) < 3:
+        return None
+    step = ranks[1] - ranks[0]
+    if ranks != list(range(ranks[0], ranks[-1] + 1, step)):
+        return None
+    terms = compress(values[rank] for rank in ranks)
+    if len(terms) > 1 or len(terms[0]) > 3 + FEW or not _short(terms[0]):
+        return None
+    if _grows(terms[0]) and min(values.values()) < SPECIAL_MAX:  # from a rank to MPI_PROC_NULL
+        return None
+    rank = rank_variable(nprocs)
+    index = div(add(rank, Const(-ranks[0])), step) if step > 1 else add(rank, Const(-ranks[0]))
+    found = bounds(index)
+    if found is not None and found[0] < 0 and not isinstance(terms[0][2], int):
+        return None
+    return of_vec(Vec(terms), index, len(ranks))
+
+
+def _short(term: Any) -> bool:
+    return all(isinstance(t, int) or (len(t) == 3 and isinstance(t[2], int)) for t in term[2:])
+
+
+def _grows(term: Any) -> bool:
+    return any(t[1] != 0 for t in (term, *term[2:]) if not isinstance(t, int))
+
+
+def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Expr:
+    """The value at an index (from 0, below `limit` if that is known)."""
+    if vec.constant is not None:
+        return Const(vec.constant)
+    limit = _limit(index, limit)
+    terms: Terms = separate_specials(vec, limit).terms  # type: ignore[assignment]
+    return _at(_unrotated(terms), index, limit)
+
+
+def _limit(index: Expr, limit: int | None) -> int | None:
+    found = bounds(index)
+    known = found[1] + 1 if found else None
+    return min(limit, known) if limit is not None and known is not None else limit or known
+
+
+def _length(terms: Terms) -> int | None:
+    """Number of values; None without end."""
+    total = 0
+    for term in terms:
+        if isinstance(term, int):
+            total += 1
+            continue
+        inner = _length(term[2:])
+        if term[0] == 0 or inner is None:
+            return None
+        total += term[0] * inner
+    return total
+
+
+def _unrotated(terms: Terms) -> Terms:
+    """The endless cycle alone, when what stands before it is the end of the same cycle."""
+    last = terms[-1]
+    if len(terms) < 2 or isinstance(last, int) or last[0] != 0 or last[1] != 0:
+        return terms
+    head, period = _length(terms[:-1]), _length(last[2:])
+    if head is None or period is None or max(head, period) > LONGEST_CYCLE:
+        return terms
+    cycle, first = Vec(last[2:]).first(period), Vec(terms[:-1]).first(head)
+    if any(value != cycle[(i - head) % period] for i, value in enumerate(first)):
+        return terms
+    turned = tuple(cycle[(i - head) % period] for i in range(period))
+    return ((0, 0, *compress(turned)),)
+
+
+def _at(terms: Terms, index: Expr, limit: int | None) -> Expr:
+    pieces = _pieces(terms)
+    if (n := _shorter(terms, len(pieces), index, limit)) is not None:
+        return _table(tuple(Vec(terms).first(n)), index)
+    start, chain = 0, []
+    for i, piece in enumerate(pieces):
+        n = _length(piece)
+        e = _piece(piece, add(index, Const(-start)), limit - start if limit is not None else None)
+        if n is None or i == len(pieces) - 1 or (limit is not None and start + n >= limit):
+            break
+        start += n
+        chain.append((start, e))
+    for end, before in reversed(chain):
+        e = choose(compare("<", index, Const(end)), before, e)
+    return e
+
+
+def _shorter(terms: Terms, pieces: int, index: Expr, limit: int | None) -> int | None:
+    """How many values to list, where that is shorter than to say a long index in each of several pieces.
+
+    Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
+    """
+    said = length(index)
+    ends = [n for n in (_length(terms), limit) if n is not None]
+    if pieces < 2 or said <= PLAIN or not ends:
+        return None
+    return min(ends) if min(ends) <= min(pieces * said, LONGEST_CYCLE) else None
+
+
+def _pieces(terms: Terms) -> list[Terms]:
+    """Single integers side by side become one table, and so does all that a table makes not much longer."""
+    whole = _length(terms)
+    if len(terms) > FEW and whole is not None and whole <= 8 * len(terms):
+        return [Vec(terms).first(whole)]
+    pieces: list[Terms] = []
+    for term in terms:
+        if isinstance(term, int) and pieces and isinstance(pieces[-1][0], int):
+            pieces[-1] = (*pieces[-1], term)
+        else:
+            pieces.append((term,))
+    return pieces
+
+
+def _piece(terms: Terms, index: Expr, limit: int | None) -> Expr:
+    if isinstance(terms[0], int):
+        return Const(terms[0]) if len(terms) == 1 else _table(terms, index)
+    turns, stride, *inner = terms[0]
+    content = tuple(inner)
+    period = _length(content)
+    assert period is not None
+    whole = turns == 1 or (limit is not None and limit <= period)
+    quotient = Const(0) if whole else div(index, period)
+    at = _at(content, index if whole else mod(index, period), period)
+    return add(at, mul(quotient, Const(stride))) if stride else at
+
+
+def _table(values: tuple[int, ...], index: Expr) -> Expr:
+    if len(set(values)) == 1:
+        return Const(values[0])
+    step = values[1] - values[0]
+    plain = min(values) >= SPECIAL_MAX  # no progression has constants of MPI
+    if len(values) > 2 and plain and all(b - a == step for a, b in pairwise(values)):
+        return add(mul(index, Const(step)), Const(values[0]))
+    return Item(values, index)
+
+
+def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
+    """The sum of the values before index n."""
+    if vec.constant is not None:
+        return mul(n, Const(vec.constant))
+    terms: Terms = vec.terms  # type: ignore[assignment]
+    return _prefix(_unrotated(terms), n, _limit(n, None))
+
+
+def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
+    pieces = _pieces(terms)
+    if (most := _shorter(terms, len(pieces), n, limit)) is not None:
+        return _table((0, *accumulate(Vec(terms).first(most))), n)
+    start, total, chain = 0, 0, []
+    for i, piece in enumerate(pieces):
+        length = _length(piece)
+        e = add(_prefix_of_piece(piece, add(n, Const(-start))), Const(total))
+        if length is None or i == len(pieces) - 1 or (limit is not None and start + length >= limit):
+            break
+        start += length
+        total += Vec(piece).total(length)
+        chain.append((start, e))
+    for end, before in reversed(chain):
+        e = choose(compare("<", n, Const(end)), before, e)
+    return e
+
+
+def _prefix_of_piece(terms: Terms, n: Expr) -> Expr:
+    if isinstance(terms[0], int):
+        sums = (0, *accumulate(terms))
+        return mul(n, Const(terms[0])) if len(terms) == 1 else _table(sums, n)
+    _, stride, *inner = terms[0]
+    content = tuple(inner)
+    period = _length(content)
+    assert period is not None
+    whole, rest = div(n, period), mod(n, period)
+    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, rest, period))
+    if not stride:
+        return total
+    triangle = Binary("/", Binary("*", whole, add(whole, Const(-1))), Const(2))
+    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, rest), Const(stride)))
+    return add(total, grown)

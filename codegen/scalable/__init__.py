@@ -1,1 +1,0 @@
-"""Benchmarks of any size: programs made of a symbolic trace's formulas (§4.4.5)."""

@@ -1,0 +1,27 @@
+"""What the ranks of a benchmark compute more or less than the means of their calls."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING
+
+from scalatrace.trace.query.load import COMPUTE, Loads
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
+
+__all__ = ["SHARE_STEPS", "shares"]
+
+SHARE_STEPS = 16
+"""Shares are whole powers of 2 to the power of 1/16."""
+
+
+def shares(trace: Trace) -> Vec | None:
+    """Per rank round(SHARE_STEPS log2(its computation over the means of its calls)); None when all are 0."""
+    loads = Loads(trace, COMPUTE)
+    if not loads.kept:
+        return None
+    steps = [round(SHARE_STEPS * log2(loads.over_means(rank))) for rank in trace.ranks]
+    return vec_of(steps) if any(steps) else None

@@ -1,0 +1,187 @@
+"""Which call came before: what decides how long the computation is (§2.3), worked out on the tree.
+
+Statistics are kept per predecessor event. A benchmark that is to be read should say "in the first iteration"
+and not "after the call of mark 7", so the possible predecessors are followed through loops and conditions,
+for each set of ranks that went the same way. Where they do not decide it, the program looks back itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scalatrace.codegen.expr import Compare, Cond, Const, Var
+from scalatrace.codegen.program.tree import Compute, Context, Duration
+from scalatrace.trace.values.ranklist import RankList
+
+__all__ = ["Arrival", "Before", "averaged", "choose_context"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """The calls that may have come last, as indices into Trace.preds.
+
+    Attributes:
+        first: in the first iteration of `loop`, or at all when there is no such loop.
+        again: in its later iterations.
+    """
+
+    first: frozenset[int]
+    again: frozenset[int] = frozenset()
+    loop: Var | None = None
+
+    @property
+    def any(self) -> frozenset[int]:
+        """Both together."""
+        return self.first | self.again
+
+
+@dataclass(frozen=True)
+class Before:
+    """Arrivals of disjoint sets of ranks."""
+
+    classes: tuple[tuple[Arrival, RankList], ...]
+
+    @classmethod
+    def start(cls, ranks: RankList) -> Before:
+        """Nothing was called yet."""
+        return cls(((Arrival(frozenset({0})), ranks),))
+
+    def of(self, ranks: RankList) -> list[Arrival]:
+        """The different arrivals of these ranks."""
+        return list(dict.fromkeys(a for a, some in self.classes if not some.isdisjoint(ranks)))
+
+    def only(self, ranks: RankList) -> Before:
+        """Of these ranks alone."""
+        kept = ((a, some & ranks) for a, some in self.classes)
+        return Before(tuple((a, some) for a, some in kept if len(some)))
+
+    def called(self, pred: int, ranks: RankList) -> Before:
+        """After a call that these ranks make for certain."""
+        rest = ((a, some - ranks) for a, some in self.classes)
+        return _united([*((a, some) for a, some in rest if len(some)), (Arrival(frozenset({pred})), ranks)])
+
+    def either(self, other: Before) -> Before:
+        """This or the other, whichever way was taken."""
+        found = []
+        for a, ranks in self.classes:
+            left = ranks
+            for b, some in other.classes:
+                if len(both := left & some):
+                    found.append((_merged(a, b), both))
+                    left = left - both
+            if len(left):
+                found.append((a, left))
+        return _united(found)
+
+    def looped(self, end: Before, loop: Var) -> Before:
+        """At the head of a loop: this in the first iteration, what its end left in later ones."""
+        found = []
+        for a, ranks in self.classes:
+            left = ranks
+            for b, some in end.classes:
+                if len(both := left & some):
+                    found.append((Arrival(a.any, b.any, loop), both))
+                    left = left - both
+            if len(left):
+                found.append((a, left))
+        return _united(found)
+
+    def left(self, loop: Var) -> Before:
+        """Behind a loop, where its variable is no more."""
+        return _united([(Arrival(a.any) if a.loop == loop else a, some) for a, some in self.classes])
+
+    def unless(self, cond: Cond, other: Before) -> Before:
+        """The other where a condition holds, else this; told by the iteration if the condition is.
+
+        Variables of the condition count from 0.
+        """
+        match cond:
+            case Compare("!=" | ">", Var() as loop, Const(0)):
+                return self._turning(other, loop)
+            case Compare("==", Var() as loop, Const(0)):
+                return other._turning(self, loop)
+        return self.either(other)
+
+    def _turning(self, later: Before, loop: Var) -> Before:
+        """This in the first iteration, the other in later ones."""
+        found = []
+        for a, ranks in self.classes:
+            for b, some in later.classes:
+                if len(both := ranks & some):
+                    first = a.first if a.loop == loop else a.any
+                    found.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
+        return _united(found)
+
+    def joined(self, other: Before) -> Before:
+        """With the other, which is of other ranks."""
+        return _united([*self.classes, *other.classes])
+
+
+def _merged(a: Arrival, b: Arrival) -> Arrival:
+    if a.loop == b.loop:
+        return Arrival(a.first | b.first, a.again | b.again, a.loop)
+    return Arrival(a.any | b.any)
+
+
+def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Before:
+    found: dict[Arrival, RankList] = {}
+    for arrival, ranks in classes:
+        found[arrival] = found[arrival] | ranks if arrival in found else ranks
+    return Before(tuple(found.items()))
+
+
+def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: bool) -> Compute | None:
+    """The computation before a call whose statistics are `known` by predecessor; None when there is none.
+
+    Args:
+        exact: the language can look at the last call; else what cannot be told is averaged.
+    """
+    if not known:
+        return None
+    if len(known) == 1:
+        return Compute((Context((), next(iter(known.values()))),))
+    loops = {a.loop for a in arrivals}
+    if len(loops) == 1 and (loop := loops.pop()) is not None:
+        first = {p for a in arrivals for p in a.first} & known.keys()
+        again = {p for a in arrivals for p in a.again} & known.keys()
+        if first and again and ((len(first) == 1 and len(again) == 1 and first != again) or not exact):
+            return _first_and_rest(known, first, again, loop)
+    if not exact:
+        return Compute((Context((), _mean(list(known.values()))),))
+    return Compute(tuple(Context((pred,), duration) for pred, duration in known.items()))
+
+
+def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int], loop: Var) -> Compute:
+    durations = [_mean([known[pred] for pred in sorted(preds)]) for preds in (first, again)]
+    if durations[0] == durations[1]:
+        return Compute((Context((), durations[0]),))
+    return Compute((Context((), durations[0]), Context((), durations[1])), loop)
+
+
+def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Compute:
+    """The mean computation of ranks that make a call so often after each predecessor."""
+    met = {pred: n for pred, n in times.items() if pred in known and n}
+    return Compute((Context((), _mean([known[pred] for pred in met], list(met.values()))),))
+
+
+def _mean(durations: list[Duration], weights: list[int] | None = None) -> Duration:
+    """All samples together, or so many of each; how they were distributed is that of the most."""
+    if len(durations) == 1:
+        return durations[0]
+    if weights is None:
+        weights = [d.histogram.count if d.histogram else 1 for d in durations]
+    ns = sum(d.ns * w for d, w in zip(durations, weights, strict=True)) / sum(weights)
+    most = max(durations, key=lambda d: d.histogram.count if d.histogram else 0)
+    return Duration(ns, most.histogram, _mean_law(durations, weights))
+
+
+def _mean_law(durations: list[Duration], weights: list[int]) -> tuple[tuple[float, float, int], ...]:
+    """The mean of laws, term by term; () when none of them has one."""
+    if not any(d.law for d in durations):
+        return ()
+    terms: dict[tuple[float, int], float] = {}
+    for duration, weight in zip(durations, weights, strict=True):
+        for c, power, log in duration.law or ((duration.ns, 0.0, 0),):
+            terms[power, log] = terms.get((power, log), 0.0) + c * weight / sum(weights)
+    return tuple((c, power, log) for (power, log), c in terms.items())

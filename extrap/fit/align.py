@@ -1,0 +1,113 @@
+"""The trees of all ranks of all traces laid over each other, node by node (§3.2.2, Algorithm 1).
+
+Nodes are alike when they are events of one operation and call site, or loops with events in common. Where
+one tree has a node that another lacks, the longest common subsequence decides; what is left without partner
+does not run on the ranks of the other tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scalatrace.extrap.fit.rank_tree import Key, Local
+
+__all__ = ["Aligned", "align"]
+
+Nodes = Mapping[int, Local]
+"""Point (a rank of a trace) -> its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A node of all trees that have it.
+
+    Attributes:
+        key: operation and stack of an event; None for a loop.
+        nodes: the node of every point that has it.
+        children: of a loop.
+    """
+
+    key: Key | None
+    nodes: Nodes
+    children: tuple[Aligned, ...] = ()
+
+
+def align(trees: Mapping[int, Sequence[Local]]) -> tuple[Aligned, ...]:
+    """All nodes of all trees (point -> tree), in an order that fits each of them."""
+    alike: dict[Any, list[int]] = {}
+    for point, tree in trees.items():
+        alike.setdefault(tuple(node.skeleton for node in tree), []).append(point)
+    columns: list[list[Local | None]] = []
+    groups = sorted(alike.values(), key=lambda points: -sum(node.size for node in trees[points[0]]))
+    models = [
+        trees[points[0]] for points in groups
+    ]  # those with the most nodes first: the others fit into them
+    for k, model in enumerate(models):
+        columns = _joined(columns, model, k)
+    found = []
+    for column in columns:
+        nodes: dict[int, Local] = {}
+        for node, points, model in zip(column, groups, models, strict=True):
+            if node is not None:
+                at = next(i for i, other in enumerate(model) if other is node)
+                nodes.update((point, trees[point][at]) for point in points)
+        found.append(_aligned(nodes))
+    return tuple(found)
+
+
+def _aligned(nodes: Nodes) -> Aligned:
+    key = next(iter(nodes.values())).key
+    if key is not None:
+        return Aligned(key, nodes)
+    return Aligned(None, nodes, align({point: node.children for point, node in nodes.items()}))
+
+
+def _joined(columns: list[list[Local | None]], tree: Sequence[Local], k: int) -> list[list[Local | None]]:
+    """The columns of k trees with the nodes of one more."""
+    left = [_first(column) for column in columns]
+    found: list[list[Local | None]] = []
+    i = j = 0
+    for a, b in [*_common(left, tree), (len(left), len(tree))]:
+        found += [[*column, None] for column in columns[i:a]]
+        found += [[*[None] * k, node] for node in tree[j:b]]
+        if a < len(left):
+            found.append([*columns[a], tree[b]])
+        i, j = a + 1, b + 1
+    return found
+
+
+def _first(column: Sequence[Local | None]) -> Local:
+    return max((node for node in column if node is not None), key=lambda node: len(node.keys))
+
+
+def _alike(a: Local, b: Local) -> float:
+    """How well two nodes go together, 0 for not at all."""
+    if a.key is not None or b.key is not None:
+        return float(a.key == b.key)
+    if a.skeleton == b.skeleton:
+        return 1.0 + len(a.keys)
+    return len(a.keys & b.keys) * len(a.keys & b.keys) / len(a.keys | b.keys)
+
+
+def _common(left: Sequence[Local], right: Sequence[Local]) -> list[tuple[int, int]]:
+    """Pairs of a best common subsequence."""
+    if len(left) == len(right) and all(_alike(a, b) >= 1 for a, b in zip(left, right, strict=True)):
+        return [(i, i) for i in range(len(left))]
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in range(len(left) - 1, -1, -1):
+        for j in range(len(right) - 1, -1, -1):
+            alike = _alike(left[i], right[j])
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + alike if alike else 0.0)
+    pairs, i, j = [], 0, 0
+    while i < len(left) and j < len(right):
+        alike = _alike(left[i], right[j])
+        if alike and best[i][j] == best[i + 1][j + 1] + alike:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs

@@ -1,0 +1,74 @@
+"""What is sought of one quantity, and what is found of it: classes of ranks with one shape and formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.grid.space import Space
+from scalatrace.trace.model.rules import Shape
+from scalatrace.trace.symbolic.counters import Chain
+from scalatrace.trace.symbolic.shapes import Parts
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+MOST_INDEXED = 1 << 18
+"""Values of a class that are looked at one by one."""
+
+EFFORTS = PLAIN, BY_INDEX, BY_LOOPS, MIXED = range(4)
+"""What is tried: values of one shape; also formulas over the number of an execution; over iterations of
+loops; and classes in which some ranks run something and others do not."""
+
+PER_PART = 3.0
+"""What a further part of a field costs, in weights of formulas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A part while it is sought: its points, and what all its formulas weigh together.
+
+    Attributes:
+        confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
+    """
+
+    conditions: tuple[str, ...]
+    points: Ints
+    shape: Shape
+    formulas: tuple[str, ...] | None
+    weight: float
+    confirmed: bool = True
+
+
+Samples = Mapping[int, Parts | None]
+"""Point -> its value; None: it takes no part. Points that are left out do not matter."""
+
+
+Chains = Mapping[int, Chain | None]
+"""Point -> the loops around what is sought; None: it runs once."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is to be explained: a value per point, and the loops around it.
+
+    Attributes:
+        position: where a point is in `values`, -1 for none.
+        effort: how much is tried; see EFFORTS.
+    """
+
+    space: Space
+    position: Ints
+    values: list[Parts | None]
+    chains: list[Chain | None]
+    effort: int
+
+    def of(self, points: Ints) -> list[Parts | None]:
+        """The values of points."""
+        return [self.values[i] for i in self.position[points]]
+
+    def around(self, points: Ints) -> list[Chain | None]:
+        """The loops of points."""
+        return [self.chains[i] for i in self.position[points]]

@@ -1,0 +1,368 @@
+"""From traces to the symbolic trace: a field per repeat and parameter (§3.2.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.fit import fields
+from scalatrace.extrap.fit.align import Aligned, align
+from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
+from scalatrace.extrap.fit.held_out import (
+    Mismatch,
+    first_mismatch,
+    is_ambiguous,
+    is_predictable,
+    mispredicted,
+)
+from scalatrace.extrap.fit.rank_tree import MOST, Local, locals_of, normal
+from scalatrace.extrap.fit.rivals import with_rivals
+from scalatrace.extrap.fit.table_values import SHORT, TABLES, content
+from scalatrace.extrap.grid.communicators import fit_families
+from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
+from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.extrap.workers import each
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Value
+from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.rules import Field
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.counters import Chain
+from scalatrace.trace.symbolic.field import runs_once
+from scalatrace.trace.symbolic.shapes import Parts, vec_parts
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Fitter", "assembled", "fit", "where"]
+
+
+def fit(traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1) -> Model:
+    """The symbolic trace behind traces of one program on several numbers of ranks.
+
+    Args:
+        traces, runs: what is known.
+        workers: processes that share the events among them.
+
+    Raises:
+        ExtrapolationError: they do not align, or something follows no rule; says what and where.
+    """
+    return assembled(traces, runs, Fitter(traces, Space(runs), workers).rules())
+
+
+def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
+    """The symbolic trace with these nodes. Raises ExtrapolationError for communicators without rule."""
+    last = traces[-1]
+    return Model(
+        sizes=runs[0].grid.sizes,
+        column_major=runs[0].grid.column_major,
+        inputs=tuple(sorted(runs[0].inputs)),
+        seen=tuple((run.grid.dims, dict(run.inputs)) for run in runs),
+        nodes=nodes,
+        families=fit_families(traces, runs),
+        ops={op.name: op.params for op in last.ops},
+        stats=tuple((stat.name, stat.resolution) for stat in last.stats),
+        meta=dict(last.meta),
+        counts=dict(last.counts),
+    )
+
+
+NEAR = 1e-9
+"""Weights that differ by less are equal."""
+
+PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
+"""The order in which encodings of a peer are tried, after those that the traces have."""
+
+
+_Fitted = tuple[Field, tuple[ParamRule, ...]]
+"""Of an event: how often it runs, and its parameters."""
+
+
+class Fitter:
+    """Fits nodes: events by several workers at once, or one after the other."""
+
+    def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
+        self.traces, self.space, self._workers = traces, space, workers
+        self._smaller = Space(space.runs[:-1]) if is_predictable(space.runs) else None
+        self._fitted: dict[int, _Fitted] = {}
+        self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
+        self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
+
+    def trees(self) -> dict[int, tuple[Local, ...]]:
+        """Every rank's tree."""
+        return {p: locals_of(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all nodes of all trees."""
+        trees = self.trees()
+        nodes, around = align(trees), dict.fromkeys(trees)
+        if self._workers > 1:
+            events = list(self._leaves(nodes, around))
+            found = each(lambda event: self._event(*event), events, self._workers)
+            self._fitted = {id(node): one for (node, _), one in zip(events, found, strict=True)}
+        rules = self.nodes(nodes, around)
+        self._fitted.clear()
+        return rules
+
+    def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
+        """The events of nodes, with the loops around them."""
+        for node in nodes:
+            if node.key is not None:
+                yield node, around
+            else:
+                self._repeat(node, around)  # which is wrong before what is in it
+                yield from self._leaves(node.children, self._within(node, around))
+
+    def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
+        """The rules of nodes within these loops."""
+        return tuple(self.node(node, around) for node in nodes)
+
+    def node(self, node: Aligned, around: Chains) -> Rule:
+        """The rule of a node that these points meet, or would, within these loops."""
+        if node.key is None:
+            return Rule(
+                self._repeat(node, around), children=self.nodes(node.children, self._within(node, around))
+            )
+        repeat, params = self._fitted.get(id(node)) or self._event(node, around)
+        return Rule(repeat, *node.key, params, tuple(self._stats(node)))
+
+    def _event(self, node: Aligned, around: Chains) -> _Fitted:
+        repeat = self._repeat(node, around)
+        inside = around if runs_once(repeat) else self._within(node, around)
+        return repeat, self.parameters(node, inside)
+
+    def _repeat(self, node: Aligned, around: Chains) -> Field:
+        samples = self._repeats(node, around)
+        return self._found(f"repeat of {where(node)}", samples, self._fit(samples, around, repeats=True))
+
+    def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
+        """The rules of an event's parameters."""
+        return tuple(
+            self._param(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
+        )
+
+    def _within(self, node: Aligned, around: Chains) -> Chains:
+        """The loops of what is in this one."""
+        found: dict[int, Chain | None] = {}
+        for point, local in node.nodes.items():
+            key = around[point], local.repeat, local.met
+            if key not in self._chains:
+                self._chains[key] = Chain(*key)
+            found[point] = self._chains[key]
+        return found
+
+    def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
+        found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
+        if len(found) != 1:
+            raise ExtrapolationError(f"{where(node)}: the traces have other parameters for it")
+        return found.pop()
+
+    def _events(self, node: Aligned) -> Iterator[tuple[int, Trace, Local, Event]]:
+        for point, local in node.nodes.items():
+            assert local.event is not None
+            yield point, self.traces[self.run_of[point][0]], local, local.event
+
+    def _repeats(self, node: Aligned, points: Iterable[int]) -> Samples:
+        """The repeat of every rank; None where the node does not run."""
+        samples: dict[int, Parts | None] = dict.fromkeys(points)
+        for point, local in node.nodes.items():
+            samples[point] = vec_parts(local.repeat, local.met)
+        return samples
+
+    def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
+        return self._found(f"{what} of {where(node)}", samples, self._fit(samples, inside))
+
+    def _fit(
+        self, samples: Samples, chains: Chains, repeats: bool = False, efforts: Sequence[int] = EFFORTS
+    ) -> Field | _Mispredicted | None:
+        """The field through all samples.
+
+        The simplest one of the smaller traces has to predict the largest. A field of all traces that is as
+        simple is that one, though the smaller traces alone may not confirm it. Where these do not show how a
+        parameter is divided, they predict nothing.
+        """
+        whole = fields.fit(self.space, samples, chains, repeats, efforts)
+        if self._smaller is None or whole is None or not whole.weight:
+            return whole
+        start = int(self._smaller.starts[-1])
+        rest = {point: value for point, value in samples.items() if point < start}
+        field = fields.fit(self._smaller, rest, chains, repeats, efforts, whole.step) if rest else None
+        if field is None or whole.weight <= field.weight + NEAR or field.parts == whole.parts:
+            return whole
+        mismatch = first_mismatch(self.space, field, samples, chains, start)
+        if mismatch is None or is_ambiguous(self.space, with_rivals(self._smaller, field, rest), start):
+            return whole
+        return _Mispredicted(field.cost, mismatch)
+
+    def _found(self, what: str, samples: Samples, field: Field | _Mispredicted | None) -> Field:
+        """The field, if there is one. Raises ExtrapolationError."""
+        if field is None:
+            raise fields.told(what, samples, self.space)
+        if isinstance(field, _Mispredicted):
+            raise mispredicted(what, self.space, field.mismatch)
+        return with_rivals(self.space, field, samples)
+
+    def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
+        if kind is not Kind.PEER:
+            return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
+        found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
+        decoded = self._peers(node, at)
+        stored = Counter(one.encoding for one in decoded.values())
+        order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
+        samples: dict[Encoding, Samples] = {}
+        for effort in (PLAIN, BY_INDEX, BY_LOOPS):
+            if found and (effort > BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
+                break
+            for encoding in order:
+                if any(encoding is known for _, known, _ in found):
+                    continue
+                if encoding not in samples:
+                    samples[encoding] = _encoded(decoded, encoding)
+                field = self._fit(samples[encoding], inside, efforts=(effort,))
+                if field is not None:
+                    found.append((field.cost, encoding, field))
+                if field is not None and field.cost < PER_PART:
+                    break
+        what = f"{name} of {where(node)}"
+        if not found:
+            raise fields.told(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
+        _, encoding, best = min(found, key=_cost)
+        return ParamRule(name, kind, self._found(what, samples[encoding], best), encoding)
+
+    def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
+        """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
+        if kind is Kind.ARRAY:
+            samples = self._samples(node, at, kind, SHORT)
+            if (by_value := self._fit(samples, inside)) is not None:
+                return self._found(f"{name} of {where(node)}", samples, by_value)
+        return self._field(node, name, self._samples(node, at, kind), inside)
+
+    def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
+        samples: dict[int, Parts | None] = {}
+        known: dict[tuple[int, Vec, int, int], Parts] = {}
+        for point, trace, local, event in self._events(node):
+            vec, n = _vec(event.params[at], self.run_of[point][1]), local.runs
+            key = id(trace), vec, n, local.width
+            if key not in known:
+                known[key] = (
+                    content(trace, kind, vec, n, short)
+                    if kind in TABLES
+                    else vec_parts(normal(vec, n), n, local.width)
+                )
+            samples[point] = known[key]
+        return samples
+
+    def _peers(self, node: Aligned, at: int) -> dict[int, _Peers]:
+        """Every rank's peers as ranks of the communicator."""
+        found = {}
+        for point, trace, local, event in self._events(node):
+            rank = self.run_of[point][1]
+            param = event.params[at]
+            assert isinstance(param, Peer)
+            comm_at = trace.ops[event.op].position(Kind.COMM)
+            family = 0 if comm_at is None else _vec(event.params[comm_at], rank).constant
+            if family is None:
+                raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
+            comm = trace.communicator(family, rank)
+            size = max(len(comm.peers), 1)
+            found[point] = _Peers(
+                _vec(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
+            )
+        return found
+
+    def _stats(self, node: Aligned) -> Iterator[StatRule]:
+        """Histograms per predecessor, which is found again by operation and stack."""
+        by_pred: dict[tuple[str, tuple[str, ...]] | None, list[tuple[Any, ...]]] = {}
+        seen: set[int] = set()
+        for point, trace, _, event in self._events(node):
+            if id(event) in seen:
+                continue
+            seen.add(id(event))
+            k = self.run_of[point][0]
+            for stats in event.stats:
+                op, signature = trace.preds[stats.pred]
+                pred = None if op < 0 else (trace.ops[op].name, trace.stack(signature))
+                rows = by_pred.setdefault(pred, [()] * len(self.traces))
+                if _samples_in(stats.histograms) > _samples_in(rows[k]):
+                    rows[k] = stats.histograms
+        for pred, rows in by_pred.items():
+            yield StatRule(pred, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mispredicted:
+    """Of a field that follows from the smaller traces and does not predict the largest."""
+
+    cost: float
+    mismatch: Mismatch
+
+
+def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
+    return found[0]
+
+
+def _samples_in(row: Sequence[Any]) -> int:
+    return max((h.count for h in row if h is not None), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Peers:
+    """One rank's peers: as stored, for how many calls, and what decodes them."""
+
+    vec: Vec
+    times: int
+    width: int
+    encoding: Encoding
+    own: int
+    size: int
+
+    def parts(self, encoding: Encoding) -> Parts:
+        """The peers in an encoding."""
+        if self.vec.constant is not None:
+            return vec_parts(Vec(self._turned(self.vec.constant, encoding)), self.times, self.width)
+        if encoding is self.encoding:
+            return vec_parts(normal(self.vec, self.times), self.times, self.width)
+        if self.times > MOST:
+            return vec_parts(self.vec, self.times, self.width)
+        listed = self.vec.first(self.times)
+        turned = {value: self._turned(value, encoding) for value in set(listed)}
+        row = tuple(map(turned.__getitem__, listed))
+        return vec_parts(_compressed(row), self.times, self.width)
+
+    def _turned(self, value: int, encoding: Encoding) -> int:
+        peer = self.encoding.decode(value, self.own, self.size)
+        return encoding.encode(peer, self.own, self.size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _compressed(values: tuple[int, ...]) -> Vec:
+    return vec_of(values)
+
+
+def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:
+    known: dict[_Peers, Parts] = {}
+    return {
+        point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
+        for point, one in peers.items()
+    }
+
+
+def _vec(value: Value | Peer, rank: int) -> Vec:
+    found = elastic.at(value.value if isinstance(value, Peer) else value, rank)
+    if found is None:
+        raise ExtrapolationError(f"a parameter has no value for rank {rank}")
+    return found
+
+
+def where(node: Aligned) -> str:
+    """A node's name for messages."""
+    if node.key is None:
+        return "a loop around " + ", ".join(sorted({where(child) for child in node.children})[:3])
+    op, stack = node.key
+    return f"{op} at {stack[0] if stack else '(no call site)'}"

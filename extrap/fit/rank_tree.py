@@ -1,0 +1,109 @@
+"""What one rank sees of a trace: its own loops and events, whatever ranks it shares nodes with.
+
+Which of several like nodes of a merged trace a rank ended up in depends on the order of merging; what a rank
+does depends on the program alone. So ranks are compared by their own trees: nodes that a rank never runs are
+left out, and sequences that always run once are replaced by their content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Sequence as AnySequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.query.counting import runs as runs_of
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Key", "Local", "key_of", "locals_of", "normal"]
+
+Key = tuple[str, tuple[str, ...]]
+"""Operation and stack, as texts: tables differ from trace to trace."""
+
+MOST = 1 << 14
+"""Values of one vec that are written anew, so that equal values have equal forms in all traces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A node as one rank sees it.
+
+    Attributes:
+        key: of an event, None for a loop.
+        repeat: how often the content runs each time, `met` times in all.
+        runs: how often the content runs in all.
+        event: the trace's node.
+        children: of a loop.
+    """
+
+    key: Key | None
+    repeat: Vec
+    met: int
+    runs: int
+    event: Event | None
+    children: tuple[Local, ...]
+
+    @cached_property
+    def skeleton(self) -> Any:
+        """Operations, call sites and nesting; hashable."""
+        return self.key if self.key is not None else tuple(child.skeleton for child in self.children)
+
+    @property
+    def width(self) -> int:
+        """How often the content runs each time, when that is always the same; else 0."""
+        return self.repeat.constant or 0
+
+    @cached_property
+    def size(self) -> int:
+        """Number of nodes."""
+        return 1 + sum(child.size for child in self.children)
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """The events in it."""
+        if self.key is not None:
+            return frozenset((self.key,))
+        return frozenset().union(*(child.keys for child in self.children))
+
+
+def key_of(trace: Trace, event: Event) -> Key:
+    """Operation and stack of an event."""
+    return trace.ops[event.op].name, trace.stack(event.signature)
+
+
+def locals_of(trace: Trace, rank: int) -> tuple[Local, ...]:
+    """The tree of one rank."""
+    return tuple(_locals(trace, trace.nodes, rank, 1))
+
+
+def _locals(trace: Trace, nodes: AnySequence[Node], rank: int, met: int) -> Iterator[Local]:
+    for node in nodes:
+        runs = runs_of(node.repeat, rank, met)
+        if not runs:
+            continue
+        found = elastic.at(node.repeat, rank)
+        assert found is not None  # or it would run 0 times
+        repeat = normal(found, met)
+        if isinstance(node, Event):
+            yield Local(key_of(trace, node), repeat, met, runs, node, ())
+            continue
+        children = tuple(_locals(trace, node.nodes, rank, runs))
+        if repeat.constant == 1:
+            yield from children
+        elif children:
+            yield Local(None, repeat, met, runs, None, children)
+
+
+@lru_cache(maxsize=1 << 16)
+def normal(vec: Vec, n: int) -> Vec:
+    """The first n values in the form that these values have everywhere."""
+    if vec.constant is not None or n > MOST:
+        return vec
+    return vec_of(vec.first(n))

@@ -1,0 +1,116 @@
+"""Other ways to divide a parameter among ranks that the traces cannot tell from the one in a formula.
+
+`n//X`, the same rounded up, and the blocks of a distribution are equal wherever X divides n, and for small
+remainders on some ranks. A formula that was fitted there says nothing of other sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import FormulaError
+from scalatrace.extrap.fit.fit_types import Samples
+from scalatrace.extrap.grid.space import Space
+from scalatrace.trace.symbolic.counters import is_counter
+from scalatrace.trace.symbolic.expression import evaluate, names_of, parse
+from scalatrace.trace.symbolic.field import Field
+
+__all__ = ["differing", "rivals", "with_rivals"]
+
+BLOCKS = (
+    "{n}//{s}",
+    "-(-{n}//{s})",
+    "({n}//{s}+({c}<{n}%{s}))",
+    "(({c}+1)*{n}//{s}-{c}*{n}//{s})",
+    "((2*{n}+{s})//(2*{s}))",
+)
+"""Sizes of blocks: parameter n over size s, at coordinate c."""
+
+OFFSETS = ("{c}*{n}//{s}", "{c}*({n}//{s})+min({c},{n}%{s})")
+"""Where blocks begin."""
+
+SQUARES = ("{n}//({s}*{s})", "-(-{n}//({s}*{s}))", "-(-(-(-{n}//{s}))//{s})", "(2*{n}+{s}*{s})//(2*{s}*{s})")
+"""Sizes of blocks that are divided twice, as in a transposition."""
+
+MAX_ITERATIONS = 8
+"""Iterations of loops for which formulas over them are compared."""
+
+Pairs = tuple[tuple[str, str], ...]
+"""Sizes with the coordinate along each."""
+
+
+@lru_cache(maxsize=1 << 14)
+def rivals(text: str, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[str, str], ...]:
+    """The divisions in a formula, each with the other ways to divide that parameter by that size."""
+    if not names_of(text) & set(inputs):
+        return ()
+    found: dict[tuple[str, str], None] = {}
+    for n in inputs:
+        for s, c in pairs:
+            for family in (BLOCKS, OFFSETS, SQUARES):
+                others = [one.format(n=n, s=s, c=c) for one in family]
+                for part in _divisions(parse(text), {ast.dump(parse(one)): one for one in others}, n, s):
+                    found |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
+    return tuple(found)
+
+
+def _divisions(node: ast.AST, known: Mapping[str, str], n: str, s: str) -> Iterator[str]:
+    """The outermost subexpressions that are one of some texts, or `block` and `diagonal` of n and s."""
+    if (text := known.get(ast.dump(node))) is not None:
+        yield text
+    elif isinstance(node, ast.Call) and [ast.unparse(one) for one in node.args[:2]] == [n, s]:
+        yield ast.unparse(node)
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _divisions(child, known, n, s)
+
+
+def _others(part: str, family: Sequence[str]) -> Sequence[str]:
+    """Other ways to divide than a subexpression."""
+    node = parse(part)
+    if not isinstance(node, ast.Call):
+        return family
+    n, s, place = (ast.unparse(one) for one in node.args[:3])
+    if isinstance(node.func, ast.Name) and node.func.id == "diagonal":
+        return [f"{s}*({n}//{s})*({n}//{s})"]
+    return [one.format(n=n, s=s, c=f"(({place})%{s})") for one in BLOCKS if "{c}" in one]
+
+
+def differing(formula: str, rival: str, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """Where two formulas differ: a mask over the ranks of `env`, or one for all."""
+    counters = {name for name in names_of(formula) | names_of(rival) if is_counter(name)}
+    found: Any = np.zeros(1, dtype=bool)
+    for k in range(MAX_ITERATIONS if counters else 1):
+        here = {**env, **dict.fromkeys(counters, k)}
+        try:
+            found = found | (np.asarray(evaluate(formula, here)) != np.asarray(evaluate(rival, here)))
+        except FormulaError:
+            continue  # neither has a value for such an iteration
+    return np.asarray(found, dtype=bool)
+
+
+def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
+    """The field with the other ways to divide that have the same values for all samples."""
+    pairs = space.divisors
+    texts = [text for part in field.parts for text in part.formulas or ()]
+    if not any(rivals(text, space.inputs, pairs) for text in texts):
+        return field
+    left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
+    parts = []
+    for part in field.parts:
+        columns = {name: column[left] for name, column in space.columns.items()}
+        mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
+        here = {name: column[mask] for name, column in columns.items()}
+        found = dict.fromkeys(
+            pair for text in part.formulas or () for pair in rivals(text, space.inputs, pairs)
+        )
+        equal = tuple(pair for pair in found if not differing(*pair, here).any())
+        parts.append(replace(part, rivals=equal))
+        left = left[~mask]
+    return replace(field, parts=tuple(parts))

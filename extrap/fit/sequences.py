@@ -1,0 +1,191 @@
+"""Vecs that look different from rank to rank, by formulas over their values: cycles, counts, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.fit.fit_types import MOST_INDEXED, PER_PART, Class, Ints, Sought
+from scalatrace.extrap.grid.space import Space
+from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
+from scalatrace.trace.symbolic.counters import Chain, alike
+from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.trace.symbolic.shapes import Parts, vec_from
+
+LONGEST_CYCLE = 64
+"""Values that a cycle has at most."""
+
+__all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
+
+
+def by_cycle(
+    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
+) -> Class | None:
+    """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
+    if sum(v.times for v in values) > MOST_INDEXED:
+        return None
+    rows = rows_of(values)
+    if rows is None:
+        return None
+    over = space.points(points)
+    found = [over.solve(np.array(column, dtype=np.int64)) for column in zip(*rows, strict=True)]
+    if any(solution is None for solution in found):
+        return None
+    weight = sum(solution.weight for solution in found if solution is not None)
+    texts = tuple(solution.text for solution in found if solution is not None)
+    return Class(conditions, points, CYCLE, texts, weight + 0.5)
+
+
+def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
+    """The few values that each vec repeats, as many for all.
+
+    They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
+    """
+    width = values[0].width
+    known = {value: listed(value, value.times) for value in values}
+    if width < 2 or any(v.width != width or v.times % width for v in values):
+        width = max(map(_shortest, known.values()))
+    if width < 2 or width > LONGEST_CYCLE:
+        return None
+    for row in known.values():
+        if len(row) < width or row[width:] != row[:-width]:
+            return None
+    return [known[value][:width] for value in values]
+
+
+@lru_cache(maxsize=1 << 12)
+def _values(shape: Shape, slots: tuple[int, ...], times: int) -> tuple[int, ...]:
+    """The first values of a vec; each partition into classes asks for them."""
+    return vec_from(shape, iter(slots)).first(times)
+
+
+@lru_cache(maxsize=1 << 12)
+def _shortest(listed: tuple[int, ...]) -> int:
+    """The fewest values that the others repeat; all of them when they are not repeated."""
+    for width in range(1, min(LONGEST_CYCLE, len(listed) - 1) + 1):
+        if listed[width:] == listed[:-width]:
+            return width
+    return len(listed)
+
+
+def listed(value: Parts, times: int) -> tuple[int, ...]:
+    """The first values of a vec."""
+    return _values(value.shape, value.slots, times)
+
+
+def by_index(
+    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
+) -> Class | None:
+    """The class as one of vecs whose values follow their number: 1 2 4 8, or round robin."""
+    lengths = np.array([v.times for v in values], dtype=np.int64)
+    if lengths.sum() > MOST_INDEXED or lengths.max() < 2:
+        return None
+    length = space.points(points).solve(lengths)
+    if length is None:
+        return None
+    rows = [listed(v, v.times) for v in values]
+    index = np.concatenate([np.arange(n) for n in lengths])
+    flat = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
+    value = space.solve_indexed(np.repeat(points, lengths), index, flat)
+    if value is None:
+        return None
+    return Class(
+        conditions, points, INDEXED, (length.text, value.text), length.weight + value.weight + PER_PART
+    )
+
+
+def by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+    """The class as one of vecs whose values follow the iterations of the loops around them."""
+    chains = sought.around(points)
+    deep = {0 if chain is None else len(chain.levels) for chain in chains}
+    if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
+        return None
+    whole = []
+    for value, chain in zip(sought.of(points), chains, strict=True):
+        runs = 1 if chain is None else chain.runs
+        if value is not None and value.times != runs:
+            return None
+        whole.append(_listed(value, runs))
+    levels = deep.pop()
+    if sum(map(len, whole)) > MOST_INDEXED:
+        return None
+    for depth in range(levels, -1, -1):
+        periods = [_period(row, chain, depth) for row, chain in zip(whole, chains, strict=True)]
+        if all(periods):
+            columns = [{} if chain is None else chain.columns(depth) for chain in chains]
+            rows = _cut(whole, periods)
+            found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
+            if found is not None:
+                return found
+    return None
+
+
+def _listed(value: Parts | None, runs: int) -> Ints:
+    if value is None:
+        return np.zeros(runs, dtype=np.int64)
+    return np.array(listed(value, runs), dtype=np.int64)
+
+
+def _period(row: Ints, chain: Chain | None, depth: int) -> int:
+    """Values within an iteration of the loop at a depth, if they are the same in each; else 0."""
+    if chain is None:
+        return len(row)
+    period = chain.period(depth)
+    return period if period and alike(row, len(row) // period) else 0
+
+
+def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
+    return [row[:length] for row, length in zip(rows, lengths, strict=True)]
+
+
+def _counted(
+    space: Space,
+    conditions: tuple[str, ...],
+    points: Ints,
+    columns: Sequence[Mapping[str, Ints]],
+    rows: Sequence[Ints],
+    levels: int,
+) -> Class | None:
+    """The class by a formula over counters."""
+    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    lengths = [len(row) for row in rows]
+    value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
+    if value is None:
+        return None
+    return Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
+
+
+@lru_cache(maxsize=1 << 12)
+def is_vec(shape: Shape) -> bool:
+    """Whether a shape is of integers only, as a vec's is."""
+    return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))
+
+
+def holds(sought: Sought, one: Class, points: Ints) -> bool:
+    """Whether the formulas of a class are true elsewhere."""
+    values, chains = sought.of(points), sought.around(points)
+    assert one.formulas is not None
+    first, text = one.formulas
+    for point, value, chain in zip(points, values, chains, strict=True):
+        place = {name: numbers[point] for name, numbers in sought.space.columns.items()}
+        if value is None or value.times < 1 or not is_vec(value.shape):
+            return False
+        row = _listed(value, value.times)
+        if one.shape == INDEXED:
+            count = int(evaluate(first, place))
+            numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
+        elif chain is None or not chain.small or chain.runs != len(row):
+            return False
+        else:
+            depth = len(chain.levels) - int(first)
+            count = _period(row, chain, depth)
+            numbers = chain.columns(depth) if count else {}
+        if count < 1 or (one.shape == INDEXED and count != len(row)):
+            return False
+        expected = np.broadcast_to(evaluate(text, {**place, **numbers}), (count,))
+        if not np.array_equal(expected, row[:count]):
+            return False
+    return True

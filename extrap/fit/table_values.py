@@ -1,0 +1,135 @@
+"""What a parameter's integers stand for: tables differ from trace to trace, their contents are compared.
+
+An ARRAY, TYPE or STRING parameter is taken as the entries it names, in the order they are first met, and the
+sequence in which they are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.trace.model.rules import CYCLE
+from scalatrace.trace.model.tables import Datatype, IntArray, Kind
+from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.specials import separate_specials
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["TABLES", "Tables", "content"]
+
+TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
+MOST = 1 << 16
+"""Executions of one node that may name different entries of a table."""
+
+SHORT = 4
+"""Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
+
+_NUMBER = re.compile(r"-?\d+")
+
+
+def content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = SHORT) -> Parts:
+    """The parts of what a table's indices stand for over `times` executions.
+
+    Args:
+        trace: has the tables.
+        kind: of the parameter.
+        vec: the indices.
+        times: executions.
+        short: arrays up to this length are taken value by value.
+
+    Raises:
+        ExtrapolationError: more entries than can be looked at.
+    """
+    if vec.constant is not None:
+        return split((0, (_entry(trace, kind, vec.constant, short),)))
+    if times > MOST:
+        raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
+    used = list(islice(vec, times))
+    order = {index: n for n, index in enumerate(dict.fromkeys(used))}
+    numbers = [order[index] for index in used]
+    turn = _turn(numbers)
+    pattern = (CYCLE, *numbers[:turn]) if turn <= max(SHORT, times // 2) else vec_of(numbers).terms
+    return split((pattern, tuple(_entry(trace, kind, index, short) for index in order)))
+
+
+def _turn(numbers: Sequence[int]) -> int:
+    """After how many numbers they begin again, and do so to the end (Knuth, Morris and Pratt's table)."""
+    borders = [0]
+    for number in numbers[1:]:
+        k = borders[-1]
+        while k and numbers[k] != number:
+            k = borders[k - 1]
+        borders.append(k + (numbers[k] == number))
+    return len(numbers) - borders[-1]
+
+
+def _entry(trace: Trace, kind: Kind, index: int, short: int) -> Any:
+    if index < SPECIAL_MAX:
+        return index
+    if kind is Kind.ARRAY:
+        array = trace.arrays[index]
+        if array.length <= short and not array.summed:
+            return ("array", array.length, array.values)
+        vec = separate_specials(array.vec, array.length)
+        return "summed" if array.summed else "array", array.length, vec.terms
+    if kind is Kind.STRING:
+        return _template(trace.string(index))
+    found = trace.datatype(index)
+    return found.size, found.extent, _template(found.description)
+
+
+def _template(text: str) -> tuple[Any, ...]:
+    """A text with its numbers as integers of their own."""
+    numbers = [int(n) for n in _NUMBER.findall(text)]
+    words = _NUMBER.split(text)
+    return tuple(part for pair in zip(words, [*numbers, ""], strict=True) for part in pair)
+
+
+def _text(template: Any) -> str:
+    return "".join(str(part) for part in template)
+
+
+class Tables:
+    """The tables of a trace that is being made; equal entries are one."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[IntArray, int] = {}
+        self.types: dict[Datatype, int] = {}
+        self.strings: dict[str, int] = {}
+
+    def vec(self, kind: Kind, terms: Any) -> Vec:
+        """The indices of a parameter whose content is `terms`."""
+        pattern, entries = terms
+        indices = [self._index(kind, entry) for entry in entries]
+        if type(pattern) is int:
+            return Vec(indices[0])
+        if pattern[0] == CYCLE:
+            return cycle([indices[n] for n in pattern[1:]])
+        return vec_of(indices[n] for n in Vec(pattern))
+
+    def _index(self, kind: Kind, entry: Any) -> int:
+        if type(entry) is int:
+            return entry
+        if kind is Kind.STRING:
+            return self.strings.setdefault(_text(entry), len(self.strings))
+        if kind is Kind.TYPE:
+            size, extent, description = entry
+            return self.types.setdefault(Datatype(_text(description), size, extent), len(self.types))
+        word, length, inner = entry
+        parts = split(inner)
+        array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")
+        if array.summed:
+            self.arrays.setdefault(IntArray(length, array.vec), len(self.arrays))
+        return self.arrays.setdefault(array, len(self.arrays))
+
+
+def named(table: dict[Any, int]) -> Iterator[Any]:
+    """The entries in order."""
+    return iter(table)

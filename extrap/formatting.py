@@ -1,0 +1,60 @@
+"""A symbolic trace as text that people can read: `dest = rank + X`, `64 if x == 0`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.format_formula import filled, told
+
+__all__ = ["lines"]
+
+PEERS = {
+    Encoding.ABSOLUTE: "{}",
+    Encoding.RELATIVE: "rank + {}",
+    Encoding.MODULO: "(rank + {}) mod size",
+    Encoding.XOR: "rank ^ {}",
+}
+
+
+def lines(model: Model) -> Iterator[str]:
+    """What names mean, the communicators, and a line per node."""
+    order = "the first varying fastest" if model.column_major else "the last varying fastest"
+    seen = ", ".join("x".join(map(str, dims)) for dims, _ in model.seen)
+    coords = ", ".join(name.lower() for name in model.sizes)
+    yield f"P ranks in a grid {' x '.join(model.sizes)}, {order}; r: a rank, {coords}: its place; from {seen}"
+    if model.inputs:
+        yield f"parameters: {', '.join(model.inputs)}"
+    for number, family in enumerate(model.families):
+        if family.kind not in ("world", "self", "null"):
+            yield f"communicator {number}: {_family(family, model)}"
+    for rule in model.nodes:
+        yield from _rule(rule, 0)
+
+
+def _family(rule: FamilyRule, model: Model) -> str:
+    if rule.slices is not None:
+        return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
+    named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
+    return f"{rule.kind}, " + ", ".join(f"{n} {filled(*vec)}" for n, vec in named if vec is not None)
+
+
+def _rule(rule: Rule, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    repeat = told(rule.repeat.parts)
+    if rule.op is None:
+        yield f"{indent}{repeat} times:"
+        for child in rule.children:
+            yield from _rule(child, depth + 1)
+        return
+    times = "" if repeat == "1" else f"{repeat} x "
+    params = "  ".join(f"{p.name} = {_param(p)}" for p in rule.params)
+    yield f"{indent}{times}{rule.op}  {params}  {rule.stack[0] if rule.stack else ''}".rstrip()
+
+
+def _param(rule: ParamRule) -> str:
+    if rule.kind is not Kind.PEER or rule.encoding is None:
+        return told(rule.field.parts)
+    return told(rule.field.parts, PEERS[rule.encoding])

@@ -1,0 +1,66 @@
+"""Check that traces were recorded with the same arguments, apart from those that follow from a size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.space import Run
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["check_arguments"]
+
+_INTEGER = re.compile(r"\d+")
+
+
+def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> None:
+    """Compare the command lines, word by word.
+
+    A word may differ in integers that are the number of ranks, a side of the grid, or a parameter.
+
+    Raises:
+        InputError: they differ in anything else.
+    """
+    lines = [trace.meta.get("program", "").split() for trace in traces]
+    if not all(lines):
+        return  # made by hand, or by something else than `record`
+    if len({len(words) for words in lines}) > 1:
+        shown = "; ".join(
+            f"{trace.nprocs} ranks: {' '.join(words)}" for trace, words in zip(traces, lines, strict=True)
+        )
+        raise InputError(f"the traces were recorded with different arguments: {shown}")
+    known = set(_sizes(runs))
+    for at, column in enumerate(zip(*lines, strict=True)):
+        words = [word.rpartition("/")[2] for word in column] if _is_program(at, column) else list(column)
+        if len(set(words)) > 1:
+            _check_word(words, known, traces)
+
+
+def _is_program(at: int, column: Sequence[str]) -> bool:
+    """Whether words name the program itself, which may lie in different folders."""
+    return at == 0 or all(word.endswith(".py") for word in column)
+
+
+def _sizes(runs: Sequence[Run]) -> Iterator[tuple[int, ...]]:
+    """For each size or parameter its value in all runs."""
+    yield tuple(run.grid.nprocs for run in runs)
+    yield from zip(*(run.grid.dims for run in runs), strict=True)
+    for name in runs[0].inputs:
+        yield tuple(run.inputs[name] for run in runs)
+
+
+def _check_word(words: Sequence[str], known: set[tuple[int, ...]], traces: Sequence[Trace]) -> None:
+    texts = {_INTEGER.sub("#", word) for word in words}
+    columns = list(zip(*(map(int, _INTEGER.findall(word)) for word in words), strict=False))
+    open_columns = [column for column in columns if len(set(column)) > 1 and column not in known]
+    if len(texts) == 1 and not open_columns:
+        return
+    shown = "; ".join(f"{trace.nprocs} ranks: {word}" for trace, word in zip(traces, words, strict=True))
+    hint = ""
+    if texts == {"#"}:
+        hint = "\nIf it is a size of the problem, note its value in each trace: --inputs n=V,V,..."
+    raise InputError(f"the traces were recorded with different arguments: {shown}{hint}")

@@ -1,0 +1,139 @@
+"""Tables of communicators: slices of the grid (rows, columns, planes, all of it), or formulas for lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.grid.model import FamilyRule
+from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.solve.features import Names
+from scalatrace.extrap.solve.points import Basis, Points
+from scalatrace.trace.model.tables import Family
+from scalatrace.trace.symbolic.expression import Env, as_int
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts
+from scalatrace.trace.values.from_arrays import vec_of_array
+from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+__all__ = ["family_of", "fit_families"]
+
+
+def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRule, ...]:
+    """A rule per family.
+
+    Raises:
+        ExtrapolationError: the traces have other communicators, or one follows no rule.
+    """
+    counts = {len(trace.comms) for trace in traces}
+    if len(counts) != 1:
+        told = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
+        raise ExtrapolationError(f"the traces do not have the same communicators: {told}")
+    names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)))
+    columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
+    points = Points(Basis(names, columns, np.arange(len(runs))))
+    return tuple(_fit(traces, runs, points, number) for number in range(len(traces[0].comms)))
+
+
+def _all(names: Names) -> tuple[str, ...]:
+    return (*names.sizes, *names.inputs, "P")
+
+
+def _size(run: Run, name: str) -> int:
+    return int(run.inputs[name] if name in run.inputs else run.grid.columns[name])
+
+
+def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: int) -> FamilyRule:
+    families = [trace.comms[number] for trace in traces]
+    first = families[0]
+    if any((f.kind, f.parent) != (first.kind, first.parent) for f in families):
+        raise ExtrapolationError(f"communicator {number} was made in different ways: {_kinds(families)}")
+    if first.remote_members is None:
+        axes = _slices(traces, runs, number)
+        if axes is not None:
+            return FamilyRule(first.kind, first.parent, axes)
+    vecs = []
+    for part in ("sizes", "members", "remote_sizes", "remote_members"):
+        vecs.append(_formulas([getattr(family, part) for family in families], points))
+        if vecs[-1] == ():
+            raise ExtrapolationError(
+                f"no formula found for the {part.replace('_', ' ')} of communicator {number} ({first.kind}): "
+                + "; ".join(
+                    f"{trace.nprocs} ranks: {getattr(f, part)}"
+                    for trace, f in zip(traces, families, strict=True)
+                )
+            )
+    return FamilyRule(first.kind, first.parent, None, tuple(vecs))
+
+
+def _kinds(families: Sequence[Family]) -> str:
+    return ", ".join(sorted({family.kind for family in families}))
+
+
+def _formulas(vecs: Sequence[Vec | None], points: Points) -> Any:
+    """Shape and formulas; None where there is no vec, () when there is no rule."""
+    if all(vec is None for vec in vecs):
+        return None
+    if any(vec is None for vec in vecs):
+        return ()
+    parts: list[Parts] = [vec_parts(vec) for vec in vecs if vec is not None]
+    if any(p.shape != parts[0].shape for p in parts):
+        return ()
+    solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
+    if any(s is None for s in solved):
+        return ()
+    return parts[0].shape, tuple(s.text for s in solved if s is not None)
+
+
+def _slices(traces: Sequence[Trace], runs: Sequence[Run], number: int) -> tuple[int, ...] | None:
+    """The dimensions that vary within an instance, if all instances are slices along the same ones."""
+    for k in range(len(runs[0].grid.dims), 0, -1):
+        for axes in permutations(range(len(runs[0].grid.dims)), k):
+            if all(_is_slice(t, run.grid, number, axes) for t, run in zip(traces, runs, strict=True)):
+                return axes
+    return None
+
+
+def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> bool:
+    family = trace.comms[number]
+    members, size = slices(grid, axes)
+    if family.members.constant is not None:
+        return False
+    return (
+        family.members.length == grid.nprocs
+        and family.sizes[0] == size
+        and family.members.first(grid.nprocs) == tuple(members.tolist())
+        and set(family.sizes.first(grid.nprocs // size)) == {size}
+    )
+
+
+def slices(grid: Grid, axes: tuple[int, ...]) -> tuple[Ints, int]:
+    """Members of all slices, ordered by the first member's rank, and the size of each."""
+    ranks = np.arange(grid.nprocs).reshape(grid.dims, order="F" if grid.column_major else "C")
+    fixed = [axis for axis in range(len(grid.dims)) if axis not in axes]
+    size = int(np.prod([grid.dims[axis] for axis in axes]))
+    table = ranks.transpose(*fixed, *axes).reshape(-1, size)
+    return table[np.argsort(table[:, 0], kind="stable")].reshape(-1), size
+
+
+def family_of(rule: FamilyRule, grid: Grid, env: Env) -> Family:
+    """The family on a grid."""
+    if rule.slices is not None:
+        members, size = slices(grid, rule.slices)
+        return Family(rule.kind, rule.parent, Vec(size), vec_of_array(members))
+    sizes, members_vec, remote_sizes, remote_members = (
+        None if vec is None else vec_from(vec[0], iter([as_int(text, env) for text in vec[1]]))
+        for vec in rule.vecs
+    )
+    assert sizes is not None
+    assert members_vec is not None
+    return Family(rule.kind, rule.parent, sizes, members_vec, remote_sizes, remote_members)

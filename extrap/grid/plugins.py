@@ -1,0 +1,125 @@
+"""Formulas and topologies of the user's own (§3.3): a Python file, or an entry point in `scalatrace.extrap`.
+
+A plug-in is a module with any of
+
+    FUNCTIONS = {"name": function}         for formulas; takes integers, or numpy arrays with one per rank
+    FEATURES = [("name(r, P)", 2.0), ...]  expressions that formulas may be made of, with their weights
+    PARTITIONS = [["cond", "cond"], ...]   ways to divide ranks into classes that behave alike
+    def dims(trace): ...                   the grid of a trace, or None
+
+samples/plugins/cg_transpose.py is the example.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import entry_points
+from itertools import chain
+from math import prod
+from operator import index
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.space import EXTRA_PARTITIONS
+from scalatrace.extrap.solve.features import EXTRA, RESERVED
+from scalatrace.trace.symbolic.expression import FUNCTIONS, check
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+GROUP = "scalatrace.extrap"
+Dims = Callable[["Trace"], tuple[int, ...] | None]
+
+BUILT_IN = frozenset(FUNCTIONS)
+"""The functions that formulas have without any plug-in."""
+
+OWNERS: dict[str, str] = {}
+"""Which plug-in a further function is of."""
+
+DIMS: list[Dims] = []
+"""What says the grid of a trace, in the order of loading."""
+
+__all__ = ["DIMS", "GROUP", "load_plugins", "register"]
+
+
+def load_plugins(paths: Sequence[str | Path] = ()) -> None:
+    """Load the installed plug-ins and those of these files.
+
+    Raises:
+        InputError: a file is no plug-in.
+    """
+    for entry in entry_points(group=GROUP):
+        register(entry.load(), entry.name)
+    for path in paths:
+        register(_module(Path(path)), str(path))
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise InputError(f"{path}: no Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever the user's file does
+        raise InputError(f"{path}: cannot be loaded: {type(error).__name__}: {error}") from None
+    return module
+
+
+def register(module: Any, name: str) -> None:
+    """Let formulas use what a module offers. Raises InputError."""
+    functions = getattr(module, "FUNCTIONS", {})
+    offered = (
+        getattr(module, "FEATURES", []),
+        getattr(module, "PARTITIONS", []),
+        getattr(module, "dims", None),
+    )
+    if not functions and not any(offered):
+        raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
+    try:
+        mine = {str(key): function for key, function in functions.items() if _callable(function)}
+        added = [(text, float(weight)) for text, weight in offered[0]]
+        partitions = [list(conditions) for conditions in offered[1]]
+        given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: what it offers is not as it should be: {error}") from None
+    _no_other_has(mine, name)
+    FUNCTIONS.update(mine)
+    OWNERS.update(dict.fromkeys(mine, name))
+    for text in (*(text for text, _ in added), *chain.from_iterable(partitions)):
+        check(text)
+    EXTRA.extend(one for one in added if one not in EXTRA)
+    EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
+    DIMS.extend(one for one in given if one not in DIMS)
+
+
+def _no_other_has(functions: Iterable[str], name: str) -> None:
+    """Raise InputError when a function would silently take another's place."""
+    for function in functions:
+        if function in BUILT_IN or function in RESERVED:
+            raise InputError(f"{name}: formulas have a {function} of their own: give yours another name")
+        if OWNERS.get(function, name) != name:
+            raise InputError(f"{name}: {OWNERS[function]} has a function {function} already")
+
+
+def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
+    """What a plug-in says is the grid of a trace. Raises InputError when that is no grid of its ranks."""
+    try:
+        given = dims(trace)
+        found = None if given is None else tuple(map(index, given))
+    except Exception as error:  # whatever the user's function does
+        raise InputError(
+            f"the plug-in's dims() fails for {trace.nprocs} ranks: {type(error).__name__}: {error}"
+        ) from None
+    if found is not None and (prod(found) != trace.nprocs or min(found, default=0) < 1):
+        raise InputError(f"the plug-in's dims() says {given} of a trace of {trace.nprocs} ranks")
+    return found
+
+
+def _callable(given: Any) -> bool:
+    if not callable(given):
+        raise TypeError(f"{given!r} is no function")
+    return True

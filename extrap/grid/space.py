@@ -1,0 +1,205 @@
+"""All ranks of all traces side by side: where each stands in its grid, and classes of alike positions.
+
+The dissertation's critical nodes (§3.2.1) are the corners of a grid; here every rank is a point, and ranks at
+the same borders form a class. A class is a condition on coordinates, so it has a meaning in any grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.solve.features import Names, fits
+from scalatrace.extrap.solve.points import Basis, Points, Solution
+from scalatrace.extrap.solve.sieve import Sieve, few
+from scalatrace.trace.model.rules import EVERYWHERE
+from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.trace.symbolic.field import Field
+from scalatrace.trace.symbolic.grid import Grid
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+INDEXED_SAMPLE = 600
+"""Executions that a formula over their numbers is sought with; all of them check it."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The grid and the parameters of one trace."""
+
+    grid: Grid
+    inputs: Mapping[str, int]
+
+
+class Space:
+    """The ranks of all runs: rank r of run k is point `starts[k] + r`.
+
+    Attributes:
+        known: the rules of quantities that were fitted already, by all that decides them.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = tuple(runs)
+        grid = runs[0].grid
+        self.inputs = tuple(sorted(runs[0].inputs))
+        self.names = Names(grid.sizes, grid.coords, self.inputs)
+        self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
+        self.columns = {
+            name: np.concatenate([self._column(run, name) for run in runs])
+            for name in (*grid.sizes, *grid.coords, *self.inputs, "P", "r")
+        }
+        self._basis = Basis(self.names, self.columns, self.all_runs())
+        self._points: dict[bytes, Points] = {}
+        self.known: dict[Any, Field | None] = {}
+        self._classes: dict[int, list[tuple[str, Ints]]] = {}
+        self._sieves: dict[Any, Sieve] = {}
+        self._numbered: dict[Any, Solution | None] = {}
+
+    @staticmethod
+    def _column(run: Run, name: str) -> Ints:
+        value = run.inputs[name] if name in run.inputs else run.grid.columns[name]
+        return np.broadcast_to(np.asarray(value, dtype=np.int64), (run.grid.nprocs,))
+
+    @property
+    def divisors(self) -> tuple[tuple[str, str], ...]:
+        """What parameters are divided by: sizes, each with the coordinate along it."""
+        pairs = tuple(zip(self.names.sizes, self.names.coords, strict=True))
+        return (*pairs, ("P", "r")) if len(pairs) > 1 else pairs
+
+    def points(self, chosen: Ints) -> Points:
+        """Some of the points, to solve values over."""
+        key = chosen.tobytes()
+        if key not in self._points:
+            self._points[key] = Points(self._basis, chosen)
+        return self._points[key]
+
+    def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
+        """The simplest formula over points and numbers of executions, from some of them and true for all."""
+        names = Names(self.names.sizes, self.names.coords, self.inputs, "i")
+        return self._over(names, chosen, {"i": index}, values)
+
+    def solve_counted(self, chosen: Ints, counters: Mapping[str, Ints], values: Ints) -> Solution | None:
+        """The simplest formula over points and iterations of loops, from some of them and true for all."""
+        names = Names(self.names.sizes, self.names.coords, self.inputs, counters=tuple(counters))
+        return self._over(names, chosen, counters, values)
+
+    def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
+        where = names, _digest([chosen, *numbers.values()])  # the same for many a quantity of one loop
+        key = *where, _digest([values])
+        if key not in self._numbered:
+            columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
+            self._numbered[key] = self._sought(names, where, columns, self.all_runs()[chosen], values)
+        return self._numbered[key]
+
+    def _sought(
+        self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
+    ) -> Solution | None:
+        some = np.unique(np.linspace(0, len(values) - 1, INDEXED_SAMPLE).astype(np.int64))
+        first = some[few(len(some))]
+        if where not in self._sieves:
+            self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
+        if not self._sieves[where].possible(values[first]):
+            return None
+        found = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
+        if found is None or not np.array_equal(
+            np.broadcast_to(evaluate(found.text, columns), values.shape), values
+        ):
+            return None
+        return found
+
+    def partitions(self) -> Iterator[list[tuple[str, Ints]]]:
+        """Ways to divide all points into classes (a condition and its points), the coarsest first."""
+        for number, conditions in enumerate(_partitions(self.names)):
+            if number not in self._classes:
+                masks = [self._mask(text) for text in conditions]
+                self._divides(conditions, masks)
+                self._classes[number] = [
+                    (text, np.flatnonzero(mask)) for text, mask in zip(conditions, masks, strict=True)
+                ]
+            yield [(text, points) for text, points in self._classes[number] if len(points)]
+
+    def _mask(self, condition: str) -> Mask:
+        found = np.asarray(evaluate(condition, self.columns), dtype=bool)
+        return np.broadcast_to(found, self.starts[-1:])
+
+    def _divides(self, conditions: Sequence[str], masks: Sequence[Mask]) -> None:
+        """Raise InputError unless just one of the conditions holds for each rank."""
+        times = np.sum(masks, axis=0)
+        if (times == 1).all():
+            return
+        point = int(np.argmax(times != 1))
+        k = int(np.searchsorted(self.starts, point, side="right")) - 1
+        raise InputError(
+            f"the partition {', '.join(conditions)} is none: {times[point]} of its conditions hold for rank "
+            f"{point - self.starts[k]} of {self.runs[k].grid.nprocs} ({self.runs[k].grid}), not one"
+        )
+
+    def all_runs(self) -> Ints:
+        """Which run each point belongs to."""
+        return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
+
+
+def _digest(rows: Sequence[Ints]) -> bytes:
+    """What tells numbers from others; they themselves would be kept for long."""
+    found = blake2b(digest_size=16)
+    for row in rows:
+        found.update(row.tobytes())
+    return found.digest()
+
+
+def _at(names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints) -> Basis:
+    return Basis(names, {name: column[some] for name, column in columns.items()}, runs[some])
+
+
+EXTRA_PARTITIONS: list[list[str]] = []
+"""What plug-ins add."""
+
+
+def _partitions(names: Names) -> Iterator[list[str]]:
+    yield [EVERYWHERE]
+    yield from (one for one in EXTRA_PARTITIONS if all(fits(text, names) for text in one))
+    pairs = list(zip(names.coords, names.sizes, strict=True))
+    yield ["r==0", "r>0"]
+    yield ["r==P-1", "r<P-1"]
+    for c, s in pairs:
+        yield _borders(c, s)
+    yield _product([_borders(c, s) for c, s in pairs])
+    for c, _ in pairs:
+        yield [f"{c}%2==0", f"{c}%2==1"]
+    yield ["r%2==0", "r%2==1"]
+    if len(pairs) == 2:
+        (a, b) = (pair[0] for pair in pairs)
+        yield [f"{a}=={b}", f"{a}<{b}", f"{a}>{b}"]
+        yield [f"{a}=={b}", f"{a}!={b}"]
+    for n in names.inputs:
+        rests = [[f"{c}<{n}%{s}", f"{c}>={n}%{s}"] for c, s in pairs]
+        yield _product(rests)
+        yield [f"r<{n}%P", f"r>={n}%P"]
+    yield _product([_deep_borders(c, s) for c, s in pairs])
+    for c, s in pairs:
+        yield [f"2*{c}<{s}", f"2*{c}>={s}"]
+
+
+def _borders(coord: str, size: str) -> list[str]:
+    return [f"{coord}==0", f"(0<{coord})*({coord}<{size}-1)", f"(0<{coord})*({coord}=={size}-1)"]
+
+
+def _deep_borders(coord: str, size: str) -> list[str]:
+    return [
+        f"{coord}==0",
+        f"{coord}==1",
+        f"(1<{coord})*({coord}<{size}-2)",
+        f"(1<{coord})*({coord}=={size}-2)",
+        f"(1<{coord})*({coord}=={size}-1)",
+    ]
+
+
+def _product(parts: Sequence[Sequence[str]]) -> list[str]:
+    return ["*".join(f"({text})" for text in chosen) for chosen in product(*parts)]

@@ -1,0 +1,276 @@
+"""Which grid the ranks form (§3.2.1): told by Cartesian communicators, or by who sends to whom.
+
+Instead of following the dissertation's critical nodes from corner to corner, every grid that a number of
+ranks allows is tried: in the right one all ranks at the same borders have the same neighbours, and
+communicators are its rows, columns and planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.communicators import slices
+from scalatrace.extrap.grid.plugins import DIMS, dims_by
+from scalatrace.trace.model.elastic import at
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.matrix import matrix
+from scalatrace.trace.symbolic.grid import NAMES, Grid, balanced
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["MOST_DIMENSIONS", "Topology", "identify", "target_grid"]
+
+MOST_DIMENSIONS = 3
+
+Class = tuple[int, ...]
+"""Per dimension: 0 at its lower border, 2 at its upper, 1 between."""
+
+Pairs = np.ndarray[Any, np.dtype[np.int64]]
+"""Rows of sender and receiver."""
+
+Splits = list[tuple[tuple[int, ...], ...]]
+"""Families of communicators: the members of each instance."""
+
+Offsets = frozenset[tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The grids of the input traces, and how they were found."""
+
+    grids: tuple[Grid, ...]
+    evidence: str
+
+
+def identify(traces: Sequence[Trace]) -> Topology:
+    """The grids behind traces of one program.
+
+    Raises:
+        InputError: several kinds of grids explain them equally well; names them.
+    """
+    for dims in DIMS:
+        given = [dims_by(dims, trace) for trace in traces]
+        if all(one is not None for one in given):
+            grids = tuple(Grid(one) for one in given if one is not None)
+            same_dimensions(grids)
+            return Topology(grids, "a plug-in")
+    recorded = [cartesian_dims(trace) for trace in traces]
+    if all(dims is not None for dims in recorded):
+        grids = tuple(Grid(dims) for dims in recorded if dims is not None)
+        if len({len(grid.dims) for grid in grids}) == 1 and all(
+            grid.nprocs == trace.nprocs for grid, trace in zip(grids, traces, strict=True)
+        ):
+            return Topology(grids, "Cartesian communicators: " + _listed(grids))
+    sent = [np.argwhere(_messages(trace) > 0) for trace in traces]
+    splits = [_splits(trace) for trace in traces]
+    for ndims in range(1, MOST_DIMENSIONS + 1):
+        found = _explained(traces, sent, splits, ndims)
+        if len(found) > 1:
+            kinds = "; or ".join(_listed(grids) for grids in found[:4])
+            raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
+        if found:
+            return Topology(found[0], _told(traces, sent, splits, found[0]))
+    if any(splits):
+        sliced = _by_communicators(traces, splits)
+        if sliced is not None:
+            return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
+    line = tuple(Grid((trace.nprocs,)) for trace in traces)
+    return Topology(
+        line, "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
+    )
+
+
+def same_dimensions(grids: Sequence[Grid]) -> None:
+    """Whether given grids can be compared. Raises InputError."""
+    if len({len(grid.dims) for grid in grids}) > 1:
+        raise InputError("the given grids have different numbers of dimensions")
+    if len(grids[0].dims) > len(NAMES):
+        raise InputError(f"a grid has at most {len(NAMES)} dimensions; {grids[0]} has more")
+
+
+def cartesian_dims(trace: Trace) -> tuple[int, ...] | None:
+    """The dimensions of the first Cartesian communicator over all ranks."""
+    for event, _ in executions_of(trace, 0):
+        op = trace.ops[event.op]
+        if op.name == "Cart_create":
+            vec = at(event.params[op.index("dims") or 0], 0)  # type: ignore[arg-type]
+            if vec is not None and vec.constant is not None:
+                dims = trace.array(vec.constant)
+                return dims if prod(dims) == trace.nprocs and len(dims) <= len(NAMES) else None
+    return None
+
+
+def _messages(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    try:
+        return matrix(trace, "messages")
+    except ScalatraceError:
+        return np.zeros((trace.nprocs, trace.nprocs), dtype=np.int64)
+
+
+def _splits(trace: Trace) -> Splits:
+    """The families of several communicators that all ranks are in."""
+    found = []
+    for number, family in enumerate(trace.comms):
+        if family.kind in ("self", "null") or family.remote_members is not None:
+            continue
+        groups = tuple(trace.layout(number).groups)
+        if len(groups) > 1 and sum(map(len, groups)) == trace.nprocs and len(groups) < trace.nprocs:
+            found.append(groups)
+    return found
+
+
+def candidates(nprocs: int, ndims: int) -> Iterator[Grid]:
+    """All grids of so many dimensions, each at least 2 long (1 when there is only one)."""
+    for dims in _factorizations(nprocs, ndims):
+        yield Grid(dims)
+    if ndims > 1:
+        for dims in _factorizations(nprocs, ndims):
+            yield Grid(dims, column_major=True)
+
+
+def _factorizations(n: int, ndims: int) -> Iterator[tuple[int, ...]]:
+    if ndims == 1:
+        yield (n,)
+        return
+    for first in range(2, n // 2 + 1):
+        if n % first == 0 and n // first > 1:
+            yield from ((first, *rest) for rest in _factorizations(n // first, ndims - 1))
+
+
+def _explained(
+    traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], ndims: int
+) -> list[tuple[Grid, ...]]:
+    """The grids, one per trace, in which alike ranks of all traces have alike neighbours."""
+    per_trace = []
+    for trace, pairs, groups in zip(traces, sent, splits, strict=True):
+        mine = []
+        for grid in candidates(trace.nprocs, ndims):
+            seen = _neighbours(grid, pairs)
+            if seen is not None and all(_has_slices(grid, group) for group in groups):
+                mine.append((grid, seen))
+        per_trace.append(mine)
+    chosen = [list(combination) for combination in _compatible(per_trace)]
+    row_major = [tuple(grids) for grids in chosen if not grids[0].column_major]
+    found = row_major or [tuple(grids) for grids in chosen]
+    return found if len(found) < 2 else _closest(found)
+
+
+def _by_communicators(traces: Sequence[Trace], splits: Sequence[Splits]) -> tuple[Grid, ...] | None:
+    """The grids of which all communicators are slices, whoever sends to whom; None unless that is one."""
+    for ndims in range(2, MOST_DIMENSIONS + 1):
+        fitting = [
+            [
+                grid
+                for grid in candidates(trace.nprocs, ndims)
+                if not grid.column_major and all(_has_slices(grid, group) for group in groups)
+            ]
+            for trace, groups in zip(traces, splits, strict=True)
+        ]
+        if all(len(grids) == 1 for grids in fitting):
+            return tuple(grids[0] for grids in fitting)
+        if all(fitting):
+            chosen = _closest([tuple(grids) for grids in product(*fitting)])
+            return chosen[0] if len(chosen) == 1 else None
+    return None
+
+
+def _compatible(
+    per_trace: Sequence[list[tuple[Grid, dict[Class, Offsets]]]],
+) -> Iterator[list[Grid]]:
+    for combination in product(*per_trace):
+        grids = [grid for grid, _ in combination]
+        if len({grid.column_major for grid in grids}) > 1:
+            continue
+        merged: dict[Class, Offsets] = {}
+        if all(merged.setdefault(c, o) == o for _, seen in combination for c, o in seen.items()):
+            yield grids
+
+
+def _closest(found: list[tuple[Grid, ...]]) -> list[tuple[Grid, ...]]:
+    """Of several, those whose grids are as square as can be, as programs make them."""
+    spread = {grids: sum(max(grid.dims) - min(grid.dims) for grid in grids) for grids in found}
+    least = min(spread.values())
+    kept = [grids for grids in found if spread[grids] == least]
+    falling = [grids for grids in kept if all(tuple(sorted(g.dims, reverse=True)) == g.dims for g in grids)]
+    return falling[:1] if len(falling) == 1 else kept
+
+
+def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
+    """Per class of positions the neighbours' offsets; None when alike ranks differ, or for far ones."""
+    places = np.array([grid.columns[name] for name in grid.coords])
+    dims = np.array(grid.dims)[:, None]
+    by_rank: list[set[tuple[int, ...]]] = [set() for _ in range(grid.nprocs)]
+    if len(pairs):
+        steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
+        steps = np.where(2 * steps > dims, steps - dims, steps)
+        if np.abs(steps).max() > 2:
+            return None
+        for rank, step in zip(pairs[:, 0].tolist(), steps.T.tolist(), strict=True):
+            by_rank[rank].add(tuple(step))
+    classes = np.where(places == 0, 0, np.where(places == dims - 1, 2, 1)).T.tolist()
+    found: dict[Class, Offsets] = {}
+    for rank, one in enumerate(classes):
+        offsets = frozenset(by_rank[rank])
+        if found.setdefault(tuple(one), offsets) != offsets:
+            return None
+    return found
+
+
+def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether communicators are slices of the grid, as sets of ranks."""
+    wanted = {frozenset(group) for group in groups}
+    for mask in range(1, 1 << len(grid.dims)):
+        axes = tuple(a for a in range(len(grid.dims)) if mask >> a & 1)
+        members, size = slices(grid, axes)
+        if {frozenset(row) for row in members.reshape(-1, size).tolist()} == wanted:
+            return True
+    return False
+
+
+def _listed(grids: Sequence[Grid]) -> str:
+    return ", ".join(map(str, grids))
+
+
+def _told(
+    traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], grids: tuple[Grid, ...]
+) -> str:
+    facts = []
+    if any(len(pairs) for pairs in sent):
+        facts.append("ranks at the same borders have the same neighbours")
+    if any(splits):
+        facts.append("communicators are its rows, columns or planes")
+    return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_listed(grids)}"
+
+
+def target_grid(grids: Sequence[Grid], nprocs: int) -> Grid:
+    """The grid of so many ranks that is made as those of the inputs were.
+
+    Raises:
+        InputError: none is; the user has to say it.
+    """
+    ndims, column_major = len(grids[0].dims), grids[0].column_major
+    if ndims == 1:
+        return Grid((nprocs,))
+    if all(len(set(grid.dims)) == 1 for grid in grids):
+        side = round(nprocs ** (1 / ndims))
+        if side**ndims == nprocs:
+            return Grid((side,) * ndims, column_major)
+        raise InputError(
+            f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
+            f"Give -P as one, or --dims"
+        )
+    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
+        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
+            return Grid(rule(nprocs, ndims), column_major)
+    raise InputError(
+        f"the traces' grids ({_listed(grids)}) follow no rule for {nprocs} ranks: say it with --dims"
+    )

@@ -1,0 +1,199 @@
+"""From the symbolic trace to a trace: every formula evaluated for one grid.
+
+What it costs depends on the number of nodes; masks over ranks are the only thing as long as there are ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from scalatrace.errors import FormatError, FormulaError
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.grid.communicators import family_of
+from scalatrace.extrap.grid.model import Model, ParamRule, Rule
+from scalatrace.extrap.instantiate.peers import Places
+from scalatrace.extrap.instantiate.pieces import Around
+from scalatrace.extrap.instantiate.ranks import Ints, Mask
+from scalatrace.extrap.instantiate.values import Values
+from scalatrace.extrap.timing.rules import Timing
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
+from scalatrace.trace.model.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Kind, Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.symbolic.evaluate import Ends
+from scalatrace.trace.symbolic.field import runs_once
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+Idle = frozenset[int] | None
+"""Under a repeat by formulas: those of some ranks that do not run it; None: masks tell who does."""
+
+__all__ = ["instantiate"]
+
+
+def instantiate(model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing) -> Trace:
+    """The trace on a grid.
+
+    Raises:
+        InputError: the grid has another number of dimensions, or a parameter is missing.
+        ExtrapolationError: a formula has no value there.
+    """
+    if len(grid.dims) != len(model.sizes):
+        raise InputError(f"the traces are of a {len(model.sizes)}-dimensional grid; {grid} is not")
+    for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
+        if side == 1 and len(grid.dims) > 1 and 1 not in seen:
+            raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+        if len(set(seen)) == 1 and side != seen[0]:
+            raise InputError(
+                f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
+                f"from {name}; add a trace with another"
+            )
+    missing = [name for name in model.inputs if name not in inputs]
+    if missing:
+        raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
+    try:
+        return _Maker(model, grid, inputs, timing).trace()
+    except ExtrapolationError:
+        raise
+    except (FormulaError, FormatError) as error:
+        raise ExtrapolationError(str(error)) from None
+
+
+class _Maker:
+    def __init__(self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing) -> None:
+        self.model, self.grid, self.timing = model, grid, timing
+        self.values = Values(grid, inputs)
+        self.ops = {name: i for i, name in enumerate(model.ops)}
+        self.frames: dict[str, int] = {}
+        self.signatures: dict[tuple[int, ...], int] = {(): 0}
+        self.preds: dict[tuple[int, int], int] = {START: 0}
+        self._places = Places(model.families, grid)
+
+    def trace(self) -> Trace:
+        everyone = np.ones(self.grid.nprocs, dtype=bool)
+        made = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
+        return Trace(
+            nprocs=self.grid.nprocs,
+            meta=dict(self.model.meta),
+            ops=[Op(name, params) for name, params in self.model.ops.items()],
+            stats=[Stat(name, resolution) for name, resolution in self.model.stats],
+            frames=list(self.frames),
+            signatures=list(self.signatures),
+            comms=[family_of(rule, self.grid, self.values.ranks.env) for rule in self.model.families],
+            types=list(self.values.pieces.tables.types),
+            strings=list(self.values.pieces.tables.strings),
+            arrays=list(self.values.pieces.tables.arrays),
+            preds=list(self.preds),
+            counts=dict(self.model.counts),
+            load=[None] * len(self.model.stats),
+            nodes=[node for node in made if node is not None],
+        )
+
+    def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
+        """The node for those of these ranks that take part; None when nobody does."""
+        with located(f"repeat of {_name(rule)}"):
+            found = self.values.repeat(rule.repeat, ranks, around)
+        if found is None:
+            return None
+        repeat, part = found
+        if (least := self.least(repeat, idle)) < 0:
+            raise ExtrapolationError(f"{_name(rule)} would run {least} times on {self.grid} ranks")
+        if isinstance(repeat, Formulas) or idle is not None:
+            idle = (idle or frozenset()) | self.never(repeat)
+        inside = around if runs_once(rule.repeat) else (*around, repeat)
+        if rule.op is None:
+            made = (self.node(child, part, inside, idle) for child in rule.children)
+            children = tuple(child for child in made if child is not None)
+            return Sequence(repeat, children) if children else None
+        signature = self.signature(rule.stack)
+        params = tuple(self.param(rule, param, part, inside, idle) for param in rule.params)
+        return Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
+
+    def signature(self, stack: tuple[str, ...]) -> int:
+        frames = tuple(self.frames.setdefault(frame, len(self.frames)) for frame in stack)
+        return self.signatures.setdefault(frames, len(self.signatures))
+
+    def stats(self, rule: Rule) -> tuple[PredStats, ...]:
+        """Histograms at this size."""
+        found = []
+        for stat in rule.stats:
+            if stat.pred is None:
+                pred = self.preds[START]
+            elif stat.pred[0] in self.ops:
+                key = self.ops[stat.pred[0]], self.signature(stat.pred[1])
+                pred = self.preds.setdefault(key, len(self.preds))
+            else:
+                continue  # the largest trace has no such call
+            histograms = self.timing(stat.histograms)
+            if any(h is not None for h in histograms):
+                found.append(PredStats(pred, histograms))
+        return tuple(found)
+
+    def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around, idle: Idle) -> Elastic | Peer:
+        """A parameter of the ranks that take part."""
+        with located(f"{rule.name} of {_name(event)}"):
+            value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
+        if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value, idle)) < 0:
+            raise ExtrapolationError(f"a {rule.name} would be {least} on {self.grid} ranks")
+        if rule.kind is not Kind.PEER:
+            return value
+        encoding = rule.encoding or Encoding.ABSOLUTE
+        what = f"{rule.name} of {_name(event)}"
+        for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
+            self._places.check(what, _family(event), encoding, one, mine)
+        return Peer(encoding, value)
+
+    def corners(self, value: Elastic, idle: Idle) -> list[tuple[Ends, Ints]]:
+        """The least and the greatest value of some ranks, which stand for all."""
+        looked_at = (rank for rank in self.values.sample.corners if rank not in (idle or ()))
+        return [(ends, np.array([rank])) for rank in looked_at if (ends := _ends(value, rank)) is not None]
+
+    def never(self, repeat: Elastic) -> frozenset[int]:
+        """Those of some ranks that run nothing."""
+        found = ((rank, _ends(repeat, rank)) for rank in self.values.sample.corners)
+        return frozenset(rank for rank, ends in found if ends is None or ends == (0, 0))
+
+    def least(self, value: Elastic, idle: Idle) -> int:
+        """The smallest integer of a value, as far as it is not endless; of formulas, at the corners."""
+        if idle is not None or isinstance(value, Formulas):
+            lows = [low for (low, _), _ in self.corners(value, idle)]
+        elif isinstance(value, Groups):
+            lows = [vec.smallest() for _, vec in value.groups]
+        else:
+            lows = [(value.vec if isinstance(value, Columns) else value).smallest()]
+        return min((low or 0 for low in lows), default=0)
+
+
+def _name(rule: Rule) -> str:
+    """A node's name for messages."""
+    return " at ".join([rule.op or "a loop", *rule.stack[:1]])
+
+
+@contextmanager
+def located(what: str) -> Iterator[None]:
+    """Say in errors what could not be evaluated."""
+    try:
+        yield
+    except ExtrapolationError as error:
+        raise ExtrapolationError(f"{what}: {error}") from None
+
+
+def _ends(value: Elastic, rank: int) -> Ends | None:
+    """The least and the greatest value of a rank; None when it has none."""
+    if isinstance(value, Formulas):
+        return value.ends(rank)
+    vec = at(value, rank)
+    return None if vec is None else (vec.smallest(), vec.largest())
+
+
+def _family(event: Rule) -> int:
+    """The communicator of an event, the world where it has none; -1 unless it is one and the same."""
+    comm = next((param for param in event.params if param.kind is Kind.COMM), None)
+    if comm is None:
+        return 0
+    first = comm.field.parts[0]
+    plain = len(comm.field.parts) == 1 and first.shape is None and first.formulas
+    return int(first.formulas[0]) if plain and first.formulas and first.formulas[0].isdigit() else -1

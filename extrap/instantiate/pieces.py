@@ -1,0 +1,165 @@
+"""A field's formulas evaluated over the ranks of a grid: value vectors, each with its ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import UsageError
+from scalatrace.extrap.fit.table_values import TABLES, Tables
+from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, alike, masks_of
+from scalatrace.trace.model.elastic import Elastic, Formulas
+from scalatrace.trace.model.rank_classes import numbered
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.evaluate import along, counted
+from scalatrace.trace.symbolic.expression import evaluate, names_of
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part
+from scalatrace.trace.symbolic.shapes import cycle, join, vec_from
+from scalatrace.trace.values.from_arrays import distinct
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+Piece = tuple[Any, Mask]
+"""A vec and its ranks, or an array over all ranks of which these count."""
+
+Around = tuple[Elastic, ...]
+"""The repeats of the loops around something, the outermost first."""
+
+__all__ = ["Around", "Piece", "Pieces"]
+
+
+class Pieces:
+    """Evaluates fields on the ranks of a grid.
+
+    Attributes:
+        tables: entries that parameters name.
+    """
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks, self.tables = ranks, Tables()
+        self._known: dict[int, tuple[Elastic, Ints, list[Vec]]] = {}
+
+    def of(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
+        """A field's values over ranks: a vec with its ranks, or an array where each has one value.
+
+        Raises:
+            TooManyGroups: there are more groups than are written down.
+        """
+        found: list[Piece] = []
+        for part, mine in self._ranks.divided(field, ranks):
+            found += self.of_part(part, mine, kind, around)
+            if len(found) > max(self._ranks.most(kind), len(field.parts)):
+                raise TooManyGroups
+        return found
+
+    def of_part(self, part: Part, mine: Mask, kind: Kind | None, around: Around) -> list[Piece]:
+        """A part's values."""
+        if part.formulas is None:
+            return []
+        if part.shape == INDEXED:
+            return self.indexed(part, mine, self._ranks.most(kind))
+        if part.shape == LOOPED:
+            return self.looped(part, mine, around, self._ranks.most(kind))
+        if part.shape is None and kind not in TABLES:
+            value = self._ranks.slot(part.formulas[0], mine)
+            return [(value if isinstance(value, np.ndarray) else self.vec(part, [value], kind), mine)]
+        return self.slotted(part, mine, kind)
+
+    def slotted(self, part: Part, mine: Mask, kind: Kind | None) -> list[Piece]:
+        """A part with a formula for each of several integers: a vec per set of their values."""
+        assert part.formulas is not None
+        like = np.zeros(np.count_nonzero(mine), dtype=np.int64)
+        first = np.zeros(1, dtype=np.int64)
+        for text in part.formulas:  # one after the other: each may be as long as there are ranks
+            slot = self._ranks.slot(text, mine)
+            if isinstance(slot, np.ndarray):
+                first, like = distinct(np.array([like, slot[mine]]))
+                if len(first) > self._ranks.most(kind):
+                    raise TooManyGroups
+        ranks = np.flatnonzero(mine)
+        env = {name: row[ranks[first]] if np.ndim(row) else row for name, row in self._ranks.env.items()}
+        rows = [np.broadcast_to(evaluate(text, env), first.shape).tolist() for text in part.formulas]
+        vecs = [self.vec(part, list(column), kind) for column in zip(*rows, strict=True)]
+        return list(zip(vecs, masks_of(like, len(first), mine), strict=True))
+
+    def indexed(self, part: Part, mine: Mask, most: int) -> list[Piece]:
+        """A part whose values follow the number of the execution: a vec per set of coordinates."""
+        assert part.formulas is not None
+        length, value = part.formulas
+        names = sorted((names_of(length) | names_of(value)) & RANKWISE)
+        by_vec: dict[Vec, Mask] = {}
+        for column, some in self.places(names, mine):
+            vec = counted(length, value, {**self._ranks.env, **dict(zip(names, column, strict=True))})
+            by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
+            if len(by_vec) > most:
+                raise TooManyGroups
+        return list(by_vec.items())
+
+    def looped(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
+        """A part whose values follow the loops around it: a vec per set of coordinates and loops."""
+        assert part.formulas is not None
+        levels, text = int(part.formulas[0]), part.formulas[1]
+        if not levels:
+            value = self._ranks.slot(text, mine)
+            return [(value if isinstance(value, np.ndarray) else Vec(value), mine)]
+        inner, endless = around[-levels:], len(around) > levels
+        names = sorted(names_of(text) & RANKWISE)
+        by_vec: dict[Vec, Mask] = {}
+        for column, some in self.places(names, mine):
+            place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
+            for loops, these in self.alike_loops(inner, some):
+                vec = along(text, place, loops, endless)
+                by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
+                if len(by_vec) > most:
+                    raise TooManyGroups
+        return list(by_vec.items())
+
+    def places(self, names: list[str], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
+        """The different values of some names, and the ranks of each."""
+        if not names:
+            return iter([([], mine)])
+        return alike(np.array([self._ranks.env[name][mine] for name in names]), mine, self._ranks.most(None))
+
+    def alike_loops(self, around: Around, ranks: Mask) -> list[tuple[tuple[Vec, ...], Mask]]:
+        """The different loops around something that these ranks run, and the ranks of each."""
+        if any(isinstance(repeat, Formulas) for repeat in around):
+            raise TooManyGroups
+        where = np.flatnonzero(ranks)
+        loops_of = [self._numbered(repeat) for repeat in around]
+        rows = np.array([np.zeros_like(where), *(numbers[where] for numbers, _ in loops_of)])
+        runs_all = (rows >= 0).all(axis=0)
+        where, rows = where[runs_all], rows[:, runs_all]
+        if not len(where):
+            return []
+        first, like = distinct(rows)
+        if len(first) > self._ranks.most(None):
+            raise TooManyGroups
+        mine = np.zeros_like(ranks)
+        mine[where] = True
+        loops = [
+            tuple(vecs[row[at]] for row, (_, vecs) in zip(rows[1:], loops_of, strict=True))
+            for at in first.tolist()
+        ]
+        return list(zip(loops, masks_of(like, len(first), mine), strict=True))
+
+    def _numbered(self, repeat: Elastic) -> tuple[Ints, list[Vec]]:
+        """Which of these vecs each rank has; -1 for none."""
+        if id(repeat) not in self._known:
+            nprocs = self._ranks.grid.nprocs
+            try:
+                found = numbered(repeat, RankList.all(nprocs), nprocs, self._ranks.most(None))
+            except UsageError:
+                raise TooManyGroups from None
+            self._known[id(repeat)] = repeat, *found
+        return self._known[id(repeat)][1:]
+
+    def vec(self, part: Part, slots: list[int], kind: Kind | None) -> Vec:
+        """The vec of a part's integers."""
+        if part.shape == CYCLE:
+            return cycle(slots)
+        if kind in TABLES:
+            assert kind is not None
+            return self.tables.vec(kind, join(part.shape, iter(slots)))
+        return vec_from(part.shape, iter(slots))

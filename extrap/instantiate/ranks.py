@@ -1,0 +1,149 @@
+"""The ranks of a grid all at once: what conditions and formulas say of them, and which of them are alike.
+
+Masks and columns over all ranks are the only things as long as there are ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.fit.rivals import differing
+from scalatrace.extrap.fit.table_values import TABLES
+from scalatrace.extrap.grid.plugins import OWNERS
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.expression import LARGEST, called_in, evaluate
+from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
+from scalatrace.trace.values.ranklist import RankList
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+MOST_GROUPS = 128
+"""Groups of ranks that are written down; more are formulas. So are no values of so few ranks."""
+
+MOST_BYTES = 1 << 28
+"""Of masks: where formulas cannot be kept, because tables have to hold what they stand for."""
+
+LISTED = (*TABLES, Kind.COMM)
+"""Kinds of parameters whose integers are entries of tables."""
+
+__all__ = ["LISTED", "MOST_GROUPS", "Ints", "Mask", "Ranks", "TooManyGroups", "alike", "masks_of"]
+
+
+class TooManyGroups(Exception):  # noqa: N818 - it is no error
+    """There are too many groups of ranks to write down."""
+
+
+class Ranks:
+    """All ranks of a grid.
+
+    Attributes:
+        env: what names stand for, of coordinates and ranks an array.
+    """
+
+    def __init__(self, grid: Grid, inputs: Mapping[str, int]) -> None:
+        self.grid = grid
+        self.env: dict[str, Any] = {**grid.columns, **inputs}
+        self._axes: dict[str, Any] = {**grid.axes, **inputs}
+        self._masks: dict[str, Mask] = {}
+        self._ranks: dict[bytes, RankList] = {}
+
+    def most(self, kind: Kind | None) -> int:
+        """Groups that a parameter or a repeat (None) may have."""
+        return max(MOST_BYTES // self.grid.nprocs, 1) if kind in LISTED else MOST_GROUPS
+
+    def mask(self, condition: str) -> Mask:
+        """The ranks of a condition."""
+        if condition not in self._masks:
+            found = np.asarray(self.over_ranks(condition), dtype=bool)
+            self._masks[condition] = np.broadcast_to(found, (self.grid.nprocs,))
+        return self._masks[condition]
+
+    def over_ranks(self, text: str) -> Any:
+        """A formula's value: one number, or an array with one per rank."""
+        if called_in(text) & OWNERS.keys():
+            return evaluate(text, self.env)  # a plug-in's function may want them in a row
+        value = evaluate(text, self._axes)
+        if np.ndim(value) == 0:
+            return int(value)
+        return np.broadcast_to(value, self.grid.shape).reshape(-1)
+
+    def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
+        """Each part with its ranks, those without any left out."""
+        found: list[tuple[Part, Mask]] = []
+        left = ranks
+        for part in field.parts:
+            if part.condition == EVERYWHERE:
+                return [*found, (part, left)] if left.any() else found
+            mine = left & self.mask(part.condition)
+            left = left & ~mine
+            if mine.any():
+                found.append((part, mine))
+        return found
+
+    def check_rivals(self, field: Field, ranks: Mask) -> None:
+        """Raise ExtrapolationError where divisions differ here and no trace shows which is right."""
+        if not any(part.rivals for part in field.parts):
+            return
+        for part, mine in self.divided(field, ranks):
+            for division, rival in part.rivals:
+                wrong = mine & np.broadcast_to(differing(division, rival, self.env), mine.shape)
+                if wrong.any():
+                    raise ExtrapolationError(
+                        f"the traces cannot tell {division} from {rival}, which differ on rank "
+                        f"{int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a trace where they "
+                        "differ, or take sizes that divide the parameter evenly"
+                    )
+
+    @staticmethod
+    def key(mask: Mask) -> bytes:
+        """What tells a mask from others."""
+        return np.packbits(mask).tobytes()
+
+    def ranklist(self, mask: Mask) -> RankList:
+        """A mask's ranks."""
+        key = self.key(mask)
+        if key not in self._ranks:
+            self._ranks[key] = ranks_of_mask(mask)
+        return self._ranks[key]
+
+    def slot(self, text: str, mine: Mask) -> Any:
+        """A formula's value: an int where it is one for all of these ranks."""
+        value = self.over_ranks(text)
+        if not isinstance(value, np.ndarray):
+            if not -LARGEST <= int(value) <= LARGEST:
+                raise ExtrapolationError(f"{text} is {value} here: it does not fit into 64 bits")
+            return int(value)
+        here = value if mine.all() else value[mine]
+        return int(here[0]) if (here == here[0]).all() else value
+
+
+def alike(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterator[tuple[list[int], Mask]]:
+    """The different columns of a table with one for each of these ranks, and the ranks of each.
+
+    Raises:
+        TooManyGroups: they are more than `most`.
+    """
+    first, like = distinct(table)
+    if len(first) > most:
+        raise TooManyGroups
+    columns = table[:, first].T.tolist()
+    return zip(columns, masks_of(like, len(first), mine), strict=True)
+
+
+def masks_of(like: Ints, count: int, mine: Mask) -> Iterator[Mask]:
+    """The ranks of each of some groups, which `like` numbers for each of these ranks."""
+    if count == 1:
+        yield mine
+        return
+    places = np.flatnonzero(mine)
+    for number in range(count):
+        some = np.zeros_like(mine)
+        some[places[like == number]] = True
+        yield some

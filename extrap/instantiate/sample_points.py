@@ -1,0 +1,75 @@
+"""Some ranks of a large grid, which tell what is to be expected of all: corners, and ranks between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from scalatrace.trace.symbolic.expression import evaluate, names_of
+from scalatrace.trace.symbolic.field import INDEXED, LOOPED, RANKWISE, Field, Part
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.from_arrays import distinct
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+SPREAD = 1 << 12
+"""Ranks besides the corners."""
+
+MOST_CORNERS = 64
+"""Ranks of which values are looked at one by one."""
+
+GOLDEN = 2654435761
+"""A prime that leads all over the ranks (2^32 divided by the golden ratio)."""
+
+__all__ = ["Sample"]
+
+
+class Sample:
+    """Ranks of a grid and the numbers of their places."""
+
+    def __init__(self, grid: Grid, env: Mapping[str, Any]) -> None:
+        self._grid = grid
+        spread = np.arange(SPREAD) * GOLDEN % grid.nprocs
+        self.ranks: Ints = np.unique(np.concatenate([spread, np.array(self.corners)]))
+        self._env = {name: row[self.ranks] if np.ndim(row) else row for name, row in env.items()}
+
+    @cached_property
+    def corners(self) -> list[int]:
+        """Ranks at and next to the ends of the dimensions, and in the middle."""
+        ends = [sorted({0, 1, side // 2, side - 2, side - 1} & set(range(side))) for side in self._grid.dims]
+        ranks = [self._grid.rank(place) for place in product(*ends)]
+        step = -(-len(ranks) // MOST_CORNERS)
+        return sorted({*ranks[::step], ranks[-1]})
+
+    def groups(self, field: Field, ranks: Mask, listed: bool) -> int:
+        """How many different values ranks have by a field, at least.
+
+        Args:
+            field: of the values.
+            ranks: those that have one.
+            listed: whether an integer of each rank's own is a group of its own, too.
+        """
+        left, count = ranks[self.ranks], 0
+        for part in field.parts:
+            holds = np.broadcast_to(np.asarray(evaluate(part.condition, self._env), dtype=bool), left.shape)
+            mine, left = left & holds, left & ~holds
+            if mine.any() and part.formulas is not None:
+                count += self._groups(part, mine, listed)
+        return count
+
+    def _groups(self, part: Part, mine: Mask, listed: bool) -> int:
+        assert part.formulas is not None
+        if part.shape in (INDEXED, LOOPED):
+            names = sorted({name for text in part.formulas for name in names_of(text)} & RANKWISE)
+            rows = [self._env[name] for name in names]
+        elif part.shape is None and not listed:
+            return 1
+        else:
+            rows = [evaluate(text, self._env) for text in part.formulas]
+        table = np.array([np.broadcast_to(row, mine.shape)[mine] for row in rows], dtype=np.int64)
+        return len(distinct(table)[0]) if len(table) else 1

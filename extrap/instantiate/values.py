@@ -1,0 +1,195 @@
+"""A field over the ranks of a grid as an elastic value.
+
+Where there would be too many groups of ranks, the formulas themselves are the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.grid.plugins import OWNERS
+from scalatrace.extrap.instantiate.pieces import Around, Piece, Pieces
+from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, alike
+from scalatrace.extrap.instantiate.sample_points import Sample
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.expression import called_in
+from scalatrace.trace.symbolic.field import CYCLE, Field, Part
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.from_arrays import vec_of_array
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+MOST_TERMS = 256
+"""Integers that ranks, or a row with a value for each, are written with; with more they are formulas."""
+
+__all__ = ["Values"]
+
+
+class Values:
+    """Elastic values on a grid.
+
+    Attributes:
+        ranks: of the grid.
+        pieces: evaluates fields on them.
+        sample: some of the ranks.
+    """
+
+    def __init__(self, grid: Grid, inputs: Mapping[str, int]) -> None:
+        self.grid, self.inputs = grid, dict(inputs)
+        self.ranks = Ranks(grid, inputs)
+        self.pieces = Pieces(self.ranks)
+        self.sample = Sample(grid, self.ranks.env)
+        self._known: dict[Any, tuple[Elastic, Around]] = {}  # with the loops, whose identity is in the key
+
+    def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
+        """A repeat over ranks, and those that run something at all; None when nobody does."""
+        part = np.zeros_like(ranks)
+        self.ranks.check_rivals(field, ranks)
+        if self._too_many(field, ranks, None):
+            return self._repeated(field, ranks, around)
+        try:
+            pieces = [running(*piece) for piece in self.pieces.of(field, ranks, None, around)]
+            pieces = [(value, mine) for value, mine in pieces if mine.any()]
+            for _, mine in pieces:
+                part |= mine
+            return (self.gathered(pieces, ranks), part) if part.any() else None
+        except TooManyGroups:
+            return self._repeated(field, ranks, around)
+
+    def _repeated(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
+        part = np.zeros_like(ranks)
+        for one, mine in self.ranks.divided(field, ranks):
+            if one.formulas is not None:
+                part |= mine & self._running(one, mine)
+        return (self.formulas(field, part, around), part) if part.any() else None
+
+    def _running(self, part: Part, mine: Mask) -> Any:
+        """Where a repeat is not 0 throughout, as far as that can be told at once."""
+        assert part.formulas is not None
+        if part.shape is None or part.shape == CYCLE:
+            return np.any(
+                [np.broadcast_to(self.ranks.slot(text, mine) != 0, mine.shape) for text in part.formulas], 0
+            )
+        return True
+
+    def param(
+        self, field: Field, ranks: Mask, kind: Kind, around: Around
+    ) -> tuple[Elastic, list[Piece] | None]:
+        """A parameter of ranks; the pieces of peers, None where they are formulas or it is something else.
+
+        Raises:
+            ExtrapolationError: a table would have to have too many entries.
+        """
+        self.ranks.check_rivals(field, ranks)
+        if kind is Kind.PEER:
+            return self._param(field, ranks, kind, around)
+        key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)
+        if key not in self._known:  # half of an exchange has the counts of the other
+            self._known[key] = self._param(field, ranks, kind, around)[0], around
+        return self._known[key][0], None
+
+    def _param(
+        self, field: Field, ranks: Mask, kind: Kind, around: Around
+    ) -> tuple[Elastic, list[Piece] | None]:
+        try:
+            if not self._too_many(field, ranks, kind):
+                pieces = self.pieces.of(field, ranks, kind, around)
+                return self.gathered(pieces, ranks, kind), pieces
+        except TooManyGroups:
+            if kind in LISTED:
+                raise ExtrapolationError(
+                    f"a parameter names other {kind.name.lower()}s on each of very many groups of ranks: "
+                    "too many for the tables of a trace"
+                ) from None
+        return self.formulas(field, ranks, around), None
+
+    def _too_many(self, field: Field, ranks: Mask, kind: Kind | None) -> bool:
+        """Whether some of the ranks have more different values already than are written down."""
+        if self.grid.nprocs <= self.ranks.most(kind):
+            return False
+        found = self.sample.groups(field, ranks, kind in LISTED)
+        if found > self.ranks.most(kind) and kind in LISTED:
+            raise TooManyGroups
+        return found > self.ranks.most(kind)
+
+    def formulas(self, field: Field, ranks: Mask, around: Around) -> Formulas:
+        """The formulas as a value. Raises ExtrapolationError when not everybody can evaluate them."""
+        used = {name for part in field.parts for text in part.formulas or () for name in called_in(text)}
+        used |= {name for part in field.parts for name in called_in(part.condition)}
+        if foreign := used & OWNERS.keys():
+            raise ExtrapolationError(
+                f"a value of very many ranks would be kept as a formula with {min(foreign)}, which only the "
+                f"plug-in {OWNERS[min(foreign)]} knows: extrapolate to fewer ranks"
+            )
+        inputs = sorted(self.inputs.items())
+        named = self.ranks.ranklist(ranks)
+        if _terms(named.terms) > MOST_TERMS:
+            named = RankList.all(self.grid.nprocs)  # formulas tell of each whether it has a value
+        return Formulas(named, self.grid, inputs, field.parts, around)
+
+    def gathered(self, pieces: list[Piece], ranks: Mask, kind: Kind | None = None) -> Elastic:
+        """The elastic value of pieces over ranks; those that are in none of them are in no group."""
+        everyone = sum(np.count_nonzero(mine) for _, mine in pieces) == np.count_nonzero(ranks)
+        if all(isinstance(value, Vec) for value, _ in pieces):
+            by_vec: dict[Vec, Mask] = {}
+            for value, mine in pieces:
+                by_vec[value] = by_vec[value] | mine if value in by_vec else mine
+            if len(by_vec) == 1 and everyone:
+                return next(iter(by_vec))
+            return self._grouped(by_vec, kind)
+        values = np.zeros(self.grid.nprocs, dtype=np.int64)
+        union = np.zeros(self.grid.nprocs, dtype=bool)
+        for value, mine in pieces:
+            constant = value.constant if isinstance(value, Vec) else None
+            if isinstance(value, Vec) and constant is None:
+                return self._mixed(pieces, kind)
+            values[mine] = value[mine] if constant is None else constant
+            union |= mine
+        vec = vec_of_array(values[union])
+        ranks_of_values = self.ranks.ranklist(union)
+        if kind not in LISTED:
+            self._check_short(_terms(vec.terms) + _terms(ranks_of_values.terms))
+        return Columns(ranks_of_values, vec)
+
+    def _check_short(self, terms: int) -> None:
+        """Raise TooManyGroups when formulas are shorter than so many terms."""
+        if terms > MOST_TERMS and self.grid.nprocs > self.ranks.most(None):
+            raise TooManyGroups
+
+    def _mixed(self, pieces: list[Piece], kind: Kind | None) -> Elastic:
+        """Groups, for values of which some change from execution to execution and some from rank to rank."""
+        by_vec: dict[Vec, Mask] = {}
+        for value, mine in pieces:
+            one = [(value, mine)] if isinstance(value, Vec) else self._by_number(value, mine)
+            for vec, some in one:
+                by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
+        return self._grouped(by_vec, kind)
+
+    def _by_number(self, values: np.ndarray[Any, Any], mine: Mask) -> list[tuple[Vec, Mask]]:
+        return [
+            (Vec(column[0]), some)
+            for column, some in alike(values[mine][None, :], mine, self.ranks.most(None))
+        ]
+
+    def _grouped(self, by_vec: Mapping[Vec, Mask], kind: Kind | None) -> Groups:
+        groups = [(self.ranks.ranklist(mine), vec) for vec, mine in by_vec.items()]
+        if kind not in LISTED:
+            self._check_short(sum(_terms(ranks.terms) for ranks, _ in groups))
+        return Groups(sorted(groups, key=lambda group: group[0].first))
+
+
+def running(repeat: Any, ranks: Mask) -> Piece:
+    """A repeat and those of its ranks that run something."""
+    if isinstance(repeat, Vec):
+        return repeat, ranks if repeat.constant != 0 else np.zeros_like(ranks)
+    return repeat, ranks & (repeat != 0)
+
+
+def _terms(terms: Any) -> int:
+    """Integers that a vec is written with."""
+    return sum(map(_terms, terms)) if type(terms) is tuple else 1

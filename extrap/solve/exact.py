@@ -1,0 +1,158 @@
+"""One formula through given points: exact coefficients, and whether the points confirm it (§3.2.3).
+
+As many points as features determine the coefficients; the formula is then verified on all points. It
+is confirmed when one size can be left out and the others still determine it: that size was predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.solve.features import Feature
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+SAMPLED = 1500
+"""Points that a system is solved with, about; all are checked."""
+
+NOTHING = 1e-9
+"""A part of a feature's values that only rounding leaves of them."""
+
+LARGEST = 1 << 40
+"""Larger coefficients are chance, and their products might not fit into 64 bits."""
+
+LARGEST_DENOMINATOR = 96
+CONSTANT = 0.3
+"""What a constant beside the features costs."""
+
+MAX_SIMPLE_UNKNOWNS = 2
+"""Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
+
+PLACES = 16
+"""At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
+
+__all__ = ["SAMPLED", "Solution", "determined", "enough_points", "exact"]
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A formula and its weight.
+
+    Attributes:
+        confirmed: whether any size can be left out and the others still determine the formula.
+    """
+
+    text: str
+    weight: float
+    has_constant: bool = False
+    confirmed: bool = True
+
+
+def enough_points(unknowns: int, distinct: int, places: int) -> bool:
+    """Whether so many different points are enough for a formula of so many unknowns."""
+    spare = unknowns - 1 if unknowns > MAX_SIMPLE_UNKNOWNS else 1
+    return distinct - unknowns >= spare or places >= PLACES
+
+
+def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool]:
+    """Whether all sizes but some one, and all sizes but any one, determine the coefficients of features.
+
+    A coefficient that rests on one size alone could explain any value there.
+
+    Args:
+        table: a row per feature, a column per point.
+        sizes: for each point the number of its size.
+        has_constant: whether the formula has a constant beside the features.
+    """
+    found = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
+    return any(found), all(found)
+
+
+def _independent(table: Ints, has_constant: bool) -> bool:
+    if not table.shape[1]:
+        return False
+    return _telling(table - table[:, :1] if has_constant else table) is not None
+
+
+def exact(
+    chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
+) -> Solution | None:
+    """The formula with rational coefficients over these features, if it holds for all points."""
+    solved = _coefficients(table, values)
+    if solved is None or 0 in solved[0]:
+        return None  # a shorter formula does
+    coefficients, denominator = solved
+    if denominator > LARGEST_DENOMINATOR:
+        return None
+    first = table[:, 0].tolist()
+    constant = denominator * int(values[0]) - sum(c * x for c, x in zip(coefficients, first, strict=True))
+    numbers = [constant, *coefficients]
+    if max(map(abs, numbers)) > LARGEST:
+        return None
+    total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
+    if not np.array_equal(total, denominator * values):
+        return None
+    has_constant = numbers[0] != 0
+    unknowns = len(chosen) + has_constant
+    weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
+    weight += 0.5 * (denominator > 1) + CONSTANT * has_constant
+    if not enough_points(unknowns, distinct, places):
+        return None
+    return Solution(_text(numbers, denominator, chosen), weight, has_constant)
+
+
+def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
+    """The coefficients that features have if a formula holds, and their denominator; None: no points tell."""
+    beside = table - table[:, :1]
+    told = _telling(beside)
+    if told is None:
+        return None
+    right = (values[told] - values[0]).tolist()
+    rows = [[*row, x] for row, x in zip(beside[:, told].T.tolist(), right, strict=True)]
+    before = 1
+    for i, row in enumerate(rows):  # Gauss, Jordan and Bareiss; the points' order needs no swap
+        pivot = row[i]
+        if not pivot:
+            return None
+        for j, other in enumerate(rows):
+            if j != i:
+                by = other[i]
+                rows[j] = [(pivot * x - by * y) // before for x, y in zip(other, row, strict=True)]
+        before = pivot
+    common = gcd(before, *(row[-1] for row in rows))
+    common = -common if before < 0 else common
+    return [row[-1] // common for row in rows], before // common
+
+
+def _telling(beside: Ints) -> list[int] | None:
+    """As many points as features, of which these differ from each other; None when there are none."""
+    rest = list(beside.astype(np.float64))
+    found = []
+    for i, row in enumerate(rest):
+        point = int(np.abs(row).argmax())
+        if abs(row[point]) <= NOTHING * max(float(np.abs(beside[i]).max()), 1.0):
+            return None
+        found.append(point)
+        for j in range(i + 1, len(rest)):
+            rest[j] = rest[j] - row * (rest[j][point] / row[point])
+    return found
+
+
+def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:
+    terms = [_term(n, feature.text) for n, feature in zip(numbers[1:], chosen, strict=True)]
+    if numbers[0]:
+        terms.append(f"{numbers[0]:+}")
+    text = "".join(terms).removeprefix("+")
+    return text if denominator == 1 else f"({text})//{denominator}"
+
+
+def _term(number: int, text: str) -> str:
+    inner = text if text.isidentifier() else f"({text})" if any(c in text for c in "+-%/<=>") else text
+    if abs(number) == 1:
+        return ("+" if number > 0 else "-") + inner
+    return f"{number:+}*{inner}"

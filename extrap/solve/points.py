@@ -1,0 +1,92 @@
+"""The simplest exact formula through given points (§3.2.3, with a richer basis).
+
+Linear systems over one, two or three features and a constant; what floating point finds is verified with
+integers on all points. A formula counts only where one size more than it has unknowns confirms it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.solve.exact import Solution
+from scalatrace.extrap.solve.features import Names, features
+from scalatrace.extrap.solve.program import program
+from scalatrace.extrap.solve.system import System
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+__all__ = ["Basis", "Points", "Solution"]
+
+
+class Basis:
+    """The columns of all features over all ranks of all traces, evaluated once."""
+
+    def __init__(self, names: Names, columns: Mapping[str, Ints], runs: Ints) -> None:
+        """`columns` has a value of each name for each point, `runs` the number of the point's trace."""
+        self.columns, self.runs = columns, runs
+        offered = features(names)
+        values = program(tuple(feature.text for feature in offered)).values(columns)
+        given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
+        self.features = [feature for feature, _ in given]
+        self.table: Ints = np.empty((len(given), len(next(iter(columns.values())))), dtype=np.int64)
+        for i, (_, row) in enumerate(given):
+            self.table[i] = row
+
+
+class Points:
+    """Where values were seen: some of a basis' columns."""
+
+    def __init__(self, basis: Basis, chosen: Ints | None = None) -> None:
+        self._basis, self._chosen = basis, chosen
+        self._known: dict[bytes, Solution | None] = {}
+
+    def solve(self, values: Ints) -> Solution | None:
+        """The simplest formula with exactly these values that the sizes confirm; None when there is none."""
+        found = self.solve_unconfirmed(values)
+        return found if found is not None and found.confirmed else None
+
+    def solve_unconfirmed(self, values: Ints) -> Solution | None:
+        """As `solve`; without a confirmed formula one that more points may confirm."""
+        key = values.tobytes()
+        if key not in self._known:
+            self._known[key] = self._solve(values)
+        return self._known[key]
+
+    def _solve(self, values: Ints) -> Solution | None:
+        first = int(values[0])
+        if (values == first).all():
+            return Solution(str(first), 0, has_constant=True) if self._several_runs else None
+        if (values < SPECIAL_MAX).any():
+            return None  # MPI's constants follow no formula
+        return self._system.solve(values)
+
+    @cached_property
+    def _runs(self) -> Ints:
+        return self._basis.runs if self._chosen is None else self._basis.runs[self._chosen]
+
+    @cached_property
+    def _several_runs(self) -> bool:
+        return bool((self._runs != self._runs[0]).any())
+
+    @cached_property
+    def _system(self) -> System:
+        """The features that tell points apart, no two alike."""
+        table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
+        seen: set[bytes] = set()
+        kept = []
+        for i in np.flatnonzero((table != table[:, :1]).any(axis=1)).tolist():
+            key = table[i].tobytes()
+            if key not in seen:
+                seen.add(key)
+                kept.append(i)
+        columns = self._basis.columns
+        if self._chosen is None:
+            self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
+        else:
+            columns = {name: column[self._chosen] for name, column in columns.items()}
+        return System([self._basis.features[i] for i in kept], table[kept], columns, self._runs)

@@ -1,0 +1,205 @@
+"""The file of a symbolic trace (.stx): the container of a trace, its payload the model.
+
+[sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, counts, nodes]
+node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
+params  := [[name, kind, encoding or nil, field], ...]
+field   := [[condition, shape, [formula, ...] or nil, [[division, rival], ...]], ...]
+shape   := nil for an integer | string | [shape, ...]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.extrap.solve.features import RESERVED
+from scalatrace.files import write_file
+from scalatrace.trace.io import decode
+from scalatrace.trace.io.format import pack_container, read_container
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.expression import check
+from scalatrace.trace.symbolic.grid import NAMES
+from scalatrace.trace.values.histogram import Histogram
+
+__all__ = ["load", "save"]
+
+
+def save(model: Model, path: str | PathLike[str]) -> int:
+    """Write a symbolic trace; return its size in bytes. Raises ScalatraceError when it cannot be written."""
+    payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
+    return write_file(path, pack_container(payload, symbolic=True))
+
+
+def load(path: str | PathLike[str]) -> Model:
+    """Read a symbolic trace.
+
+    Raises:
+        FormatError: it is none, or is damaged.
+    """
+    path = fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except OSError as error:
+        raise ScalatraceError(f"{path}: {error.strerror}") from None
+    container = read_container(data, path)
+    if not container.symbolic:
+        raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
+    try:
+        raw = msgpack.unpackb(
+            container.payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape"
+        )
+        return _read_model(raw)
+    except ScalatraceError as error:
+        raise FormatError(str(error), path) from None
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        msgpack.UnpackException,
+    ):
+        raise FormatError("not the formulas of a symbolic trace", path) from None
+
+
+def _model(model: Model) -> list[Any]:
+    return [
+        model.sizes,
+        model.column_major,
+        model.inputs,
+        model.seen,
+        {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
+        [(f.kind, f.parent, f.slices, f.vecs) for f in model.families],
+        model.stats,
+        model.meta,
+        model.counts,
+        [_rule(rule) for rule in model.nodes],
+    ]
+
+
+def _rule(rule: Rule) -> list[Any]:
+    if rule.op is None:
+        return [_field(rule.repeat), [_rule(child) for child in rule.children]]
+    params = [
+        (p.name, int(p.kind), None if p.encoding is None else int(p.encoding), _field(p.field))
+        for p in rule.params
+    ]
+    stats = [(s.pred, [[h and h.encode() for h in row] for row in s.histograms]) for s in rule.stats]
+    return [_field(rule.repeat), rule.op, rule.stack, params, stats]
+
+
+def _field(field: Field) -> list[Any]:
+    return [(part.condition, part.shape, part.formulas, part.rivals) for part in field.parts]
+
+
+def _read_model(raw: Any) -> Model:
+    sizes, column_major, inputs, seen, ops, families, stats, meta, counts, nodes = raw
+    return Model(
+        sizes=_sizes(sizes),
+        column_major=bool(column_major),
+        inputs=_inputs(inputs),
+        seen=tuple(
+            (tuple(map(int, dims)), {str(k): int(v) for k, v in given.items()}) for dims, given in seen
+        ),
+        nodes=tuple(_read_rule(node) for node in nodes),
+        families=tuple(_read_family(family) for family in families),
+        ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
+        stats=tuple((str(name), float(resolution)) for name, resolution in stats),
+        meta={str(k): str(v) for k, v in meta.items()},
+        counts={str(k): int(v) for k, v in counts.items()},
+    )
+
+
+def _name(raw: Any) -> str:
+    try:
+        return decode.name(raw)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+
+
+def _sizes(raw: Any) -> tuple[str, ...]:
+    if tuple(raw) != NAMES[: len(raw)]:
+        raise FormatError(f"the sides of a grid are called {' '.join(NAMES)}, not {' '.join(map(repr, raw))}")
+    return tuple(raw)
+
+
+def _inputs(raw: Any) -> tuple[str, ...]:
+    inputs = tuple(map(_name, raw))
+    if taken := RESERVED.intersection(inputs):
+        raise FormatError(f"a parameter is called {min(taken)}, which formulas use for something else")
+    return inputs
+
+
+def _texts(raw: Any) -> tuple[str, ...]:
+    return tuple(str(text) for text in raw)
+
+
+def _formulas(raw: Any) -> tuple[str, ...]:
+    for text in raw:
+        check(text)
+    return tuple(raw)
+
+
+def _read_family(raw: Any) -> FamilyRule:
+    kind, parent, slices, vecs = raw
+    read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
+    return FamilyRule(str(kind), int(parent), None if slices is None else tuple(map(int, slices)), read)
+
+
+def _read_shape(raw: Any) -> Any:
+    if raw is None or type(raw) in (str, int):
+        return raw
+    return tuple(map(_read_shape, raw))
+
+
+def _read_rule(raw: Any) -> Rule:
+    if len(raw) == 2:
+        return Rule(_read_field(raw[0]), children=tuple(map(_read_rule, raw[1])))
+    repeat, op, stack, params, stats = raw
+    return Rule(
+        _read_field(repeat),
+        _name(op),
+        _texts(stack),
+        tuple(
+            ParamRule(str(name), Kind(kind), _read_field(field), None if enc is None else Encoding(enc))
+            for name, kind, enc, field in params
+        ),
+        tuple(
+            StatRule(None if pred is None else (str(pred[0]), _texts(pred[1])), _each(rows, _read_row))
+            for pred, rows in stats
+        ),
+    )
+
+
+def _each(raw: Sequence[Any], read: Callable[[Any], Any]) -> tuple[Any, ...]:
+    return tuple(read(item) for item in raw)
+
+
+def _read_row(raw: Any) -> tuple[Any, ...]:
+    return tuple(None if h is None else Histogram.decode(h) for h in raw)
+
+
+def _rivals(raw: Any) -> tuple[tuple[str, str], ...]:
+    for division, rival in raw:
+        check(division)
+        check(rival)
+    return tuple((division, rival) for division, rival in raw)
+
+
+def _read_field(raw: Any) -> Field:
+    parts = []
+    for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
+        check(condition)
+        read = None if formulas is None else _formulas(formulas)
+        parts.append(Part(condition, _read_shape(shape), read, _rivals(rest[0] if rest else ())))
+    return Field(tuple(parts))

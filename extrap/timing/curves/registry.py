@@ -1,0 +1,64 @@
+"""The choices of `--timing-model`: name -> what it is -> a function that fits it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scalatrace.extrap.timing.curves.curve import Curve
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.models import MODELS, Thresholds, fit_dissertation
+from scalatrace.extrap.timing.curves.normalform import fit_jointly
+from scalatrace.extrap.timing.curves.points import Points
+
+__all__ = ["DEFAULT", "TIMING_MODELS", "TimingModel", "timing_model"]
+
+FitFields = Callable[[Sequence[Points]], list[Curve]]
+"""Curves of one form for the fields of one histogram, the mean first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimingModel:
+    """One choice: its name, a line of help, and the function that fits all fields of a histogram."""
+
+    name: str
+    description: str
+    fit: FitFields
+
+
+TIMING_MODELS: dict[str, TimingModel] = {}
+DEFAULT = "normal-form"
+
+
+def timing_model(name: str | None = None) -> TimingModel:
+    """Return a model by name, the default for none.
+
+    Raises:
+        TimingError: no such model.
+    """
+    try:
+        return TIMING_MODELS[name or DEFAULT]
+    except KeyError:
+        known = ", ".join(TIMING_MODELS)
+        raise TimingError(f"there is no timing model {name!r}; choose one of {known}") from None
+
+
+def _add(name: str, description: str, fit: FitFields) -> None:
+    TIMING_MODELS[name] = TimingModel(name, description, fit)
+
+
+def _forced(name: str) -> FitFields:
+    """The fit of one of the dissertation's models."""
+
+    def fit(fields: Sequence[Points]) -> list[Curve]:
+        return [MODELS[name](points, Thresholds(s_min=0.0)).curve(points) for points in fields]
+
+    return fit
+
+
+_add(DEFAULT, "sums of p^(i/j) * log2(p)^k, chosen by leave-one-out error", fit_jointly)
+_add("dissertation", "the best of the four below, by deviation, one per histogram", fit_dissertation)
+_add("constant", "t = c", _forced("constant"))
+_add("linear", "t = a * p + b", _forced("linear"))
+_add("inverse", "t = k / p", _forced("inverse"))
+_add("inverse+constant", "t = k / p + c", _forced("inverse+constant"))

@@ -1,0 +1,126 @@
+"""Bootstrap intervals of the slowest rank's time at another scale (Dominguez-Trujillo §3.2.2).
+
+Parametric: a GEV is fitted to interval maxima, samples are drawn from it, fitted anew and projected by EMMA.
+*Inter-node* takes one node's maxima at a time, *intra-node* one rank of each node at a time, *pooled* the
+maxima over all ranks. Non-parametric: the largest of k maxima drawn with replacement is a maximum over k
+times the ranks. It assumes no distribution, and cannot exceed what was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.points import Array
+from scalatrace.extrap.timing.largest.maxima import emma, fitted
+
+__all__ = ["Interval", "inter_node", "intra_node", "non_parametric", "pooled"]
+
+LEVEL = 0.95
+REPLICAS = 50
+"""Replicas per node, or per rank of a node (§3.2.2)."""
+MANY = 1000
+"""Replicas for an interval of its own (Efron, in §3.2.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A prediction of the slowest rank's time per interval, and where it lies with probability `level`."""
+
+    median: float
+    low: float
+    high: float
+    level: float
+    replicas: int
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+def inter_node(
+    times: npt.ArrayLike, nodes_out: float, fit: str = "pwm", seed: int = 0, level: float = LEVEL
+) -> Interval:
+    """Return the interval from each node's maxima, over `nodes_out` nodes as large as these.
+
+    Args:
+        times: by interval, node, rank of the node.
+    """
+    per_node = _cube(times).max(axis=2)
+    return _parametric(list(per_node.T), nodes_out, fit, seed, level, REPLICAS)
+
+
+def intra_node(
+    times: npt.ArrayLike, nprocs_out: float, fit: str = "pwm", seed: int = 0, level: float = LEVEL
+) -> Interval:
+    """Return the interval from one rank of each node at a time, over `nprocs_out` ranks.
+
+    Args:
+        times: by interval, node, rank of the node.
+    """
+    cube = _cube(times)
+    return _parametric(list(cube.max(axis=1).T), nprocs_out / cube.shape[1], fit, seed, level, REPLICAS)
+
+
+def pooled(
+    maxima: npt.ArrayLike,
+    factor: float,
+    fit: str = "pwm",
+    seed: int = 0,
+    level: float = LEVEL,
+    replicas: int = MANY,
+) -> Interval:
+    """Return the interval of the expected maximum over `factor` times the ranks, from maxima over all.
+
+    All data make one fit here, so it is narrower than one node's or one rank's; and the mean of the largest
+    is that of the fitted distribution, which EMMA meets exactly for Gumbel's only.
+    """
+    x = np.asarray(maxima, float)
+    samples = fitted(x, fit).sample(np.random.default_rng(seed), (replicas, len(x)))
+    return _interval(np.array([fitted(sample, fit).maximum_of(factor).mean for sample in samples]), level)
+
+
+def non_parametric(
+    maxima: npt.ArrayLike,
+    factor: int,
+    seed: int = 0,
+    level: float = LEVEL,
+    replicas: int = MANY,
+    intervals: int = 1,
+) -> Interval:
+    """Return where the mean time of `intervals` intervals lies on `factor` times the ranks."""
+    x = np.asarray(maxima, float)
+    if factor < 1 or len(x) == 0:
+        raise TimingError("resampling takes maxima, and a factor of 1 or more")
+    random = np.random.default_rng(seed)
+    values = [random.choice(x, (intervals, factor)).max(axis=1).mean() for _ in range(replicas)]
+    return _interval(np.array(values), level)
+
+
+def _parametric(
+    series: Sequence[Array], factor: float, fit: str, seed: int, level: float, replicas: int
+) -> Interval:
+    random = np.random.default_rng(seed)
+    projected = []
+    for maxima in series:
+        distribution = fitted(maxima, fit)
+        for sample in distribution.sample(random, (replicas, len(maxima))):
+            projected.append(emma(fitted(sample, fit).quantile, factor))
+    return _interval(np.array(projected), level)
+
+
+def _interval(values: Array, level: float) -> Interval:
+    """The positions n (1 - level) / 2 and n (1 + level) / 2 of the values in order."""
+    ordered, n = np.sort(values), len(values)
+    low, high = int(n * (1 - level) / 2), min(int(np.ceil(n * (1 + level) / 2)), n) - 1
+    return Interval(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), level, n)
+
+
+def _cube(times: npt.ArrayLike) -> Array:
+    cube = np.asarray(times, float)
+    if cube.ndim != 3 or cube.shape[0] < 3:
+        raise TimingError("times are by interval, node and rank of the node, for three intervals or more")
+    return cube

@@ -1,0 +1,180 @@
+"""The generalised extreme value distribution, and fits of it (Dominguez-Trujillo §2.3).
+
+The shape has the sign of the thesis's equation 2.1: above 0 a heavy tail (Fréchet, type II), 0 Gumbel (type
+I), below 0 an upper bound (Weibull, type III). The formulas of Hosking, Wallis and Wood (1985) are in
+k = -shape, and so are the thesis's 2.2 to 2.8. Two of those are taken as the originals have them: PWM need
+b_0, b_1, b_2 (2.6 and 2.7 print the moments' symbols), and the root in 2.3 is a square root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, gamma, inf, log, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from scalatrace.extrap.timing.curves.errors import TimingError
+from scalatrace.extrap.timing.curves.points import Array
+
+__all__ = ["EULER", "FITS", "Gev", "fit_mom", "fit_pwm"]
+
+EULER = 0.5772156649015329
+GUMBEL_SKEWNESS = 1.1395470994046486
+FLAT = 1e-6
+"""Shapes nearer to 0 are Gumbel's: the general formulas lose their digits there."""
+HEAVIEST = 0.95
+"""From 1 on the mean is infinite; shapes are kept below."""
+HEAVIEST_MOM = 1 / 3 - 1e-4
+"""From 1/3 on the skewness is infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gev:
+    """A GEV distribution.
+
+    Attributes:
+        shape: kappa.
+        location: xi, in the samples' unit; the quantile of 1/e.
+        scale: alpha, in the samples' unit; 0 when all samples are equal.
+    """
+
+    shape: float
+    location: float
+    scale: float
+
+    def cdf(self, x: float) -> float:
+        """The probability of at most x (equation 2.1)."""
+        if self.scale == 0:
+            return float(x >= self.location)
+        reduced = self._reduced(x)
+        return exp(-reduced) if reduced < 700 else 0.0
+
+    def pdf(self, x: float) -> float:
+        """The density at x."""
+        if self.scale == 0:
+            return inf if x == self.location else 0.0
+        reduced = self._reduced(x)
+        if not 0 < reduced < 700:
+            return 0.0
+        return float(reduced ** (1 + self.shape)) * exp(-reduced) / self.scale
+
+    def quantile(self, q: npt.ArrayLike) -> Array:
+        """The value that a part q of the samples, above 0 and below 1, stays below."""
+        minus_log = -np.log(np.asarray(q, float))
+        if abs(self.shape) < FLAT:
+            reduced: Array = -np.log(minus_log)
+        else:
+            reduced = (minus_log**-self.shape - 1) / self.shape
+        return self.location + self.scale * reduced
+
+    @property
+    def mean(self) -> float:
+        """The expectation; infinite for shapes from 1 on."""
+        if self.shape >= 1:
+            return inf
+        if abs(self.shape) < FLAT:
+            return self.location + self.scale * EULER
+        return self.location + self.scale * (gamma(1 - self.shape) - 1) / self.shape
+
+    @property
+    def kind(self) -> str:
+        """The type by the shape."""
+        return "I" if abs(self.shape) < FLAT else "II" if self.shape > 0 else "III"
+
+    def sample(self, random: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Independent samples."""
+        return self.quantile(random.uniform(1e-16, 1.0 - 1e-16, size))
+
+    def maximum_of(self, times: float) -> Gev:
+        """The distribution of the largest of so many independent samples: a GEV again (max-stability)."""
+        if abs(self.shape) < FLAT:
+            return Gev(self.shape, self.location + self.scale * log(times), self.scale)
+        grown = times**self.shape
+        return Gev(self.shape, self.location + self.scale * (grown - 1) / self.shape, self.scale * grown)
+
+    def _reduced(self, x: float) -> float:
+        """-log of the cdf."""
+        z = (x - self.location) / self.scale
+        if abs(self.shape) < FLAT:
+            return exp(min(-z, 700.0))
+        base = 1 + self.shape * z
+        if base <= 0:
+            return inf if self.shape > 0 else 0.0
+        return exp(min(-log(base) / self.shape, 700.0))
+
+
+def fit_pwm(samples: npt.ArrayLike) -> Gev:
+    """Fit by probability-weighted moments b_0, b_1, b_2 (unbiased estimates), equations 2.5 to 2.8.
+
+    Raises:
+        TimingError: fewer than three samples.
+    """
+    x = _checked(samples)
+    n, rank = len(x), np.arange(len(x))
+    b0 = float(x.mean())
+    b1 = float((rank * x).sum() / (n * (n - 1)))
+    b2 = float((rank * (rank - 1) * x).sum() / (n * (n - 1) * (n - 2)))
+    spread = 2 * b1 - b0
+    if spread <= 1e-12 * abs(b0):
+        return Gev(0.0, b0, 0.0)
+    c = spread / (3 * b2 - b0) - log(2) / log(3)
+    k = max(7.8590 * c + 2.9554 * c * c, -HEAVIEST)
+    if abs(k) < FLAT:
+        alpha = spread / log(2)
+        return Gev(0.0, b0 - EULER * alpha, alpha)
+    alpha = spread * k / (gamma(1 + k) * (1 - 2**-k))
+    return Gev(-k, b0 + alpha * (gamma(1 + k) - 1) / k, alpha)
+
+
+def fit_mom(samples: npt.ArrayLike) -> Gev:
+    """Fit by mean, standard deviation and skewness (equations 2.2 to 2.4).
+
+    The skewness falls steadily with k, so the shape is found by bisection, where the thesis minimises.
+
+    Raises:
+        TimingError: fewer than three samples.
+    """
+    x = _checked(samples)
+    mean, deviation = float(x.mean()), float(x.std(ddof=1))
+    if deviation <= 1e-12 * abs(mean):
+        return Gev(0.0, mean, 0.0)
+    k = _k_of_skewness(float(np.mean((x - mean) ** 3)) / float(x.std()) ** 3)
+    if abs(k) < 1e-4:  # the variance's formula loses its digits before the others do
+        alpha = deviation * sqrt(6) / np.pi
+        return Gev(0.0, mean - EULER * alpha, alpha)
+    g1, g2 = gamma(1 + k), gamma(1 + 2 * k)
+    alpha = deviation * abs(k) / sqrt(g2 - g1 * g1)
+    return Gev(-k, mean - alpha / k * (1 - g1), alpha)
+
+
+FITS: dict[str, Callable[[npt.ArrayLike], Gev]] = {"pwm": fit_pwm, "mom": fit_mom}
+
+
+def _k_of_skewness(wanted: float) -> float:
+    """The k with a skewness (equation 2.2), within where skewness is finite and computable."""
+    low, high = -HEAVIEST_MOM, 5.0
+    for _ in range(60):
+        k = (low + high) / 2
+        if _skewness(k) > wanted:
+            low = k
+        else:
+            high = k
+    return (low + high) / 2
+
+
+def _skewness(k: float) -> float:
+    if abs(k) < 1e-4:
+        return GUMBEL_SKEWNESS
+    g1, g2, g3 = gamma(1 + k), gamma(1 + 2 * k), gamma(1 + 3 * k)
+    sign = 1 if k > 0 else -1
+    return float(sign * (-g3 + 3 * g1 * g2 - 2 * g1**3) / (g2 - g1 * g1) ** 1.5)
+
+
+def _checked(samples: npt.ArrayLike) -> Array:
+    """The samples in ascending order."""
+    x: Array = np.sort(np.asarray(samples, float).ravel())
+    if len(x) < 3 or not np.isfinite(x).all():
+        raise TimingError(f"an extreme value distribution needs three samples or more, not {len(x)}")
+    return x

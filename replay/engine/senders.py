@@ -1,0 +1,289 @@
+"""Choose the sender for each receive from any source, where messages of several lengths can match it.
+
+The trace does not say which message such a receive took. In a replay it may take another one, for which
+the buffer is too small, or which is recorded with another count: mpi4py receives a pickled object by Mprobe
+of any source, then Mrecv with the count of the message. The trace does say what is sent to this rank, in
+which order, and the length that each receive takes. The plan is an order in which all messages fit their
+receives, and no receive waits for a message that its sender sends later.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scalatrace.ops import SENDING, Category, operation
+from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.partners import peer_of, tag_of
+from scalatrace.trace.query.walk import Call, distinct_calls
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Senders", "senders_of"]
+
+MAX_CALLS = 1 << 19
+"""Calls that are walked for the plans of one rank: about two seconds."""
+
+MAX_WAITS_S = 10.0
+"""Seconds that all receives of a rank wait for planned senders while other messages are there."""
+
+MATCHED = frozenset({"Mprobe", "Improbe"})
+DIRECTED = MATCHED | {"Recv"}
+"""Operations that a replay can wait in, and give a source to, before it makes the call."""
+
+SYNCHRONISING = frozenset({
+    "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
+    "Reduce_scatter", "Reduce_scatter_block",
+})  # fmt: skip
+FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
+
+
+class Senders:
+    """The plans of one rank, by family of communicators.
+
+    A family in which messages may not fit is in this collection, with a plan or without.
+
+    Attributes:
+        left_s: how long receives may still wait for a planned sender while other messages are there.
+    """
+
+    def __init__(self, plans: dict[int, list[int] | None] | None = None) -> None:
+        """Take for each family the senders of its receives from any source, in order; None: not known."""
+        self.left_s = MAX_WAITS_S
+        self._plans = {family: deque(plan or ()) for family, plan in (plans or {}).items()}
+
+    def __contains__(self, family: int) -> bool:
+        return family in self._plans
+
+    def has_plan(self, family: int) -> bool:
+        """Return whether the senders of receives from any source are known from here on."""
+        return bool(self._plans[family])
+
+    def next(self, family: int) -> int | None:
+        """Return the sender for the next receive, a rank of the communicator; None when it is not known."""
+        plan = self._plans[family]
+        return plan.popleft() if plan else None
+
+    def drop(self, family: int) -> None:
+        """Forget a plan: a message was taken that was not the planned one."""
+        self._plans[family].clear()
+
+
+def senders_of(trace: Trace, rank: int) -> Senders:
+    """Plan the senders of a rank's receives from any source, for communicators whose messages may not fit."""
+    wild = _wild_families(trace, rank)
+    if not wild:
+        return Senders()
+    lengths: dict[int, dict[int, set[int]]] = {family: {} for family in wild}
+    for sender in sorted({world for family in wild for world in _peers(trace, family, rank)}):
+        _note_lengths(trace, sender, rank, lengths)
+    families = {
+        family for family, least in wild.items() if _may_misfit(least, set().union(*lengths[family].values()))
+    }
+    if not families:
+        return Senders()
+    senders = {sender for family in families for sender in lengths[family]}
+    if sum(times for one in senders | {rank} for _, times in executions_of(trace, one)) > MAX_CALLS:
+        return Senders(dict.fromkeys(families))
+    own = _Own(trace, rank, families)
+    sent = {sender: _Sent(trace, sender, own) for sender in sorted(senders)}
+    return Senders({family: _plan(trace, own, sent, family) for family in families})
+
+
+def _peers(trace: Trace, family: int, rank: int) -> list[int]:
+    return [world for world in trace.communicator(family, rank).peers if world in trace.ranks]
+
+
+def _wild_families(trace: Trace, rank: int) -> dict[int, int | None]:
+    """Return the families with receives from any source: their smallest buffer, None after a probe."""
+    found: dict[int, int | None] = {}
+    for leaf, times in executions_of(trace, rank):
+        op = trace.ops[leaf.op].name
+        if op not in DIRECTED:
+            continue
+        for call, _ in distinct_calls(trace, leaf, rank, times):
+            if call.raw("source") == ANY_SOURCE:
+                nbytes, known = None if op in MATCHED else _nbytes(call), found.get(call.family, 1 << 62)
+                found[call.family] = None if known is None or nbytes is None else min(known, nbytes)
+    return found
+
+
+def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, dict[int, set[int]]]) -> None:
+    """Add the lengths of the messages from a sender: family -> sender -> bytes."""
+    for leaf, times in executions_of(trace, sender):
+        if operation(trace.ops[leaf.op].name).category not in SENDING:
+            continue
+        for call, _ in distinct_calls(trace, leaf, sender, times):
+            if call.family in lengths and _destination(call) == rank:
+                lengths[call.family].setdefault(sender, set()).add(_sent_nbytes(call))
+
+
+def _may_misfit(least: int | None, lengths: set[int]) -> bool:
+    return len(lengths) > 1 if least is None else max(lengths, default=0) > least
+
+
+def _destination(call: Call) -> int | None:
+    """Return the world rank that a call sends a message to, or makes a request that does."""
+    row = operation(call.op)
+    return peer_of(call, row.sends) if row.category in SENDING and row.sends else None
+
+
+def _sent_nbytes(call: Call) -> int:
+    sends = operation(call.op).sends
+    return sends.nbytes(call) if sends else 0
+
+
+def _nbytes(call: Call) -> int:
+    recvs = operation(call.op).recvs
+    return recvs.nbytes(call) if recvs else 0
+
+
+@dataclass
+class _Own:
+    """The receives of the rank that is planned for, and when it sends and synchronises.
+
+    Attributes:
+        receives: by family.
+        unplanned: by family, tags that the plan cannot deal with: of persistent requests, or of nonblocking
+            receives from any source.
+        sent: world rank -> numbers of receives made before each message to it.
+        started: world ranks to which persistent requests send too.
+        synchronised: family -> numbers of receives made before each collective call.
+    """
+
+    trace: Trace
+    rank: int
+    families: set[int]
+    receives: dict[int, list[Receive]] = field(default_factory=dict)
+    unplanned: dict[int, set[int]] = field(default_factory=dict)
+    sent: dict[int, list[int]] = field(default_factory=dict)
+    started: set[int] = field(default_factory=set)
+    synchronised: dict[int, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.receives = {family: [] for family in self.families}
+        self.unplanned = {family: set() for family in self.families}
+        number, last = 0, None
+        matched: list[Receive] = []
+        for call in self.trace.walk(self.rank):
+            row, op = operation(call.op), call.op
+            if op in SYNCHRONISING or op in FROM_ROOT:
+                self.synchronised.setdefault(call.family, []).append(number)
+            if (peer := _destination(call)) is not None:
+                if row.category is Category.PERSISTENT:
+                    self.started.add(peer)
+                self.sent.setdefault(peer, []).append(number)
+                _answer(last, peer)
+                last = None
+            if op in ("Mrecv", "Imrecv"):
+                if 0 <= (age := call.raw("message")) < len(matched):
+                    matched.pop(len(matched) - 1 - age).nbytes = _nbytes(call)
+                continue
+            if not row.recvs or not row.recvs.peer or op in ("Probe", "Iprobe"):
+                continue
+            source = peer_of(call, row.recvs)
+            if source is None and call.raw(row.recvs.peer) == PROC_NULL:
+                continue
+            wanted = UNDEFINED if source is None else source
+            receive = Receive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), op in MATCHED)
+            number += 1
+            if op in MATCHED:
+                matched.append(receive)
+            if source is None:
+                continue  # a process of another world
+            if call.family in self.families:
+                self._add(call, receive)
+            _answer(last, source)
+            last = receive if source == ANY_SOURCE else None
+
+    def _add(self, call: Call, receive: Receive) -> None:
+        waits = call.op in DIRECTED or receive.source != ANY_SOURCE
+        if operation(call.op).category is Category.PERSISTENT or not waits:
+            self.unplanned[call.family].add(receive.tag)
+        else:
+            self.receives[call.family].append(receive)
+
+
+def _answer(last: Receive | None, peer: int) -> None:
+    """Note with whom the rank communicates next after a receive from any source: often its sender."""
+    if last is not None and peer != ANY_SOURCE:
+        last.likely = peer
+
+
+class _Sent:
+    """The messages of one sender to the rank that is planned for, by family."""
+
+    def __init__(self, trace: Trace, sender: int, own: _Own) -> None:
+        self.messages: dict[int, list[Message]] = {family: [] for family in own.families}
+        self.unplanned: dict[int, set[int]] = {family: set() for family in own.families}
+        nsent = 0
+        for call, earliest in _with_earliest(trace, sender, own):
+            if _destination(call) != own.rank:
+                continue
+            if sender == own.rank:
+                earliest = own.sent[sender][nsent]
+                nsent += 1
+            if call.family not in own.families:
+                continue
+            tag = tag_of(call, "sendtag")
+            if operation(call.op).category is Category.PERSISTENT:
+                self.unplanned[call.family].add(tag)
+            else:
+                self.messages[call.family].append(Message(tag, _sent_nbytes(call), earliest))
+
+
+def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call, int]]:
+    """Yield the calls of a sender, with the number of the first receive of `own` that may follow each."""
+    earliest, heard, met = 0, 0, Counter[int]()
+    for call in trace.walk(sender):
+        yield call, earliest
+        op, row = call.op, operation(call.op)
+        if op in SYNCHRONISING or op in FROM_ROOT:
+            before = own.synchronised.get(call.family, [])
+            met[call.family] += 1
+            if met[call.family] <= len(before) and _waits(call, own.rank):
+                earliest = max(earliest, before[met[call.family] - 1])
+        elif op in DIRECTED or row.category is Category.SENDRECV:
+            if row.nonblocking or row.recvs is None or peer_of(call, row.recvs) != own.rank:
+                continue
+            heard += 1
+            before = own.sent.get(sender, [])
+            if heard <= len(before) and sender not in own.started:
+                earliest = max(earliest, before[heard - 1])
+
+
+def _waits(call: Call, rank: int) -> bool:
+    """Return whether a collective call cannot end before a rank makes it too."""
+    comm = call.comm
+    if call.op in SYNCHRONISING:
+        return rank in comm.peers
+    root = call.raw("root")
+    return comm.remote is None and 0 <= root < comm.size and comm.members[root] == rank
+
+
+def _plan(trace: Trace, own: _Own, sent: dict[int, _Sent], family: int) -> list[int] | None:
+    """Return the senders of a family's receives from any source, as ranks of its communicator."""
+    unplanned = own.unplanned[family].union(*(one.unplanned[family] for one in sent.values()))
+    receives = own.receives[family]
+    if unplanned:
+        if any(receive.tag == ANY_TAG for receive in receives) or ANY_TAG in unplanned:
+            return None
+        if any(receive.tag in unplanned for receive in receives if receive.source == ANY_SOURCE):
+            return None
+        receives = [receive for receive in receives if receive.tag not in unplanned]
+    messages = {
+        sender: [message for message in one.messages[family] if message.tag not in unplanned]
+        for sender, one in sent.items()
+    }
+    order = interleaving(receives, messages)
+    if order is None:
+        return None
+    place = {world: peer for peer, world in enumerate(trace.communicator(family, own.rank).peers)}
+    return [
+        place[sender] for sender, receive in zip(order, receives, strict=True) if receive.source == ANY_SOURCE
+    ]

@@ -1,0 +1,326 @@
+"""Calls whose parameters are drawn from the histograms of a probabilistic trace (§5.2.6).
+
+What one rank sends is its own affair: a peer and a count for each execution. What all ranks must agree on,
+the counts of a collective, is drawn with a number that belongs to the how-manieth collective of the
+communicator it is, from one distribution for all its calls, wherever in the trace a rank meets it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.ops import SENDING, Category, operation
+from scalatrace.replay.common.errors import UnsupportedError
+from scalatrace.replay.common.view import View
+from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, Draws, Weighted, counts_of, is_special
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.elastic import at as elastic_at
+from scalatrace.trace.model.nodes import Event, Param, Peer
+from scalatrace.trace.model.tables import Op
+from scalatrace.trace.query.counting import executions, executions_of
+from scalatrace.trace.query.walk import calls, distinct_calls
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import PROC_NULL, Vec
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.trace.query.walk import Call, Place
+
+TRIES = 8
+"""So many peers are drawn before the nearest rank that there is must do."""
+
+ONE_COUNT = {
+    "Bcast": ("count",), "Reduce": ("count",), "Allreduce": ("count",),
+    "Scan": ("count",), "Exscan": ("count",),
+    "Reduce_scatter": ("recvcounts",), "Reduce_scatter_block": ("recvcount",),
+    "Gather": ("sendcount", "recvcount"), "Gatherv": ("sendcount", "recvcounts"),
+    "Scatter": ("recvcount", "sendcount"), "Scatterv": ("recvcount", "sendcounts"),
+    "Allgather": ("sendcount", "recvcount"), "Allgatherv": ("sendcount", "recvcounts"),
+    "Alltoall": ("sendcount", "recvcount"), "Alltoallv": ("sendcounts", "recvcounts"),
+}  # fmt: skip
+"""The counts of a collective, which are one number here; the first says what it is."""
+
+Group = tuple[str, int, int]
+"""Collectives that draw from one distribution: operation, family, size of the datatype."""
+
+WAITING = {"Win_start", "Win_wait", "Win_complete", "Comm_create_group"}
+"""Calls that block until certain other ranks come, which may wait for this one to receive meanwhile."""
+
+DISPLACEMENTS = {"displs", "sdispls", "rdispls"}
+
+
+def summary_of(param: Param) -> Summary | None:
+    """Return a parameter's summary, if that is what it has."""
+    value = param.value if isinstance(param, Peer) else param
+    return value if isinstance(value, Summary) else None
+
+
+def histogram_of(op: Op, node: Event, name: str) -> Histogram | None:
+    """Return the histogram that an event node has in place of a parameter's values."""
+    at = op.index(name)
+    summary = None if at is None else summary_of(node.params[at])
+    return summary.histogram if summary else None
+
+
+def is_probabilistic(trace: Trace) -> bool:
+    """Say whether any parameter is known by its histogram only."""
+    return any(summary_of(param) is not None for leaf in trace.leaves() for param in leaf.params)
+
+
+def check_drawable(trace: Trace) -> None:
+    """Make sure that all that was summarised can be drawn.
+
+    Raises:
+        UnsupportedError: a parameter was dropped, or a histogram does not tell how its values fit together.
+    """
+    for leaf in trace.leaves():
+        op = trace.ops[leaf.op]
+        if op.name in WAITING:
+            raise UnsupportedError(
+                f"MPI_{op.name} waits for some ranks only: it has no place among drawn messages"
+            )
+        for (name, _), param in zip(op.params, leaf.params, strict=True):
+            summary = summary_of(param)
+            if summary is None:
+                continue
+            if summary.histogram is None:
+                raise UnsupportedError(f"the {name} of MPI_{op.name} was dropped when the trace was recorded")
+            if not _drawable(op, name):
+                raise UnsupportedError(f"MPI_{op.name} cannot be replayed from a histogram of its {name}")
+
+
+def _drawable(op: Op, name: str) -> bool:
+    category = operation(op.name).category
+    if category in SENDING | {Category.RECV, Category.PROBE}:
+        return True
+    counts = ONE_COUNT.get(plain_name(op.name), ())
+    return name in counts or (name in DISPLACEMENTS and bool(counts))
+
+
+def plain_name(op: str) -> str:
+    """`Ibcast`, `Bcast_init` -> `Bcast`."""
+    name = op.removesuffix("_init")
+    return name[1:].capitalize() if name.startswith("I") and name[1:2].islower() else name
+
+
+class Drawn(View):
+    """A call with drawn parameters in place of the trace's."""
+
+    __slots__ = ("_drawn", "op", "values")
+
+    def __init__(self, call: Any, drawn: dict[str, Any], op: str = "") -> None:
+        super().__init__(call)
+        self._drawn = drawn
+        self.op = op or call.op
+        self.values = (self.op, call.values, *drawn.items())
+
+    def __getitem__(self, name: str) -> Any:
+        return self._drawn[name] if name in self._drawn else self._event[name]
+
+
+class Lottery:
+    """Draws the parameters of one rank's calls, in the order of its walk."""
+
+    def __init__(self, trace: Trace, rank: int, seed: int) -> None:
+        self._trace, self._rank = trace, rank
+        self._draws = Draws(seed)
+        leaves = enumerate(executions(trace))
+        self._turns = {id(leaf): _Turns.of(i, classes, rank) for i, (leaf, classes) in leaves}
+        self._shared = shared_counts(trace)
+        self._collectives: Counter[Group] = Counter()
+        self._peers: dict[Place, Weighted | None] = {}
+        self._counts: dict[Place, tuple[tuple[str, Weighted], ...]] = {}
+
+    def call(self, call: Call) -> Any:
+        """Return the call as it is to be made."""
+        category = operation(call.op).category
+        if category in SENDING:
+            return self._sent(call)
+        if category is Category.COLLECTIVE:
+            return self._collective(call)
+        return call
+
+    def _sent(self, call: Call) -> Any:
+        turns = self._turns[id(call.node)]
+        turn = turns.take()
+        drawn: dict[str, Any] = {}
+        peers = self._peer_values(call.place)
+        if peers is not None:
+            drawn["dest"] = self._peer(call, peers, turns, turn)
+        for name, values in self._count_values(call.place):
+            drawn[name] = values.draw(self._draws.at(COUNT, turns.number, turn, turns.total))
+        return Drawn(call, drawn) if drawn else call
+
+    def _peer(self, call: Call, values: Weighted, turns: _Turns, turn: int) -> int:
+        param = call.node.params[call.place.names["dest"]]
+        assert isinstance(param, Peer)
+        comm = call.comm
+        own, size = comm.rank, len(comm.peers)
+        for attempt in range(TRIES):
+            encoded = values.draw(self._draws.at(PEER, (turns.number, attempt), turn, turns.total))
+            if is_special(encoded):  # no other is a destination
+                return PROC_NULL
+            peer = param.encoding.decode(encoded, own, size)
+            if 0 <= peer < size:
+                return peer
+        return min(max(peer, 0), size - 1)
+
+    def _peer_values(self, place: Place) -> Weighted | None:
+        if place not in self._peers:
+            histogram = histogram_of(place.op, place.node, "dest")
+            self._peers[place] = Weighted.of(histogram.all_bins) if histogram else None
+        return self._peers[place]
+
+    def _count_values(self, place: Place) -> tuple[tuple[str, Weighted], ...]:
+        if place not in self._counts:
+            found = []
+            for name in ("count", "sendcount"):
+                histogram = histogram_of(place.op, place.node, name)
+                bins = counts_of(histogram) if histogram else ()
+                if bins:
+                    found.append((name, Weighted.of(bins)))
+            self._counts[place] = tuple(found)
+        return self._counts[place]
+
+    def _collective(self, call: Call) -> Any:
+        group = group_of_call(call)
+        values = self._shared.get(group) if group else None
+        if group is None or values is None:
+            return call
+        turn = self._collectives[group]
+        self._collectives[group] += 1
+        n = values.draw(self._draws.at(COUNT, group, turn, max(turn + 1, self._calls_of[group])))
+        return Drawn(call, dict(self._pieces(call, n, group[2])))
+
+    def _pieces(self, call: Call, n: int, size: int) -> Iterator[tuple[str, Any]]:
+        names = ONE_COUNT[plain_name(call.op)]
+        npeers = len(call.comm.peers)
+        for name in names:
+            own_size = type_size(call, name)
+            if name in call and own_size:
+                own = n * size // own_size
+                yield name, (own,) * npeers if name.endswith("s") else own
+        for name in DISPLACEMENTS:
+            if name in call:
+                yield name, tuple(i * n for i in range(npeers))
+
+    @cached_property
+    def _calls_of(self) -> Counter[Group]:
+        """How many calls of each group this rank makes, and so all ranks of its communicator."""
+        found: Counter[Group] = Counter()
+        for leaf, times in executions_of(self._trace, self._rank):
+            found.update(_groups_of(self._trace, leaf, self._rank, times))
+        return found
+
+
+def shared_counts(trace: Trace) -> dict[Group, Weighted]:
+    """Return, for each group of collectives of which a count is a summary, all the counts that it has."""
+    bins: dict[Group, list[Bin]] = {}
+    drawn: set[Group] = set()
+    for leaf, classes in executions(trace):
+        summaries = [summary_of(p) for p in leaf.params]
+        for ranks, times in classes if plain_name(trace.ops[leaf.op].name) in ONE_COUNT else ():
+            first = _count_of(trace, leaf, ranks.first)
+            for group, n in _groups_of(trace, leaf, ranks.first, times).items():
+                if any(summaries):
+                    drawn.add(group)
+                bins.setdefault(group, []).extend(_bins(first, ranks, times, n / times))
+    return {group: Weighted.of(found) for group, found in bins.items() if group in drawn and found}
+
+
+def group_of_call(call: Any) -> Group | None:
+    """Return the group of a collective; None when its counts are its own."""
+    side = significant(call)
+    return (plain_name(call.op), call.family, side[1]) if side else None
+
+
+def significant(call: Any) -> tuple[str, int] | None:
+    """Return the count that says how much, and the size of its elements; in place there is one side."""
+    for name in ONE_COUNT.get(plain_name(call.op), ()):
+        size = type_size(call, name)
+        if name in call and size > 0:
+            return name, size
+    return None
+
+
+def _count_of(trace: Trace, leaf: Event, rank: int) -> Param | None:
+    """Return the parameter that says how much a leaf's calls are about; None when no one number does."""
+    call = next(calls(trace, leaf, rank))
+    side = significant(call)
+    param = leaf.params[call.place.names[side[0]]] if side else None
+    if side and side[0].endswith("s") and not isinstance(param, Summary):
+        return None
+    return param
+
+
+def _groups_of(trace: Trace, leaf: Event, rank: int, times: int) -> Counter[Group]:
+    """Return how many of a rank's calls of a leaf are of which group."""
+    found: Counter[Group] = Counter()
+    for call, n in distinct_calls(trace, leaf, rank, times):
+        if group := group_of_call(call):
+            found[group] += n
+    return found
+
+
+def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Iterator[Bin]:
+    """Yield what a leaf's count is on some ranks, in a share of their calls."""
+    if param is None or isinstance(param, Peer):
+        return
+    if isinstance(param, Summary):
+        if param.histogram:
+            yield from counts_of(param.histogram, times * len(ranks) * share)
+        return
+    for some, n in ((ranks.first, len(ranks)),) if isinstance(param, Vec) else ((rank, 1) for rank in ranks):
+        vec = elastic_at(param, some)
+        if vec is not None and not (vec.constant is not None and is_special(vec.constant)):
+            yield _bin(vec, times, n * share)
+
+
+def _bin(vec: Vec, times: int, nranks: float) -> Bin:
+    """Return what stands for the values of so many calls on so many ranks: their mean."""
+    weight: Any = times * nranks
+    if vec.constant is not None:
+        return Bin(weight, vec.constant, vec.constant, vec.constant)
+    mean = vec.total(times) / times
+    return Bin(weight, mean, mean + 1, mean)
+
+
+@dataclass
+class _Turns:
+    """The calls of a leaf on all ranks, numbered rank by rank.
+
+    Attributes:
+        number: of the leaf.
+        next: number of this rank's next call.
+        total: of all ranks.
+    """
+
+    number: int
+    next: int
+    total: int
+
+    @classmethod
+    def of(cls, number: int, classes: Sequence[tuple[RankList, int]], rank: int) -> _Turns:
+        """Count from what the classes of ranks execute."""
+        before = total = 0
+        for ranks, times in classes:
+            total += times * len(ranks)
+            before += times * sum(max(0, min(stop, rank) - start) for start, stop in ranks.runs)
+        return cls(number, before, max(1, total))
+
+    def take(self) -> int:
+        """Return the number of a call."""
+        self.next += 1
+        return self.next - 1
+
+
+def type_size(call: Any, count: str) -> int:
+    """Return the size in bytes of the elements that a count is of."""
+    side = count[:4]
+    name = f"{side}type" if f"{side}type" in call else "datatype"
+    return int(getattr(call.get(name), "size", 0))

@@ -1,0 +1,96 @@
+"""The replay of one rank: walk its events, hand each to its handler.
+
+trace.walk(rank) -> handler of the event's operation -> transport
+                 `- compute time of the event after its predecessor -> pace
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
+from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.player import Player, Report
+from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.senders import senders_of
+from scalatrace.replay.exact import ExactRank
+from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.rank import ProbableRank
+from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
+from scalatrace.replay.result import RankResult
+from scalatrace.replay.timing.delays import Delays
+from scalatrace.replay.timing.pace import Pace
+from scalatrace.replay.transport.backoff import sleep_precisely
+from scalatrace.replay.transport.base import Transport
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+
+def run(trace: Trace, transport: Transport, options: Options, report: Report | None = None) -> RankResult:
+    """Issue all calls of the transport's rank, in order and at their time.
+
+    Args:
+        report: told now and then how many events are done.
+
+    Raises:
+        ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
+    """
+    pace = Pace(options.compute)
+    rank = Rank(transport, pace, options.io_folder)
+    whatif = WhatIf(options.rules)
+    rank.most_buffered = largest_sent(trace, transport.rank, whatif, buffered)
+    player: Player = ExactRank(rank, options, whatif)
+    if is_probabilistic(trace):
+        player = ProbableRank(trace, rank, transport, options, whatif)
+    else:
+        rank.senders = senders_of(trace, transport.rank)
+    walk, prepare = trace.walk(transport.rank), player.prepare
+    if options.compute is Compute.NONE:
+        events: Iterable[tuple[Any, int]] = zip(map(prepare, walk) if prepare else walk, repeat(0))
+    else:
+        before = Delays(trace, transport.rank, options, whatif).before
+        events = ahead = Ahead((prepare(call) if prepare else call, before(call)) for call in walk)
+        pace.idle = ahead.more
+    transport.gather(b"")  # start together, also with a rank that took long to plan
+    sleep_precisely()
+    pace.start()
+    start = pace.clock()
+    player.play_all(events, report)
+    wall_ns = pace.clock() - start
+    received = player.finish()
+    result = RankResult.of(rank, wall_ns)
+    rank.detach()
+    return replace(result, received=received)
+
+
+class Ahead:
+    """The events of a rank with the nanoseconds to compute before each, some of them prepared beforehand."""
+
+    MOST = 1024
+
+    def __init__(self, events: Iterator[tuple[Any, int]]) -> None:
+        self._walk = events
+        self._ready: deque[tuple[Any, int]] = deque()
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        while True:
+            while self._ready:
+                yield self._ready.popleft()
+            item = next(self._walk, None)
+            if item is None:
+                return
+            yield item
+
+    def more(self) -> bool:
+        """Walk to one event more; False when that is not possible or there are enough."""
+        item = next(self._walk, None) if len(self._ready) < self.MOST else None
+        if item is None:
+            return False
+        self._ready.append(item)
+        return True

@@ -1,0 +1,60 @@
+"""How long to compute before an event: what the histogram after its predecessor says (§2.3, §3.4.2).
+
+A histogram is over all ranks that make its call; how much more or less than these means a rank computes in
+all is a factor on them.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from scalatrace.replay.common.options import Compute, Options, Times
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.trace.query.load import COMPUTE, Loads
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.trace.query.walk import Call, Place
+    from scalatrace.trace.values.histogram import Histogram
+
+
+class Delays:
+    """The computation of one rank. Drawn times depend on seed, rank and the events asked for so far."""
+
+    def __init__(
+        self, trace: Trace, rank: int, options: Options, whatif: WhatIf, stat: str = COMPUTE
+    ) -> None:
+        scale = options.compute_scale if stat == COMPUTE else 1.0
+        if options.compute is Compute.NONE:
+            scale = 0.0
+        self._stat = stat
+        self._factor = scale and scale * Loads(trace, stat).over_means(rank)
+        self._whatif = whatif
+        self._drawn = options.times is Times.DRAWN
+        self._random = random.Random(f"{options.seed} {rank} {stat}").random
+        self._means: dict[tuple[Place, int], int] = {}
+        self._histograms: dict[tuple[Place, int], tuple[Histogram | None, float]] = {}
+
+    def before(self, event: Call) -> int:
+        """Return the nanoseconds to wait before an event of the walk."""
+        if not self._factor:
+            return 0
+        key = (event.place, event.pred)
+        mean = self._means.get(key)
+        if mean is not None:
+            return mean
+        histogram, factor = self._context(key, event)
+        if histogram is None:
+            ns = 0
+        elif self._drawn:
+            return max(0, round(histogram.draw(self._random) * factor))
+        else:
+            ns = max(0, round(histogram.mean * factor))
+        self._means[key] = ns
+        return ns
+
+    def _context(self, key: tuple[Place, int], event: Call) -> tuple[Histogram | None, float]:
+        if key not in self._histograms:
+            self._histograms[key] = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
+        return self._histograms[key]

@@ -1,0 +1,127 @@
+"""Waiting in place of computing.
+
+The wait ends at an absolute deadline, counted from the end of the call before: whatever the engine itself
+needs between two calls (walking the trace, preparing arguments) is part of the wait and does not lengthen
+it. What is left when the engine was late is added up, so that the report can say how much could not be
+hidden.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scalatrace.replay.common.options import Compute
+
+Clock = Callable[[], int]
+
+SLEEP_SLACK_NS = 100_000
+"""A sleep may end this much late; the last stretch before a deadline, and a shorter wait, is spun."""
+
+NAP_NS = 500_000
+"""So long may a message lie there at first while its receiver computes, asleep."""
+
+MOST_NAPS = 10
+"""So many times as long later on: each poll takes time from the ranks that share the core."""
+
+SHORT_NS = 50_000
+"""A wait so short is spun as the program computed it: a core that is let go may be gone for milliseconds."""
+
+YIELD_NS = 20_000
+"""Only while more than this is left, a core is let go: it comes back late."""
+
+AHEAD_NS = 100_000
+"""Only while more than this is left, later events are prepared: each may take this long."""
+
+
+@dataclass
+class Pace:
+    """The deadlines of one rank.
+
+    Attributes:
+        compute: how to wait.
+        clock: nanoseconds, monotonic.
+        last_ns: when the call before returned.
+        deadline_ns: when the next call is due.
+        waited_ns: computation that was asked for so far.
+        late_ns: how much of the engine's own time could not be hidden in it.
+        engine_ns: the engine's own time between calls, hidden or not.
+        nap_ns: how long to sleep at first when something polls.
+        poll: called now and then in longer waits; says whether it had something to do.
+        idle: does a little of what is to be done later; False when there is nothing.
+    """
+
+    compute: Compute
+    clock: Clock = time.perf_counter_ns
+    sleep: Callable[[float], None] = time.sleep
+    idle: Callable[[], bool] = lambda: False
+    poll: Callable[[], bool] | None = None
+    last_ns: int = 0
+    deadline_ns: int = 0
+    waited_ns: int = 0
+    late_ns: int = 0
+    engine_ns: int = 0
+    nap_ns: int = NAP_NS
+
+    def start(self) -> None:
+        """Begin: the first deadline counts from here."""
+        self.last_ns = self.deadline_ns = self.clock()
+
+    def due_in(self, ns: int) -> None:
+        """Let the next call be due this long after the end of the last one."""
+        self.deadline_ns = self.last_ns + ns
+        self.waited_ns += ns
+
+    def wait(self) -> int:
+        """Wait until the next call is due; return the time then."""
+        now = self.clock()
+        self.engine_ns += now - self.last_ns
+        return now if self.compute is Compute.NONE else self.until(self.deadline_ns, now)
+
+    def until(self, deadline_ns: int, now: int) -> int:
+        """Wait until a deadline; return the time then, which is later when it has passed."""
+        left = deadline_ns - now
+        if left > 0:
+            left = self._rest(deadline_ns, left)
+        self.late_ns -= left
+        return deadline_ns - left
+
+    def _rest(self, deadline_ns: int, left: int) -> int:
+        """Wait; return what is left of the time then, less than nothing."""
+        lets_go = self.compute is Compute.SPIN and left > SHORT_NS
+        while left > AHEAD_NS and self.idle():
+            left = deadline_ns - self.clock()
+        if self.compute is Compute.SLEEP:
+            left = self._sleep(deadline_ns, left)
+        while left > 0:
+            if lets_go and left > YIELD_NS:
+                if self.poll is not None:
+                    self.poll()
+                os.sched_yield()  # with more ranks than cores, others compute meanwhile
+            left = deadline_ns - self.clock()
+        return left
+
+    def _sleep(self, deadline_ns: int, left: int) -> int:
+        """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
+        longest = self.nap_ns
+        while left > SLEEP_SLACK_NS:
+            nap = left - SLEEP_SLACK_NS
+            if self.poll is not None:
+                if self.poll():
+                    longest = self.nap_ns
+                    left = deadline_ns - self.clock()
+                    continue
+                nap = min(nap, longest)
+                longest = min(2 * longest, MOST_NAPS * self.nap_ns)
+            self.sleep(nap / 1e9)
+            left = deadline_ns - self.clock()
+        return left
+
+    def called(self) -> int:
+        """Note that the call has returned; return the time."""
+        self.last_ns = self.deadline_ns = now = (
+            self.clock()
+        )  # a further call of the same event is due at once
+        return now

@@ -1,0 +1,48 @@
+"""Memory for payloads.
+
+Sends share one random buffer: MPI only reads it. What MPI writes into has memory of its own for as long as
+the operation is under way; it is used again afterwards, so that a long run needs no more than its widest
+moment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scalatrace.replay.transport.base import Buffer, Transport
+
+SMALLEST = 64
+
+
+class Buffers:
+    """The payload memory of one rank."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._random: Buffer | None = None
+        self._free: dict[int, list[Buffer]] = {}
+        self._old: list[Buffer] = []
+
+    def outgoing(self, nbytes: int) -> Buffer:
+        """Return at least `nbytes` of random content, to be read only."""
+        if self._random is None or self._random.nbytes < nbytes:
+            if self._random is not None:
+                self._old.append(self._random)  # a send may still be reading it
+            self._random = self._transport.buffer(size_class(nbytes), random=True)
+        return self._random
+
+    def incoming(self, nbytes: int) -> Buffer:
+        """Return at least `nbytes` that nobody else uses until they are given back."""
+        size = size_class(nbytes)
+        free = self._free.get(size)
+        return free.pop() if free else self._transport.buffer(size)
+
+    def give_back(self, buffers: list[Any]) -> None:
+        """Let these be used again."""
+        for buffer in buffers:
+            self._free.setdefault(buffer.nbytes, []).append(buffer)
+
+
+def size_class(nbytes: int) -> int:
+    """Return the power of two that `nbytes` are rounded up to."""
+    return max(SMALLEST, 1 << (nbytes - 1).bit_length()) if nbytes > 0 else SMALLEST

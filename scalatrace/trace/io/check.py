@@ -1,0 +1,77 @@
+"""What must hold between the parts of a trace, wherever it came from: a file, a text, a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as AnySequence
+
+from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import START, Trace
+
+__all__ = ["MAX_NODE_DEPTH", "check"]
+
+MAX_NODE_DEPTH = 64
+"""Loops within loops that a file, a text and a part may have (core/src/unpack.cpp has the same number).
+
+Recorded programs have fewer than 10; commands that recurse need a few Python frames for each."""
+
+
+def check(trace: Trace) -> Trace:
+    """The trace itself, when its tables and nodes fit together.
+
+    Raises:
+        ValueError: says what does not.
+    """
+    _check_tables(trace)
+    _check_nodes(trace, trace.nodes, 0)
+    return trace
+
+
+def _check_tables(trace: Trace) -> None:
+    if not trace.signatures or trace.signatures[0] != ():
+        raise ValueError("signature 0 is not the empty one")
+    if any(frame >= len(trace.frames) for frames in trace.signatures for frame in frames):
+        raise ValueError("a signature names a frame that is not there")
+    if not trace.preds or trace.preds[0] != START or START in trace.preds[1:]:
+        raise ValueError("predecessor 0, and no other, is the start of the program")
+    for op, signature in trace.preds[1:]:
+        if not (0 <= op < len(trace.ops) and signature < len(trace.signatures)):
+            raise ValueError("a predecessor names an event that is not there")
+    for family in trace.comms:
+        if not -1 <= family.parent < len(trace.comms):
+            raise ValueError("the parent of a communicator is not there")
+    _check_names(trace)
+
+
+def _check_names(trace: Trace) -> None:
+    if len({op.name for op in trace.ops}) != len(trace.ops):
+        raise ValueError("two operations have one name")
+    if len({stat.name for stat in trace.stats}) != len(trace.stats):
+        raise ValueError("two statistics have one name")
+    for op in trace.ops:
+        if len({name for name, _ in op.params}) != len(op.params):
+            raise ValueError(f"{op.name} has two parameters of one name")
+    if len(trace.load) not in (0, len(trace.stats)):
+        raise ValueError("the load has not one entry per statistic")
+
+
+def _check_nodes(trace: Trace, nodes: AnySequence[Node], depth: int) -> None:
+    if depth > MAX_NODE_DEPTH:
+        raise ValueError("nodes are nested too deeply")
+    for node in nodes:
+        if isinstance(node, Event):
+            _check_event(trace, node)
+        else:
+            _check_nodes(trace, node.nodes, depth + 1)
+
+
+def _check_event(trace: Trace, event: Event) -> None:
+    if not 0 <= event.op < len(trace.ops) or not 0 <= event.signature < len(trace.signatures):
+        raise ValueError("an event names an operation or signature that is not there")
+    schema = trace.ops[event.op].params
+    peers = [hasattr(param, "encoding") for param in event.params]
+    if peers != [kind is Kind.PEER for _, kind in schema]:
+        raise ValueError(f"the parameters of an event do not fit the schema of {trace.ops[event.op].name}")
+    for stats in event.stats:
+        if not 0 <= stats.pred < len(trace.preds) or len(stats.histograms) != len(trace.stats):
+            raise ValueError("the statistics of an event do not fit the tables")

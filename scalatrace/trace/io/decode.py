@@ -1,0 +1,246 @@
+"""From msgpack's plain values to the trace's objects. Each function takes one entry and raises ValueError."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Elastic
+from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer, PredStats
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import MAX_RANK, RankList
+from scalatrace.trace.values.vec import Vec
+
+__all__ = [
+    "array",
+    "arrays",
+    "datatype",
+    "event",
+    "family",
+    "load",
+    "name",
+    "natural",
+    "nprocs",
+    "op",
+    "pred",
+    "ranks",
+    "repeat",
+    "signature",
+    "signatures",
+    "stat",
+    "text",
+]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+Fields = dict[str, Any]
+"""The fields read so far."""
+
+MAX_ARRAY = MAX_RANK
+
+MAX_FOREIGN = 1 << 20
+"""Members of a communicator that are processes of another world; more are damage."""
+
+
+def natural(raw: Any) -> int:
+    """An integer of at least 0."""
+    if type(raw) is not int or raw < 0:
+        raise ValueError("not a natural number")
+    return raw
+
+
+def text(raw: Any) -> str:
+    """A string."""
+    if type(raw) is not str:
+        raise ValueError("not a string")
+    try:
+        raw.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError("a string has half of a surrogate pair") from None
+    return raw
+
+
+def name(raw: Any) -> str:
+    """The name of an operation or a parameter: it becomes a name in generated programs."""
+    if type(raw) is not str or not _NAME.fullmatch(raw):
+        raise ValueError(f"{raw!r:.60} is no name: ASCII letters, digits and underscores, no digit first")
+    return raw
+
+
+def nprocs(raw: Any) -> int:
+    """The number of ranks."""
+    if not 1 <= natural(raw) <= MAX_RANK:
+        raise ValueError(f"{raw} ranks are not between 1 and {MAX_RANK}")
+    return int(raw)
+
+
+def ranks(raw: Any, fields: Fields) -> RankList:
+    """A ranklist within the run."""
+    found = RankList.from_terms(raw, fields["nprocs"])
+    if not len(found):
+        raise ValueError("the trace has no ranks")
+    return found
+
+
+def _parts(raw: Any, what: str, *widths: int) -> tuple[Any, ...]:
+    if type(raw) is not tuple or (widths and len(raw) not in widths):
+        raise ValueError(f"{what} has not the right number of parts")
+    return raw
+
+
+def op(raw: Any, fields: Fields) -> Op:
+    """[name, [pname, kind, ...]]"""
+    op_name, params = _parts(raw, "an operation", 2)
+    if len(_parts(params, "a schema")) % 2:
+        raise ValueError("a schema has a parameter without a kind")
+    pairs = zip(params[::2], params[1::2], strict=True)
+    return Op(name(op_name), tuple((name(pname), Kind(natural(kind))) for pname, kind in pairs))
+
+
+def stat(raw: Any, fields: Fields) -> Stat:
+    """[name, resolution]"""
+    stat_name, resolution = _parts(raw, "a statistic", 2)
+    if type(resolution) not in (int, float) or not isfinite(resolution):
+        raise ValueError("a resolution is not a number")
+    return Stat(text(stat_name), float(resolution))
+
+
+def signature(raw: Any, fields: Fields) -> tuple[int, ...]:
+    """[index into frames, ...]"""
+    return tuple(natural(frame) for frame in _parts(raw, "a signature"))
+
+
+MAX_FRAMES = 4096
+"""Of a stack signature; more are damage."""
+
+
+def signatures(raws: Iterable[Any]) -> list[tuple[int, ...]]:
+    """[outermost frames shared with the signature before, index into frames, ...] each"""
+    found: list[tuple[int, ...]] = []
+    for raw in raws:
+        shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
+        before = found[-1] if found else ()
+        if shared > len(before) or shared + len(frames) > MAX_FRAMES:
+            raise ValueError("a signature shares more frames than there are, or is too long")
+        found.append((*frames, *before[len(before) - shared :]))
+    return found
+
+
+def family(raw: Any, fields: Fields) -> Family:
+    """[kind, parent, sizes, members(, remote sizes, remote members)]"""
+    kind, parent, *vecs = _parts(raw, "a communicator", 4, 6)
+    if type(parent) is not int:
+        raise ValueError("the parent of a communicator is not an index")
+    decoded = [Vec.decode(vec) for vec in vecs]
+    for members in decoded[1::2]:
+        if members.constant is None and (
+            members.length is None or members.length > fields["nprocs"] + MAX_FOREIGN
+        ):
+            raise ValueError("a family has more members than there can be")
+    return Family(text(kind), parent, *decoded)
+
+
+def datatype(raw: Any, fields: Fields) -> Datatype:
+    """[description, size, extent]"""
+    description, size, extent = _parts(raw, "a datatype", 3)
+    if type(size) is not int or type(extent) is not int:
+        raise ValueError("the size or extent of a datatype is not an integer")
+    return Datatype(text(description), size, extent)
+
+
+def arrays(raws: Iterable[Any]) -> list[IntArray]:
+    """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
+    found: list[IntArray] = []
+    for raw in raws:
+        if type(raw) is tuple and len(raw) == 1:
+            if natural(raw[0]) >= len(found) or found[raw[0]].summed:
+                raise ValueError(f"the sums of array {raw[0]}, which is none before them")
+            found.append(found[raw[0]].sums())
+        else:
+            found.append(array(raw, {}))
+    return found
+
+
+def array(raw: Any, fields: Fields) -> IntArray:
+    """[length, vec], whether it is relative, and whether the sums of it are meant"""
+    length, terms, *flags = _parts(raw, "an array", 2, 3, 4)
+    vec = Vec.decode(terms)
+    if natural(length) > MAX_ARRAY or (vec.length is not None and vec.length < length):
+        raise ValueError("an array is longer than its values")
+    relative, summed = (*map(bool, flags), False, False)[:2]
+    return IntArray(length, vec, summed, relative)
+
+
+def pred(raw: Any, fields: Fields) -> tuple[int, int]:
+    """[op, signature]"""
+    op_index, signature_index = _parts(raw, "a predecessor", 2)
+    if type(op_index) is not int or op_index < -1:
+        raise ValueError("the operation of a predecessor is not an index")
+    return op_index, natural(signature_index)
+
+
+def load(raw: Any, fields: Fields) -> Vec | None:
+    """nil or a vec over the ranks"""
+    if raw is None:
+        return None
+    vec = Vec.decode(raw)
+    if vec.length is not None and vec.length < len(fields.get("ranks", ())):
+        raise ValueError("a load has fewer values than there are ranks")
+    return vec
+
+
+def repeat(raw: Any, n: int) -> Elastic:
+    """The repeat of a node in a run of n ranks."""
+    value = elastic.decode(raw, n)
+    if isinstance(value, elastic.Summary):
+        raise ValueError("a repeat is a histogram")
+    if isinstance(value, elastic.Formulas):
+        return value  # looked at when it is worked out
+    vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
+    for vec in vecs:
+        low = vec.smallest()
+        if vec.terms != () and (low is None or low < 0):
+            raise ValueError("a repeat is negative")
+    return value
+
+
+def _pairs(value: elastic.Groups | elastic.Columns) -> Any:
+    return value.groups if isinstance(value, elastic.Groups) else [(value.ranks, value.vec)]
+
+
+def event(repeats: Elastic, op_index: Any, site: Any, params: Any, stats: Any, fields: Fields) -> Event:
+    """[repeat, op, signature, [parameter, ...], statistics]"""
+    ops = fields.get("ops", [])
+    if natural(op_index) >= len(ops):
+        raise ValueError(f"there is no operation {op_index}")
+    if natural(site) >= len(fields.get("signatures", [])):
+        raise ValueError(f"there is no signature {site}")
+    schema = ops[op_index].params
+    raws = _parts(params, f"the parameter list of {ops[op_index].name}", len(schema))
+    decoded = tuple(_param(raw, kind, fields["nprocs"]) for raw, (_, kind) in zip(raws, schema, strict=True))
+    return Event(
+        repeats, op_index, site, decoded, tuple(_stats(raw, fields) for raw in _parts(stats, "statistics"))
+    )
+
+
+def _param(raw: Any, kind: Kind, n: int) -> Param:
+    if kind is not Kind.PEER:
+        value = elastic.decode(raw, n)
+        if isinstance(value, elastic.Formulas) and kind is not Kind.INT:
+            raise ValueError(f"an entry of a table ({kind.name}) follows no formulas")
+        return value
+    encoding, encoded = _parts(raw, "a peer", 2)
+    return Peer(Encoding(natural(encoding)), elastic.decode(encoded, n))
+
+
+def _stats(raw: Any, fields: Fields) -> PredStats:
+    pred_index, *hists = _parts(raw, "the statistics after a predecessor") or (None,)
+    if natural(pred_index) >= len(fields.get("preds", [])):
+        raise ValueError(f"there is no predecessor {pred_index}")
+    if len(hists) != len(fields.get("stats", [])):
+        raise ValueError("an event has not one histogram per statistic")
+    return PredStats(pred_index, tuple(None if h is None else Histogram.decode(h) for h in hists))

@@ -1,0 +1,158 @@
+"""Reading a trace file. Nothing in it is believed: each length, index and nesting is checked before use.
+
+The payload is decoded piece by piece along the schema, so that an error can say at which byte it was met, and
+so that no claimed length makes the reader allocate anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from scalatrace.errors import FormatError
+from scalatrace.trace.io import check, decode
+from scalatrace.trace.io.format import HEADER, Container, read_container
+from scalatrace.trace.model.nodes import Node, Sequence
+from scalatrace.trace.model.trace import Trace
+
+__all__ = ["MAX_NODE_DEPTH", "load", "loads"]
+
+MAX_NODE_DEPTH = check.MAX_NODE_DEPTH
+
+DAMAGE = (ValueError, TypeError, OverflowError, MemoryError, RecursionError, msgpack.UnpackException)
+
+
+def load(path: str | PathLike[str]) -> Trace:
+    """Read a trace file.
+
+    Raises:
+        FormatError: it cannot be read, or is not a trace that makes sense; says what and at which byte.
+    """
+    path = fspath(path)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise FormatError(f"cannot read: {error.strerror}", path) from None
+    return loads(data, path)
+
+
+def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
+    """A trace from a file's bytes; `path` is for messages. Raises FormatError."""
+    container = read_container(data, path)
+    if container.part:
+        raise FormatError("a part of a trace: `scalatrace merge` makes a trace of the parts", path)
+    if container.symbolic:
+        raise FormatError("formulas, not a trace: `scalatrace instantiate` makes a trace of them", path)
+    return _Payload(container, fspath(path)).trace()
+
+
+class _Payload:
+    """A payload being decoded."""
+
+    def __init__(self, container: Container, path: str) -> None:
+        self.path, self.deflated = path, container.deflated
+        self.size = limit = len(container.payload)
+        self.unpacker = msgpack.Unpacker(
+            use_list=False,
+            strict_map_key=False,
+            unicode_errors="surrogateescape",
+            max_buffer_size=max(limit, 1),
+            max_array_len=limit,
+            max_map_len=1,
+            max_str_len=limit,
+            max_bin_len=min(limit, 1 << 12),
+            max_ext_len=0,
+        )
+        self.unpacker.feed(container.payload)
+
+    def trace(self) -> Trace:
+        """The whole trace. Raises FormatError."""
+        with self.blame():
+            fields: dict[str, Any] = {}
+            for key in self.map_keys():
+                reader = _FIELDS.get(key)
+                if reader is None or key in fields:
+                    raise ValueError(f"the key {key!r} is unknown or there twice")
+                if key != "nprocs" and "nprocs" not in fields:
+                    raise ValueError("nprocs does not come first")
+                fields[key] = reader(self, fields)
+            if missing := [key for key in _FIELDS if key not in fields]:
+                raise ValueError(f"the payload has no {missing[0]!r}")
+            if self.unpacker.tell() != self.size:
+                raise ValueError("there is something after the payload")
+            return check.check(Trace(**fields))
+
+    @contextmanager
+    def blame(self) -> Iterator[None]:
+        """Turn whatever damage does to the decoder into a FormatError with the offset reached."""
+        try:
+            yield
+        except FormatError as error:
+            raise FormatError(error.reason, self.path) from None
+        except DAMAGE as error:
+            reason = "the payload ends too early" if isinstance(error, msgpack.OutOfData) else str(error)
+            where, base = ("payload", 0) if self.deflated else ("file", HEADER.size)
+            offset = base + self.unpacker.tell()
+            raise FormatError(reason or type(error).__name__, self.path, offset, where) from None
+
+    def map_keys(self) -> Iterator[str]:
+        """The keys of a map; the caller reads each value before taking the next."""
+        for _ in range(self.unpacker.read_map_header()):
+            key = self.unpacker.unpack()
+            if type(key) is not str:
+                raise ValueError("a key is not a string")
+            yield key
+
+    def items(self) -> Iterator[Any]:
+        """The elements of an array of leaves."""
+        for _ in range(self.unpacker.read_array_header()):
+            yield self.unpacker.unpack()
+
+    def nodes(self, fields: dict[str, Any], depth: int = 0) -> list[Node]:
+        """An array of nodes."""
+        if depth > MAX_NODE_DEPTH:
+            raise ValueError("nodes are nested too deeply")
+        return [self.node(fields, depth) for _ in range(self.unpacker.read_array_header())]
+
+    def node(self, fields: dict[str, Any], depth: int) -> Node:
+        """One node."""
+        width = self.unpacker.read_array_header()
+        if width not in (2, 5):
+            raise ValueError(f"a node has {width} parts, not 2 or 5")
+        repeat = decode.repeat(self.unpacker.unpack(), fields["nprocs"])
+        if width == 2:
+            return Sequence(repeat, tuple(self.nodes(fields, depth + 1)))
+        op, signature, params, stats = (self.unpacker.unpack() for _ in range(4))
+        return decode.event(repeat, op, signature, params, stats, fields)
+
+
+def _table(entry: Callable[[Any, dict[str, Any]], Any]) -> Callable[[_Payload, dict[str, Any]], list[Any]]:
+    return lambda payload, fields: [entry(raw, fields) for raw in payload.items()]
+
+
+def _map(entry: Callable[[Any], Any]) -> Callable[[_Payload, dict[str, Any]], dict[str, Any]]:
+    return lambda payload, fields: {key: entry(payload.unpacker.unpack()) for key in payload.map_keys()}
+
+
+_FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
+    "nprocs": lambda payload, fields: decode.nprocs(payload.unpacker.unpack()),
+    "ranks": lambda payload, fields: decode.ranks(payload.unpacker.unpack(), fields),
+    "meta": _map(decode.text),
+    "ops": _table(decode.op),
+    "stats": _table(decode.stat),
+    "frames": _table(lambda raw, fields: decode.text(raw)),
+    "signatures": lambda payload, fields: decode.signatures(payload.items()),
+    "comms": _table(decode.family),
+    "types": _table(decode.datatype),
+    "strings": _table(lambda raw, fields: decode.text(raw)),
+    "arrays": lambda payload, fields: decode.arrays(payload.items()),
+    "preds": _table(decode.pred),
+    "counts": _map(decode.natural),
+    "load": _table(decode.load),
+    "nodes": _Payload.nodes,
+}

@@ -1,0 +1,109 @@
+"""Writing a trace file from Python: tools that make traces (text form, extrapolation, tests) end here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from os import PathLike
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.files import write_file
+from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer
+from scalatrace.trace.model.tables import Family, IntArray, Op
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.compress import vec_of
+
+__all__ = ["pack_payload", "save"]
+
+
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+    """Write a trace file in one step, so that no reader ever sees half of it; return its size in bytes.
+
+    Raises:
+        ScalatraceError: the file cannot be written, or a value does not fit the format.
+    """
+    return write_file(path, pack_container(pack_payload(trace), compress))
+
+
+def pack_payload(trace: Trace) -> bytes:
+    """The msgpack payload of a trace. Raises ScalatraceError when a value is no 64-bit integer."""
+    try:
+        return bytes(msgpack.packb(_payload(trace), unicode_errors="surrogateescape"))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ScalatraceError(f"the trace cannot be stored: {error}") from None
+
+
+def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
+    """Each array; of sums, the index of what they are the sums of, if that comes before."""
+    known: dict[IntArray, int] = {}
+    for i, array in enumerate(arrays):
+        known.setdefault(array, i)
+        if not array.summed:
+            yield (array.length, array.vec.terms, 1)[: 2 + array.relative]
+            continue
+        plain = known.get(IntArray(array.length, array.vec, relative=array.relative))
+        if plain is None and array.relative:
+            raise ValueError(f"array {i} is of sums of a relative one that does not come before it")
+        yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)
+
+
+def _payload(trace: Trace) -> dict[str, Any]:
+    return {
+        "nprocs": trace.nprocs,
+        "ranks": trace.ranks.terms,
+        "meta": trace.meta,
+        "ops": [_op(op) for op in trace.ops],
+        "stats": [(stat.name, stat.resolution) for stat in trace.stats],
+        "frames": trace.frames,
+        "signatures": signatures(trace.signatures),
+        "comms": [_family(family) for family in trace.comms],
+        "types": [(t.description, t.size, t.extent) for t in trace.types],
+        "strings": trace.strings,
+        "arrays": list(_arrays(trace.arrays)),
+        "preds": trace.preds,
+        "counts": trace.counts,
+        "load": [None if vec is None else vec.terms for vec in trace.load],
+        "nodes": [_node(node) for node in trace.nodes],
+    }
+
+
+def signatures(stacks: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Each without the outermost frames it shares with the one before; neighbours have most in common."""
+    out = []
+    before: tuple[int, ...] = ()
+    for stack in stacks:
+        pairs = zip(reversed(stack), reversed(before), strict=False)
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        out.append((shared, *stack[: len(stack) - shared]))
+        before = stack
+    return out
+
+
+def _op(op: Op) -> tuple[str, list[Any]]:
+    return op.name, [part for name, kind in op.params for part in (name, int(kind))]
+
+
+def _family(family: Family) -> tuple[Any, ...]:
+    local = (family.kind, family.parent, family.sizes.terms, family.members.terms)
+    if family.remote_sizes is None or family.remote_members is None:
+        return local
+    return (*local, family.remote_sizes.terms, family.remote_members.terms)
+
+
+def _node(node: Node) -> tuple[Any, ...]:
+    repeat = elastic.encode(node.repeat)
+    if not isinstance(node, Event):
+        return repeat, tuple(_node(child) for child in node.nodes)
+    stats = tuple((s.pred, *(h and h.encode() for h in s.histograms)) for s in node.stats)
+    return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
+
+
+def _param(param: Param) -> Any:
+    if isinstance(param, Peer):
+        return int(param.encoding), elastic.encode(param.value)
+    return elastic.encode(param)

@@ -1,0 +1,107 @@
+"""The symbolic trace: a trace with formulas in place of numbers (§4.4.5).
+
+`extrap` makes it of traces and evaluates it for a size; `codegen` writes its formulas into programs.
+
+    Model = sizes + families of communicators + nodes
+    Rule (a node)  : repeat, parameters and statistics of an event; or repeat and children
+    Field (a value): parts; the first whose condition on a rank's place holds counts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
+
+__all__ = [
+    "CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model", "ParamRule", "Part", "Rule",
+    "Shape", "StatRule", "events", "histograms",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRule:
+    """A parameter. Its shape's integers are encoded peers, or the contents of what the tables hold."""
+
+    name: str
+    kind: Kind
+    field: Field
+    encoding: Encoding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatRule:
+    """Histograms after one predecessor (operation and stack; None: the start), per statistic and trace."""
+
+    pred: tuple[str, tuple[str, ...]] | None
+    histograms: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A node: an event (op given) or a sequence."""
+
+    repeat: Field
+    op: str | None = None
+    stack: tuple[str, ...] = ()
+    params: tuple[ParamRule, ...] = ()
+    stats: tuple[StatRule, ...] = ()
+    children: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyRule:
+    """A family of communicators.
+
+    Attributes:
+        kind, parent: as in the trace.
+        slices: dimensions that vary within an instance, the slowest first, when it is a slice of the grid.
+        vecs: otherwise per vec of the family a shape and its formulas, None where there is none.
+    """
+
+    kind: str
+    parent: int
+    slices: tuple[int, ...] | None
+    vecs: tuple[tuple[Any, tuple[str, ...]] | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A symbolic trace.
+
+    Attributes:
+        sizes: names of the grid's dimensions.
+        column_major: whether ranks run along the first dimension first.
+        inputs: names of the parameters that formulas use or could have used.
+        seen: per input trace its grid and parameters.
+        ops: operation -> its parameters' names and kinds.
+    """
+
+    sizes: tuple[str, ...]
+    column_major: bool
+    inputs: tuple[str, ...]
+    seen: tuple[tuple[tuple[int, ...], dict[str, int]], ...]
+    nodes: tuple[Rule, ...]
+    families: tuple[FamilyRule, ...]
+    ops: dict[str, tuple[tuple[str, Kind], ...]]
+    stats: tuple[tuple[str, float], ...] = ()
+    meta: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def events(rules: Sequence[Rule]) -> Iterator[Rule]:
+    """The events among rules and below them, in order."""
+    for rule in rules:
+        if rule.op is not None:
+            yield rule
+        yield from events(rule.children)
+
+
+def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """The histograms of all events after all predecessors."""
+    for rule in events(model.nodes):
+        yield from (stat.histograms for stat in rule.stats)

@@ -1,0 +1,4 @@
+"""Questions to a trace: walk, counts, matrix, partners, differences, verification.
+
+In: a trace. Out: events, numbers, findings.
+"""

@@ -1,0 +1,154 @@
+"""Comparing two traces, event by event: do they record the same program?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from scalatrace.errors import LimitError, UsageError
+from scalatrace.trace.model.nodes import untimed
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import check_visits
+from scalatrace.trace.query.matching import CommMatcher
+from scalatrace.trace.query.verify import REMEMBERED, describe, render
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = ["ASPECTS", "Difference", "diff"]
+
+ASPECTS = ("callsites", "times", "comms")
+"""What can be ignored, besides parameters by name: stacks; statistics; which communicator a call is on."""
+
+CALLS_TRIED, MAX_COMPARED = 1 << 20, 1 << 32
+"""Calls of a rank that are compared in any case, and that are compared at all if these are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of a rank, or of the traces as a whole (rank and event None).
+
+    Attributes:
+        rank: world rank.
+        event: number of the event, from 1.
+        left, right: both sides; "" where a walk had already ended.
+    """
+
+    rank: int | None
+    event: int | None
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        place = "the traces" if self.rank is None else f"rank {self.rank}, event {self.event}"
+        return f"{place}:\n  - {self.left or 'no more events'}\n  + {self.right or 'no more events'}"
+
+
+def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Difference]:
+    """The first difference of each rank; empty when the traces are equal but for what is ignored.
+
+    Args:
+        ignore: words of ASPECTS and names of parameters.
+
+    Raises:
+        UsageError: a word that is neither an aspect nor a parameter of either trace.
+        LimitError: very many ranks; or a rank makes more than MAX_COMPARED calls and the first CALLS_TRIED
+            are equal.
+    """
+    _check_words(left, right, ignore)
+    if (left.nprocs, left.ranks) != (right.nprocs, right.ranks):
+        return [Difference(None, None, *(f"ranks {t.ranks} of {t.nprocs}" for t in (left, right)))]
+    if _equal_as_stored(left, right, "times" in ignore):
+        return []
+    for trace in (left, right):
+        check_visits(trace)
+    return [found for rank in left.ranks for found in _first(left, right, rank, frozenset(ignore))]
+
+
+def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:
+    parameters = {name for trace in (left, right) for op in trace.ops for name, _ in op.params}
+    for word in ignore:
+        if word not in ASPECTS and word not in parameters:
+            raise UsageError(f"cannot ignore {word!r}: neither one of {', '.join(ASPECTS)} nor a parameter")
+
+
+def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
+    """Whether the compressed forms are equal: sufficient, and quick."""
+    tables = ("ops", "frames", "signatures", "comms", "types", "strings", "arrays")
+    if any(getattr(left, table) != getattr(right, table) for table in tables):
+        return False
+    if untimely:
+        return list(map(untimed, left.nodes)) == list(map(untimed, right.nodes))
+    return left.nodes == right.nodes and (left.stats, left.preds) == (right.stats, right.preds)
+
+
+def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iterator[Difference]:
+    same = _Same(left, right, rank, ignore)
+    for n, (a, b) in enumerate(zip_longest(left.walk(rank), right.walk(rank)), 1):
+        if n == CALLS_TRIED and (calls := max(left.nevents(rank), right.nevents(rank))) > MAX_COMPARED:
+            raise LimitError(
+                f"the first {n - 1} calls of rank {rank} are equal, but {calls} are too many to compare "
+                "one by one (the traces are built of different loops)"
+            )
+        if a is None or b is None or not same(a, b):
+            shown = (_shown(call, ignore) if call is not None else "" for call in (a, b))
+            yield Difference(rank, n, *shown)
+            return
+
+
+def _shown(call: Call, ignore: frozenset[str]) -> str:
+    if "times" in ignore:
+        return render(call)
+    means = ((stat.name, call.stat(stat.name)) for stat in call.place.trace.stats)
+    return render(call) + "".join(f" {name}={h.count}*{h.mean:g}" for name, h in means if h is not None)
+
+
+class _Same:
+    """Whether two calls are the same; remembers pairs that were."""
+
+    def __init__(self, left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> None:
+        self.left, self.right, self.ignore = left, right, ignore
+        self.timed = "times" not in ignore
+        self.known: set[Any] = set()
+        self.comms = CommMatcher(lambda n: describe(left, n, rank), lambda n: describe(right, n, rank))
+
+    def __call__(self, a: Call, b: Call) -> bool:
+        key = (a.place, a.values, b.place, b.values, a.pred if self.timed else 0, b.pred if self.timed else 0)
+        if key in self.known:
+            return True
+        if not self.compare(a, b):
+            return False
+        if len(self.known) > REMEMBERED:
+            self.known.clear()
+        self.known.add(key)
+        return True
+
+    def compare(self, a: Call, b: Call) -> bool:
+        if a.op != b.op or ("callsites" not in self.ignore and a.stack != b.stack):
+            return False
+        if self.timed and not self.same_times(a, b):
+            return False
+        return a.place.op.params == b.place.op.params and all(
+            self.array(a, b, x, y) if kind is Kind.ARRAY else self.value(kind, x, y)
+            for (name, kind), x, y in zip(a.place.op.params, a.values, b.values, strict=True)
+            if name not in self.ignore
+        )
+
+    def same_times(self, a: Call, b: Call) -> bool:
+        names = {stat.name for trace in (self.left, self.right) for stat in trace.stats}
+        return all(a.stat(name) == b.stat(name) for name in names)
+
+    def value(self, kind: Kind, x: int, y: int) -> bool:
+        if kind is Kind.INT or kind is Kind.PEER or x < SPECIAL_MAX or y < SPECIAL_MAX:
+            return x == y
+        if kind is Kind.COMM:
+            return "comms" in self.ignore or self.comms.match(x, y)
+        table = {Kind.TYPE: Trace.datatype, Kind.STRING: Trace.string}[kind]
+        return bool(table(self.left, x) == table(self.right, y))
+
+    def array(self, a: Call, b: Call, x: int, y: int) -> bool:
+        if x < SPECIAL_MAX or y < SPECIAL_MAX:
+            return x == y
+        return self.left.array(x, a.place.own(a.values)) == self.right.array(y, b.place.own(b.values))

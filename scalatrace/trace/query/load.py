@@ -1,0 +1,86 @@
+"""How much more or less than the means of its calls a rank computes.
+
+Histograms are over all ranks that make a call; beside them a trace keeps each rank's total, in steps
+(`LOAD_STEPS`). Where ranks make different calls, the means of these tell most of the difference already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.query.contexts import TooLongError, executions_after
+from scalatrace.trace.query.counting import executions_of
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.nodes import Event
+    from scalatrace.trace.model.trace import Trace
+
+__all__ = ["COMM", "COMPUTE", "Loads", "Means"]
+
+COMPUTE, COMM = "compute_ns", "comm_ns"
+"""The statistics of the time before a call and in it."""
+
+HALF_STEP = 2 ** (0.5 / LOAD_STEPS)
+
+
+class Means:
+    """What the means of a statistic after each predecessor add up to.
+
+    Attributes:
+        per_rank: the total of all ranks over their number.
+    """
+
+    def __init__(self, trace: Trace, stat: str) -> None:
+        self._trace = trace
+        self._means: dict[tuple[int, int], float] = {}
+        self._whole: dict[int, float] = {}
+        index, total = trace.stat_index.get(stat), 0.0
+        for leaf in trace.leaves() if index is not None else ():
+            known = [(s.pred, h) for s in leaf.stats if (h := s.histograms[index or 0]) and h.count]
+            for pred, histogram in known:
+                self._means[id(leaf), pred] = histogram.total / histogram.count
+            if known:
+                sum_of_leaf = sum(h.total for _, h in known)
+                self._whole[id(leaf)] = sum_of_leaf / sum(h.count for _, h in known)
+                total += sum_of_leaf
+        self.per_rank = total / len(trace.ranks)
+
+    def of(self, rank: int, wanted: Callable[[Event], bool] = lambda event: True) -> float:
+        """Return the sum over a rank's calls of the event nodes that are wanted.
+
+        Where what came before each would take too long to find out, the mean after any call stands for it.
+        """
+        try:
+            return sum(
+                times * self._means.get((id(leaf), pred), 0.0)
+                for leaf, pred, times in executions_after(self._trace, rank)
+                if wanted(leaf)
+            )
+        except TooLongError:
+            whole = executions_of(self._trace, rank)
+            return sum(n * self._whole.get(id(leaf), 0.0) for leaf, n in whole if wanted(leaf))
+
+
+class Loads:
+    """The ranks' totals of one statistic over what the means of their calls add up to."""
+
+    def __init__(self, trace: Trace, stat: str) -> None:
+        self._trace, self._stat = trace, stat
+        index = trace.stat_index.get(stat)
+        self.kept = index is not None and index < len(trace.load) and trace.load[index] is not None
+        self.means = Means(trace, stat)
+
+    def over_means(self, rank: int) -> float:
+        """Return the factor on the means of the rank's calls; 1.0 where no totals were kept.
+
+        It is 1.0, too, where the means are as near to the rank's total as the total is known.
+        """
+        if not self.kept:
+            return 1.0
+        load, own = self._trace.load_factor(self._stat, rank), self.means.of(rank)
+        if own <= 0:
+            return load
+        factor = load * self.means.per_rank / own
+        return 1.0 if 1 / HALF_STEP <= factor <= HALF_STEP else factor

@@ -1,0 +1,116 @@
+"""The communication matrix: what each rank sent to each rank, point to point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.errors import FormatError, LimitError, UsageError
+from scalatrace.ops import Category, operation
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import check_visits, executions_of
+from scalatrace.trace.query.grouped import counted_calls
+from scalatrace.trace.query.requests import started
+from scalatrace.trace.query.summaries import byte_parameters, summarised
+from scalatrace.trace.query.walk import Call
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs"]
+
+
+def _sent(call: Call) -> int:
+    flow = operation(call.op).sends
+    return flow.nbytes(call) if flow else 0
+
+
+MEASURES: dict[str, Callable[[Call], int]] = {"bytes": _sent, "messages": lambda call: 1}
+
+SENDING = (Category.SEND, Category.SENDRECV)
+
+MAX_DENSE_RANKS = 8192
+"""Ranks of a matrix with all its entries, which takes 512 MB then."""
+
+Pairs = dict[tuple[int, int], int]
+"""(sender, receiver), both world ranks -> amount; pairs without any are left out."""
+
+
+def pairs(trace: Trace, what: str = "bytes") -> Pairs:
+    """Return what was sent point to point, from the compressed form: equal calls are counted, not walked.
+
+    A persistent or partitioned send counts each time it is started; only ranks that start any are walked.
+    PROC_NULL and processes of another world count nowhere.
+
+    Args:
+        what: a key of MEASURES: "bytes" or "messages".
+
+    Raises:
+        UsageError: an unknown measure, or the trace has histograms instead of destinations.
+        FormatError: a message goes to a rank that its communicator does not have.
+        LimitError: very many ranks or different calls.
+    """
+    if what not in MEASURES:
+        raise UsageError(f"no measure {what!r}; there are {', '.join(MEASURES)}")
+    if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
+        raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
+    check_visits(trace)
+    sized = byte_parameters if what == "bytes" else lambda op, name: name == "comm"
+
+    def matters(op: str, name: str) -> bool:
+        return sized(op, name) or name in operation(op).peers[:1]
+
+    found: Pairs = {}
+    for rank in trace.ranks:
+        for call, n in _messages(trace, rank, matters):
+            dest = operation(call.op).peers[0]
+            peer = call.raw(dest) if dest in call else -1
+            if peer < 0:
+                continue
+            try:
+                receiver = call.comm.world(peer)
+            except IndexError:
+                raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
+            if receiver >= 0 and (amount := n * MEASURES[what](call)):
+                found[rank, receiver] = found.get((rank, receiver), 0) + amount
+    return found
+
+
+def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return `pairs` as nprocs x nprocs; row: sender, column: receiver.
+
+    Raises:
+        LimitError: more than MAX_DENSE_RANKS ranks, or an amount of more than 64 bits; and as `pairs`.
+    """
+    import numpy as np  # takes longer to import than most traces to read
+
+    if trace.nprocs > MAX_DENSE_RANKS:
+        raise LimitError(
+            f"the matrix of {trace.nprocs} ranks is too large to hold all entries (limit {MAX_DENSE_RANKS}); "
+            "scalatrace.trace.query.matrix.pairs has those that are not 0"
+        )
+    table = np.zeros((trace.nprocs, trace.nprocs), np.int64)
+    for pair, amount in pairs(trace, what).items():
+        if amount >> 63:
+            raise LimitError(
+                f"rank {pair[0]} sends {amount} {what} to rank {pair[1]}, more than 64 bits hold; "
+                "scalatrace.trace.query.matrix.pairs has exact integers"
+            )
+        table[pair] = amount
+    return table
+
+
+def _sends(op: str) -> bool:
+    row = operation(op)
+    return row.category in SENDING or (row.category is Category.PERSISTENT and row.sends is not None)
+
+
+def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[Call, int]]:
+    """The calls of a rank that say what it sends, and how often each sends that."""
+    for event, times in executions_of(trace, rank):
+        if operation(trace.ops[event.op].name).category in SENDING:
+            yield from counted_calls(trace, event, rank, times, matters)
+    for _, call, times in started(trace, rank):
+        row = operation(call.op)
+        if row.category is Category.PERSISTENT and row.sends:
+            yield call, times

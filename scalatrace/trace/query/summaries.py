@@ -1,0 +1,56 @@
+"""Parameters of which a trace has histograms (`Summary`): each call has the mean, not its own value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from scalatrace.ops import operation
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Event, Param, Peer
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
+
+__all__ = ["byte_parameters", "bytes_estimated", "is_summarised", "summarised", "summarised_names"]
+
+
+def is_summarised(param: Param) -> bool:
+    """Return whether the trace has only a histogram of the parameter."""
+    return isinstance(param.value if isinstance(param, Peer) else param, Summary)
+
+
+def summarised_names(trace: Trace, event: Event) -> Iterator[str]:
+    """Yield the parameters of an event node that are summarised."""
+    for (name, _), param in zip(trace.ops[event.op].params, event.params, strict=True):
+        if is_summarised(param):
+            yield name
+
+
+def summarised(trace: Trace, which: Callable[[str, str], bool] = lambda op, name: True) -> tuple[str, ...]:
+    """Return the summarised parameters of a trace, as `Alltoallv.sendcounts`, in order of their names.
+
+    Args:
+        which: called with operation and parameter; leaves out those for which it is false.
+    """
+    found: set[str] = set()
+    for leaf in trace.leaves():
+        op = trace.ops[leaf.op].name
+        found.update(f"{op}.{name}" for name in summarised_names(trace, leaf) if which(op, name))
+    return tuple(sorted(found))
+
+
+def byte_parameters(op: str, name: str) -> bool:
+    """Return whether the number of bytes that a call moves depends on a parameter."""
+    row = operation(op)
+    flows = [flow for flow in (row.sends, row.recvs) if flow]
+    return any(
+        name in (flow.count, flow.datatype, flow.times, "comm") or (name == "root" and flow.where != "all")
+        for flow in flows
+    )
+
+
+def bytes_estimated(trace: Trace, event: Event) -> bool:
+    """Return whether the bytes of a node's calls follow from means, since their sizes were not kept."""
+    op = trace.ops[event.op].name
+    return any(byte_parameters(op, name) for name in summarised_names(trace, event))

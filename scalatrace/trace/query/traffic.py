@@ -1,0 +1,128 @@
+"""Calls and bytes of event nodes, from the compressed form: once for all ranks with equal parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scalatrace.errors import FormatError
+from scalatrace.ops import operation, received_bytes, sent_bytes
+from scalatrace.trace.model.elastic import Groups, Summary
+from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import (
+    MAX_VISITS,
+    check_countable,
+    check_visits,
+    executions,
+    executions_of,
+)
+from scalatrace.trace.query.grouped import counted_calls
+from scalatrace.trace.query.requests import STARTING, started
+from scalatrace.trace.query.summaries import byte_parameters, bytes_estimated
+from scalatrace.trace.query.walk import Call, Place, ended, vec_at
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["traffic", "traffic_of"]
+
+WORLD = 0
+
+
+def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
+    """Yield event node, calls, bytes sent and received, over all ranks; an event node may come several times.
+
+    Raises:
+        LimitError: very many ranks have different parameters or trip counts.
+    """
+    check_countable(trace)
+    left = MAX_VISITS
+    for event, classes in executions(trace):
+        for ranks, n in classes:
+            same = _same_bytes(trace, event, ranks)
+            if same is None:
+                left -= len(ranks)
+                if left < 0:
+                    check_visits(trace)  # which says how many there are
+                same = [RankList([rank]) for rank in ranks]
+            for some in same:
+                sent, received = _moved(trace, event, some.first, n)
+                yield event, n * len(some), sent * len(some), received * len(some)
+    if any(op.name in STARTING for op in trace.ops):
+        check_visits(trace)
+        for rank in trace.ranks:
+            for event, call, n in started(trace, rank):
+                sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
+                yield event, 0, n * sent, n * received
+
+
+def traffic_of(trace: Trace, rank: int) -> Iterator[tuple[int, int, int, bool]]:
+    """Yield calls, bytes sent and received of a rank's nodes, and whether the bytes are means."""
+    for event, times in executions_of(trace, rank):
+        yield times, *_moved(trace, event, rank, times), bytes_estimated(trace, event)
+    for _, call, n in started(trace, rank):
+        sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
+        yield 0, n * sent, n * received, bytes_estimated(trace, call.node)
+
+
+def _moved(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]:
+    """Return the bytes that a rank sends and receives in all calls of a node."""
+    op = operation(trace.ops[event.op].name)
+    sent = received = 0
+    if (op.sends or op.recvs) and not op.flow_later:
+        if (proportional := _proportional(trace, event, rank, times)) is not None:
+            return proportional
+        for call, n in counted_calls(trace, event, rank, times, byte_parameters):
+            sent += n * sent_bytes(call.op, call)
+            received += n * received_bytes(call.op, call)
+    return sent, received
+
+
+def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int] | None:
+    """Return bytes sent and received where they are in proportion to a count that alone varies, else None."""
+    op, schema = operation(trace.ops[event.op].name), trace.ops[event.op].params
+    counts = {flow.count for flow in (op.sends, op.recvs) if flow}
+    place = Place(trace, event, rank)
+    if place.constant:
+        return None
+    given, varying = [], None
+    for (name, kind), param in zip(schema, event.params, strict=True):
+        vec = vec_at(place, param)
+        given.append(1 if vec.constant is None else vec.constant)
+        if vec.constant is None and byte_parameters(op.name, name):
+            if kind is not Kind.INT or counts != {name}:
+                return None
+            varying = vec
+    if varying is None or (low := varying.smallest()) is None or low < 0:
+        return None
+    one = Call(place, place.decoded(tuple(given)), -1)
+    try:
+        total = varying.total(times)
+    except ValueError:
+        raise FormatError(ended(place)) from None
+    return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
+
+
+def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] | None:
+    """Divide ranks into sets that move equally many bytes in a call; None: each may have its own number."""
+    op = operation(trace.ops[event.op].name)
+    flows = [flow for flow in (op.sends, op.recvs) if flow and not op.flow_later]
+    sets = [ranks]
+    for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True):
+        if not flows or not byte_parameters(op.name, name):
+            continue
+        value = param.value if isinstance(param, Peer) else param
+        if name == "root" and not (isinstance(param, Peer) and param.encoding is Encoding.ABSOLUTE):
+            return None
+        if name == "root" and (not isinstance(value, Vec) or value.constant is None):
+            return None
+        if kind is Kind.COMM and value != Vec(WORLD):
+            return None
+        if isinstance(value, Groups):
+            sets = [some for group, _ in value.groups for s in sets if len(some := s & group)]
+        elif not isinstance(value, Vec | Summary):
+            return None
+        if name == "root" and isinstance(value, Vec):
+            root = RankList([value.constant or 0])
+            sets = [some for s in sets for some in (s & root, s - root) if len(some)]
+    return None if any(flow.times == "self" for flow in flows) else sets

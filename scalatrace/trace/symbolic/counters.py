@@ -1,0 +1,128 @@
+"""The loops around something, as one rank runs them: in which iteration of each an execution is.
+
+    for i2 in range(8):             for the Bcast, `i1` is 0 1 2 3 0 1 .., `l1` (left) 3 2 1 0 3 2 ..,
+        for i1 in range(4):         `i2` 0 0 0 0 1 1 .., whether or not each iteration has one
+            Bcast
+
+`i` numbers all executions within what is looked at: 0 1 2 .. 31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scalatrace.trace.values.vec import Vec
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+MOST_RUNS = 1 << 16
+"""Executions on one rank that are looked at one by one."""
+
+NAMED = 2
+"""Loops whose counters formulas may use, from the innermost outwards."""
+
+__all__ = ["NAMED", "Chain", "chain_of", "counter_names", "is_counter"]
+
+
+def counter_names(levels: int) -> tuple[str, ...]:
+    """Counters of so many loops, the innermost first: iteration, iterations left."""
+    return tuple(f"{letter}{n}" for n in range(1, min(levels, NAMED) + 1) for letter in "il")
+
+
+def is_counter(name: str) -> bool:
+    """Whether a name of a formula counts iterations."""
+    return name[0] in "il" and (name == "i" or name[1:].isdigit())
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A loop of one rank and those around it; without any: what runs once.
+
+    Attributes:
+        outer: the loop around this one.
+        repeat: turns each time.
+        met: how often the loop is met.
+    """
+
+    outer: Chain | None
+    repeat: Vec
+    met: int
+
+    @cached_property
+    def runs(self) -> int:
+        """How often the content runs in all."""
+        return int(self._turns.sum())
+
+    @cached_property
+    def levels(self) -> tuple[Chain, ...]:
+        """The loops from the outermost to this one."""
+        return (*(() if self.outer is None else self.outer.levels), self)
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether it can be looked at one by one."""
+        constant = self.repeat.constant
+        if self.met > MOST_RUNS or (constant is not None and constant * self.met > MOST_RUNS):
+            return False
+        return self.runs <= MOST_RUNS and (self.outer is None or self.outer.small)
+
+    @cached_property
+    def _turns(self) -> Ints:
+        if self.repeat.constant is not None:
+            return np.full(self.met, self.repeat.constant, dtype=np.int64)
+        return np.array(self.repeat.first(self.met), dtype=np.int64)
+
+    @cached_property
+    def counters(self) -> tuple[tuple[Ints, Ints], ...]:
+        """Per loop, the outermost first: of every execution the iteration, and how many are left."""
+        turns = self._turns
+        around = () if self.outer is None else self.outer.counters
+        found = [(np.repeat(i, turns), np.repeat(left, turns)) for i, left in around]
+        own = np.arange(self.runs) - np.repeat(np.cumsum(turns) - turns, turns)
+        return (*found, (own, np.repeat(turns, turns) - 1 - own))
+
+    def period(self, depth: int) -> int:
+        """Executions in an iteration of the loop at a depth (0: in all), if all are alike; else 0."""
+        if depth not in self._periods:
+            self._periods[depth] = self._period(depth)
+        return self._periods[depth]
+
+    @cached_property
+    def _periods(self) -> dict[int, int]:
+        return {}
+
+    def _period(self, depth: int) -> int:
+        rows = self.levels[depth - 1].runs if depth else 1
+        if not rows or self.runs % rows:
+            return 0
+        inner = [left for _, left in self.counters[depth:]]
+        return self.runs // rows if all(alike(column, rows) for column in inner) else 0
+
+    def columns(self, depth: int) -> dict[str, Ints]:
+        """The counters within the first iteration of the loop at a depth, by name."""
+        count = self.period(depth)
+        inner = self.counters[depth:][::-1][:NAMED]
+        names = counter_names(len(self.levels) - depth)
+        found = dict(zip(names, (column[:count] for pair in inner for column in pair), strict=True))
+        return {**found, "i": np.arange(count)} if len(inner) > 1 else found
+
+
+def alike(values: Ints, rows: int) -> bool:
+    """Whether values divided into so many rows are the same in each."""
+    if len(values) % rows:
+        return False
+    table = values.reshape(rows, -1)
+    return bool((table == table[:1]).all())
+
+
+def chain_of(repeats: Sequence[Vec]) -> Chain | None:
+    """The loops with these repeats, the outermost first, which is met once."""
+    chain: Chain | None = None
+    for repeat in repeats:
+        chain = Chain(chain, repeat, 1 if chain is None else chain.runs)
+    return chain

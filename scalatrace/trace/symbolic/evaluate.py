@@ -1,0 +1,123 @@
+"""What formulas say for one rank: from a part of a field to a value vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from scalatrace.errors import FormulaError
+from scalatrace.trace.symbolic.counters import MOST_RUNS, chain_of
+from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
+from scalatrace.trace.symbolic.shapes import cycle, vec_from
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.from_arrays import vec_of_array
+from scalatrace.trace.values.vec import Vec
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+Ends = tuple[int | None, int | None]
+"""The least and the greatest of some values; None: without end, or there are none."""
+
+__all__ = ["Ends", "along", "counted", "ends_of_part", "part_of", "vec_of_part"]
+
+MOST_VALUES = 1 << 20
+"""Values of one vec that are computed one by one."""
+
+MOST_LISTED = 1 << 12
+"""Values that the general compressor takes; it needs time for each, progressions do not."""
+
+
+def part_of(parts: Sequence[Part], place: Mapping[str, Any]) -> Part | None:
+    """The part that counts at a place; None when none does."""
+    return next((part for part in parts if evaluate(part.condition, place)), None)
+
+
+def vec_of_part(
+    part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...], folded: bool = True
+) -> Vec | None:
+    """A part's vec at a place; None where it has no values.
+
+    Args:
+        part: of which the condition holds there.
+        place: the numbers that names stand for.
+        loops: how often the loops around run there, the outermost first.
+        folded: whether values over executions are put into as few terms as can be, which takes its time.
+
+    Raises:
+        FormulaError: a formula has no value there, or too many.
+    """
+    if part.formulas is None:
+        return None
+    if part.shape == INDEXED:
+        return counted(part.formulas[0], part.formulas[1], place, folded)
+    if part.shape == LOOPED:
+        levels, text = int(part.formulas[0]), part.formulas[1]
+        if levels:
+            return along(text, place, loops[-levels:], len(loops) > levels, folded)
+        return Vec(int(evaluate(text, place)))
+    slots = [int(evaluate(text, place)) for text in part.formulas]
+    return cycle(slots) if part.shape == CYCLE else vec_from(part.shape, iter(slots))
+
+
+def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ends | None:
+    """The least and the greatest value of a part's vec at a place, as `vec_of_part`, but without the vec."""
+    values: Ints | None = None
+    if part.formulas is not None and part.shape == INDEXED:
+        values = _numbered(part.formulas[0], part.formulas[1], place)
+    elif part.formulas is not None and part.shape == LOOPED and (levels := int(part.formulas[0])):
+        values = _along(part.formulas[1], place, loops[-levels:])
+    if values is not None:
+        return (int(values.min()), int(values.max())) if len(values) else (None, None)
+    vec = vec_of_part(part, place, loops)
+    vec = None if vec is None else Vec.decode(vec.terms)  # whose values fit into 64 bits
+    return None if vec is None else (vec.smallest(), vec.largest())
+
+
+def along(
+    text: str, place: Mapping[str, Any], loops: tuple[Vec, ...], endless: bool, folded: bool = True
+) -> Vec:
+    """The vec along loops; `endless`: there are more around them, so it begins again.
+
+    Raises:
+        FormulaError: it has no value, or too many.
+    """
+    values = _along(text, place, loops)
+    if (values == values[0]).all():
+        return Vec(int(values[0]))
+    if not folded:
+        return Vec(((0, 0, *values.tolist()),)) if endless else Vec(tuple(values.tolist()))
+    if len(values) <= MOST_LISTED:
+        row = values.tolist()
+        return cycle(row) if endless else vec_of(row)
+    vec = vec_of_array(values)
+    return Vec(((0, 0, *cast("tuple[Any, ...]", vec.terms)),)) if endless else vec
+
+
+def _along(text: str, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
+    """The values along loops; of what never runs a 0."""
+    chain = chain_of(loops)
+    assert chain is not None
+    if not chain.small:
+        raise FormulaError(f"a value changes over more than {MOST_RUNS} executions: too many")
+    if not chain.runs:
+        return np.zeros(1, dtype=np.int64)
+    return np.broadcast_to(evaluate(text, {**place, **chain.columns(0)}), (chain.runs,))
+
+
+def counted(length: str, value: str, place: Mapping[str, Any], folded: bool = True) -> Vec:
+    """The vec of a value over the number of the execution. Raises FormulaError."""
+    values = _numbered(length, value, place)
+    if not folded and len(values):
+        return Vec(int(values[0]) if (values == values[0]).all() else tuple(values.tolist()))
+    return vec_of(values.tolist()) if len(values) <= MOST_LISTED else vec_of_array(values)
+
+
+def _numbered(length: str, value: str, place: Mapping[str, Any]) -> Ints:
+    """The values over the number of the execution."""
+    n = int(evaluate(length, place))
+    if n > MOST_VALUES:
+        raise FormulaError(f"a value changes over {n} executions: too many to write down")
+    return np.broadcast_to(evaluate(value, {**place, "i": np.arange(n)}), (n,))

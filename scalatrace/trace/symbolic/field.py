@@ -1,0 +1,81 @@
+"""A quantity by formulas: which ranks have alike values, and a formula for each integer of them.
+
+Conditions and formulas are texts over a rank's place in a grid (`scalatrace.trace.symbolic.expression`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "CYCLE",
+    "EVERYWHERE",
+    "INDEXED",
+    "LOOPED",
+    "RANKWISE",
+    "Field",
+    "Part",
+    "Shape",
+    "Step",
+    "runs_once",
+]
+
+CYCLE = "cycle"
+"""Shape of a vec that repeats the same few values; a formula for each."""
+
+INDEXED = "indexed"
+"""Shape of a vec that follows a formula over the number `i` of an execution; its formulas: length, value."""
+
+LOOPED = "looped"
+"""Shape of a vec that follows a formula over the iterations of the loops around it (`counters.py`); its
+formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
+
+EVERYWHERE = "1"
+"""The condition that holds on all ranks."""
+
+RANKWISE = frozenset("rxyzw")
+"""Names that differ from rank to rank: the rank, and its coordinates."""
+
+Step = tuple[int, int]
+"""Of a search for a field: the effort, and the number of the partition of the ranks into classes."""
+
+Shape = Any
+"""None for an integer, a tuple for what has parts; hashable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing.
+
+    Attributes:
+        rivals: divisions in the formulas, each with another way to divide that gives the same in all traces.
+            Where the two differ, no trace tells which is right.
+    """
+
+    condition: str
+    shape: Shape
+    formulas: tuple[str, ...] | None
+    rivals: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The first part whose condition holds counts.
+
+    Attributes:
+        parts: in order.
+        cost: what its formulas weigh and what they take in a trace, to choose between fields.
+        weight: what its formulas weigh: the simpler, the less.
+        step: of the search that found it.
+    """
+
+    parts: tuple[Part, ...]
+    cost: float = 0.0
+    weight: float = 0.0
+    step: Step = field(default=(0, 0), compare=False)
+
+
+def runs_once(repeat: Field) -> bool:
+    """Whether a repeat is 1 everywhere: then no loop is counted."""
+    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)

@@ -1,0 +1,59 @@
+"""Formulas as text that people can read: `[x+1 y ..] if x==0`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
+from scalatrace.trace.values.vec import special_name
+
+__all__ = ["filled", "told"]
+
+
+def told(parts: Sequence[Part], around: str = "{}") -> str:
+    """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
+    texts = [_part(part, around) for part in parts]
+    return texts[0] if len(texts) == 1 else "{" + "; ".join(texts) + "}"
+
+
+def _part(part: Part, around: str) -> str:
+    value = "nothing" if part.formulas is None else _value(part, around)
+    return value if part.condition == EVERYWHERE else f"{value} if {part.condition}"
+
+
+def _value(part: Part, around: str) -> str:
+    assert part.formulas is not None
+    if part.shape == INDEXED:
+        return f"[{around.format(part.formulas[1])} for i in 0..{part.formulas[0]}-1]"
+    if part.shape == LOOPED:
+        return f"[{around.format(part.formulas[1])} ..]"
+    if part.shape == CYCLE:
+        return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
+    text = filled(part.shape, part.formulas)
+    if part.shape is not None or special_name(int(text) if _is_int(text) else 0):
+        return text
+    return _tidy(around.format(text))
+
+
+def _is_int(text: str) -> bool:
+    return text.lstrip("-").isdigit()
+
+
+def _tidy(text: str) -> str:
+    """`rank + -1` is `rank - 1`."""
+    return re.sub(r"\+ -", "- ", text)
+
+
+def filled(shape: Any, formulas: tuple[str, ...]) -> str:
+    """A shape with the formulas in their places."""
+    rest = iter(formulas)
+
+    def walk(part: Any) -> str:
+        if part is None:
+            text = next(rest)
+            return special_name(int(text)) or text if _is_int(text) else text
+        return part if isinstance(part, str) else "[" + " ".join(map(walk, part)) + "]"
+
+    return walk(shape)

@@ -1,0 +1,88 @@
+"""Values taken apart into a shape, which must be the same in all traces, and integers, which follow formulas.
+
+Vec(((4, 0, (3, 1, 7)),))    shape [[_ _ [_ _ _]]], slots 4 0 3 1 7
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scalatrace.trace.symbolic.field import Shape
+from scalatrace.trace.values.compress import compress, vec_of
+from scalatrace.trace.values.specials import separate_specials
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["Parts", "cycle", "join", "split", "vec_from", "vec_parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A value's shape and its integers.
+
+    Attributes:
+        times: of a vec, how many of its values are used; 0: not known.
+        width: how many of them belong to one execution of what is around, if that is always the same; else 0.
+    """
+
+    shape: Shape
+    slots: tuple[int, ...]
+    times: int = field(default=0, compare=False)
+    width: int = field(default=0, compare=False)
+
+
+def vec_parts(vec: Vec, times: int = 0, width: int = 0) -> Parts:
+    """A value vector's parts; `times` of its values are used, `width` each time.
+
+    Its integers are values, counts and strides between ordinary values: formulas hold for none other.
+    """
+    return replace(split(separate_specials(vec, times or None).terms), times=times, width=width)
+
+
+def cycle(row: Sequence[int]) -> Vec:
+    """These values again and again."""
+    if len(set(row)) == 1:
+        return vec_of(row)
+    return Vec(((0, 0, *compress(row)),))
+
+
+def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
+    """A value vector from its parts; a loop of one turn or none is written as what it is."""
+    if shape is None:
+        return Vec(next(slots))
+    return Vec(tuple(_flat(join(shape, slots), last=True)))
+
+
+def split(terms: Any) -> Parts:
+    """The parts of nested tuples of integers and strings; strings belong to the shape."""
+    slots: list[int] = []
+
+    def walk(term: Any) -> Shape:
+        if type(term) is int:
+            slots.append(term)
+            return None
+        return tuple(map(walk, term)) if type(term) is tuple else term
+
+    return Parts(walk(terms), tuple(slots))
+
+
+def join(shape: Shape, slots: Iterator[int]) -> Any:
+    """The opposite of `split`."""
+    if shape is None:
+        return next(slots)
+    return tuple(join(part, slots) for part in shape) if type(shape) is tuple else shape
+
+
+def _flat(terms: tuple[Any, ...], last: bool = False) -> Iterator[Any]:
+    """Terms without the loops that turned out to run once or not at all; the last may be endless."""
+    for at, term in enumerate(terms, 1):
+        if type(term) is not tuple:
+            yield term
+            continue
+        turns, stride, *inner = term
+        body = tuple(_flat(tuple(inner)))
+        if turns == 1:
+            yield from body
+        elif turns > 1 or (turns == 0 and last and at == len(terms)):
+            yield (turns, stride, *body)

@@ -1,0 +1,126 @@
+"""Compression of an integer sequence into the terms of a vec, for traces that are written from Python.
+
+The method is the one of the event queue, on integers: after each value the tail is compared with what
+stands before it; equal (or evenly growing) neighbours become a loop, a loop that goes on takes one turn more.
+A loop is made only where it takes fewer bytes than its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from scalatrace.trace.values.vec import INT64, Vec
+
+__all__ = ["compress", "fold_terms", "vec_of"]
+
+WINDOW = 12
+"""Longest loop body, in terms, that is looked for."""
+
+
+def vec_of(values: Iterable[int]) -> Vec:
+    """A vec that begins with these values; one value throughout becomes a constant vec, without end."""
+    listed = list(values)
+    if listed and listed.count(listed[0]) == len(listed):
+        return Vec(listed[0])
+    return Vec(compress(listed))
+
+
+def compress(values: Iterable[int]) -> tuple[Any, ...]:
+    """Terms whose values are exactly these, no more and no fewer."""
+    return fold_terms(values)
+
+
+def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Fewer terms with the same values as these, integers or loops."""
+    terms: list[Any] = []
+    loops = False  # whether there are any, which could go on
+    for part in parts:
+        terms.append(part)
+        loops = loops or type(part) is tuple
+        while (loops and _extend(terms)) or _fold(terms):
+            loops = True
+    return tuple(terms)
+
+
+def _extend(terms: list[Any]) -> bool:
+    """Let a loop swallow the terms after it when they are its next turn."""
+    for width, loop in enumerate(terms[-2 : -WINDOW - 2 : -1], 1):
+        if type(loop) is tuple and len(loop) == width + 2:
+            turns, stride = loop[:2]
+            if _distance(loop[2], terms[-width]) != turns * stride:
+                continue  # as most
+            if _step(loop[2:], terms[-width:]) == turns * stride:
+                terms[-width - 1 :] = [(turns + 1, *loop[1:])]
+                return True
+    return False
+
+
+def _fold(terms: list[Any]) -> bool:
+    """Make a loop of the last few equal or evenly growing groups of terms, if that is smaller."""
+    last = terms[-1]
+    single = type(last) is int
+    for width in range(1, min(WINDOW, len(terms) // 2) + 1):
+        before, a, b = terms[-width - 1], terms[-2 * width], terms[-width]
+        if type(before) is not type(last) or type(a) is not type(b):
+            continue  # most are told by their ends already
+        if single:
+            if type(a) is int and b - a != last - before:
+                continue
+            if width == 1 and (
+                len(terms) < 3 or type(terms[-3]) is not int or terms[-3] + last != 2 * before
+            ):
+                continue  # no progression of three
+        elif before[:2] != last[:2]:
+            continue
+        body = terms[-width:]
+        stride = _step(terms[-2 * width : -width], body)
+        if stride is None or stride not in INT64:
+            continue  # the file has no such stride
+        cost = sum(map(_cost, body))
+        turns = 2 + (2 + _cost(stride)) // cost  # the fewest that pay for the header
+        if width == 1 and type(body[0]) is int:
+            turns = max(turns, 3)  # any two integers are a progression; that would hide longer loops
+        if turns * width <= len(terms) and _even(terms, width, stride, turns):
+            first = terms[-turns * width : len(terms) - (turns - 1) * width]
+            terms[-turns * width :] = [(turns, stride, *first)]
+            return True
+    return False
+
+
+def _even(terms: list[Any], width: int, stride: int, turns: int) -> bool:
+    end = len(terms)
+    return all(
+        _step(terms[end - (i + 1) * width : end - i * width], terms[end - i * width : end - (i - 1) * width])
+        == stride
+        for i in range(1, turns)
+    )
+
+
+def _step(a: Sequence[Any], b: Sequence[Any]) -> int | None:
+    """The d for which b is a with d added to every value; None when there is none."""
+    step = _distance(a[0], b[0])
+    if step is None:
+        return None
+    for x, y in zip(a, b, strict=True):
+        if _distance(x, y) != step:
+            return None
+    return step
+
+
+def _distance(a: Any, b: Any) -> int | None:
+    if type(a) is int and type(b) is int:
+        return b - a
+    if type(a) is int or type(b) is int or len(a) != len(b) or a[:2] != b[:2]:
+        return None
+    return _step(a[2:], b[2:])
+
+
+def _cost(term: Any) -> int:
+    """Bytes in the file."""
+    if type(term) is tuple:
+        return 1 + sum(map(_cost, term))
+    if -32 <= term < 128:
+        return 1
+    size = abs(term)
+    return 2 if size < 1 << 8 else 3 if size < 1 << 16 else 5 if size < 1 << 32 else 9

@@ -1,0 +1,99 @@
+"""Arrays of many integers as value vectors, ranks in arrays and masks as ranklists, and equal columns.
+
+By numpy: there may be a million.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scalatrace.trace.values.compress import fold_terms
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+FEWEST = 3
+"""Values that make a progression; shorter ones are written out."""
+
+LARGEST = (1 << 63) - 1
+
+__all__ = ["distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
+
+
+def vec_of_array(values: Ints) -> Vec:
+    """A vec that begins with these values; constant when they are all one."""
+    if len(values) and (values == values[0]).all():
+        return Vec(int(values[0]))
+    return Vec(tuple(fold_terms(_progressions(values))))
+
+
+def _progressions(values: Ints) -> list[Any]:
+    """The values as progressions, each as long as it can be, and single ones between them."""
+    steps = np.diff(values)
+    ends = np.flatnonzero(np.diff(steps) != 0) + 1  # a run of equal steps ends at this value
+    terms: list[Any] = []
+    start = 0
+    for end in [*ends.tolist(), len(values) - 1]:
+        if end < start:
+            continue
+        count = end - start + 1
+        if count >= FEWEST:
+            terms.append((count, int(steps[start]), int(values[start])))
+        else:
+            if end < len(values) - 1:
+                count, end = count - 1, end - 1  # the last may begin a progression
+            terms += [int(v) for v in values[start : start + count]]
+        start = end + 1
+    return terms
+
+
+def ranks_of_mask(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> RankList:
+    """The ranks at which a mask is true."""
+    edges = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
+    if mask.size and mask[0]:
+        edges.insert(0, 0)
+    if mask.size and mask[-1]:
+        edges.append(len(mask))
+    return RankList.from_runs(zip(edges[::2], edges[1::2], strict=True))
+
+
+def ranks_of(members: Ints) -> RankList:
+    """The ranks in an array, which rise."""
+    last = np.flatnonzero(np.diff(members) != 1)
+    starts = members[np.concatenate([[0], last + 1])]
+    stops = members[np.concatenate([last, [len(members) - 1]])] + 1
+    return RankList.from_runs(zip(starts.tolist(), stops.tolist(), strict=True))
+
+
+def ranks_in(ranks: RankList) -> Ints:
+    """The ranks of a list, rising."""
+    return np.concatenate([np.arange(0), *(np.arange(start, stop) for start, stop in ranks.runs)])
+
+
+def distinct(table: Ints) -> tuple[Ints, Ints]:
+    """Of the columns of a table: where each that differs from all others is first, and which each is like."""
+    low = table.min(axis=1)
+    spans = [int(top) + 1 for top in table.max(axis=1) - low]
+    if prod(spans) > LARGEST:
+        _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
+    else:  # one number per column: far quicker to sort
+        keys = table[0] - low[0]
+        for row, least, span in zip(table[1:], low[1:], spans[1:], strict=True):
+            keys *= span
+            keys += row - least
+        if prod(spans) <= table.shape[1]:
+            return _counted(keys, prod(spans))
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
+
+
+def _counted(keys: Ints, span: int) -> tuple[Ints, Ints]:
+    """The same of small numbers, without sorting."""
+    first = np.full(span, len(keys))
+    first[keys[::-1]] = np.arange(len(keys))[::-1]  # of several places the one assigned last stays: the first
+    there = first < len(keys)
+    return first[there], (np.cumsum(there) - 1)[keys]

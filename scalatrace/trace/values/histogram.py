@@ -1,0 +1,172 @@
+"""Histograms of samples (dissertation §2.3): few bins that adapted while the program ran.
+
+All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md):
+how large a histogram is there does not depend on how long things took. One that was read holds exactly
+what the file does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scalatrace.trace.values.rounding import COARSE, FINE, pack, unpack
+
+__all__ = ["Bin", "Histogram"]
+
+MAX_BINS = 64
+_HEAD = struct.Struct("<ih")  # mean, standard deviation
+_WIDE = struct.Struct("<hhhh")  # a bin: count, min, max, mean
+_ONE = struct.Struct("<hh")  # a bin of one sample: 1, the sample
+FEW = 12
+"""Histograms of more samples have wide bins only, so that chance does not change their size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """One bin: number of samples, the smallest, the largest, their mean."""
+
+    count: int
+    min: float
+    max: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """What is known of `count` samples. `bins` is empty when one bin holds them all."""
+
+    count: int
+    min: float
+    max: float
+    mean: float
+    std: float
+    bins: tuple[Bin, ...] = ()
+
+    @property
+    def all_bins(self) -> tuple[Bin, ...]:
+        """The bins, also when it is one that holds all samples."""
+        return self.bins or (Bin(self.count, self.min, self.max, self.mean),)
+
+    @property
+    def total(self) -> float:
+        """Sum of the samples, as far as the rounded mean knows it."""
+        return self.mean * self.count
+
+    def draw(self, random: Callable[[], float]) -> float:
+        """A value as the samples were distributed: of a bin by their numbers, in it around its mean.
+
+        Args:
+            random: gives numbers from 0 to below 1; two are taken.
+        """
+        b = self._bin_at(random())
+        spread = b.max - b.min
+        if spread <= 0:
+            return b.mean
+        share = random()
+        below = (
+            b.max - b.mean
+        ) / spread  # so many of the draws lie below the mean, or it would not be the mean
+        if share < below:
+            return b.min + (b.mean - b.min) * share / below
+        return b.mean + (b.max - b.mean) * (share - below) / (1 - below)
+
+    def _bin_at(self, quantile: float) -> Bin:
+        """The bin in which the sample of a quantile from 0 to below 1 lies."""
+        bins = self.all_bins
+        left = quantile * sum(b.count for b in bins)
+        for b in bins:
+            left -= b.count
+            if left < 0:
+                return b
+        return bins[-1]
+
+    @classmethod
+    def of(cls, sample: int) -> Histogram:
+        """The histogram of one sample."""
+        return cls(1, sample, sample, sample, 0)
+
+    def scaled(self, factor: float) -> Histogram:
+        """The same samples, each times `factor`."""
+        if factor == 1:
+            return self
+        bins = tuple(Bin(b.count, b.min * factor, b.max * factor, b.mean * factor) for b in self.bins)
+        low, high, mean = self.min * factor, self.max * factor, self.mean * factor
+        return Histogram(self.count, low, high, mean, self.std * factor, bins)
+
+    @classmethod
+    def decode(cls, raw: Any) -> Histogram:
+        """From the file's form.
+
+        Raises:
+            ValueError: not a histogram.
+        """
+        if type(raw) is int:
+            return cls.of(raw)
+        if type(raw) is not bytes:
+            raise ValueError("a histogram is an integer or bytes")
+        count, at = _read_count(raw)
+        if count < 1 or len(raw) < at + _HEAD.size:
+            raise ValueError("a histogram has no samples or ends too early")
+        mean, std = _HEAD.unpack_from(raw, at)
+        if std < 0:
+            raise ValueError("a histogram has a negative deviation")
+        bins = tuple(_read_bins(raw, at + _HEAD.size, count <= FEW))
+        low, high = min(b.min for b in bins), max(b.max for b in bins)
+        kept = bins if len(bins) > 1 else ()
+        return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
+
+    def encode(self) -> int | bytes:
+        """The file's form; a single sample is one integer."""
+        if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
+            return round(self.min)
+        head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
+        bins = self.all_bins
+        return _count(self.count) + head + b"".join(_bin(b, self.count <= FEW) for b in bins)
+
+    def rounded(self) -> Histogram:
+        """The histogram as it comes back from a file."""
+        return Histogram.decode(self.encode())
+
+
+def _count(n: int) -> bytes:
+    """A count in seven bits a byte, low ones first."""
+    out = bytearray()
+    while n > 0x7F:
+        out.append(n & 0x7F | 0x80)
+        n >>= 7
+    return bytes((*out, n))
+
+
+def _read_count(raw: bytes) -> tuple[int, int]:
+    """The count and where it ends."""
+    n = 0
+    for i, byte in enumerate(raw[:9]):
+        n |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return n, i + 1
+    raise ValueError("a histogram has no count")
+
+
+def _bin(b: Bin, few: bool) -> bytes:
+    count = pack(b.count, COARSE)
+    if few and count == 1:
+        return _ONE.pack(1, pack(b.min, COARSE))
+    return _WIDE.pack(count, *(pack(value, COARSE) for value in (b.min, b.max, b.mean)))
+
+
+def _read_bins(raw: bytes, at: int, few: bool) -> Iterator[Bin]:
+    nbins = 0
+    while at < len(raw) or not nbins:
+        shape = _ONE if few and raw[at : at + 2] == b"\1\0" else _WIDE
+        if len(raw) < at + shape.size or nbins == MAX_BINS:
+            raise ValueError("a histogram ends in a bin or has too many")
+        count, *codes = shape.unpack_from(raw, at)
+        if count < 1:
+            raise ValueError("a histogram has a bin without samples")
+        values = [unpack(code, COARSE) for code in codes]
+        yield Bin(unpack(count, COARSE), *(values if shape is _WIDE else values * 3))
+        at += shape.size
+        nbins += 1
