@@ -127,7 +127,7 @@ def test_who_starts_nothing_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> No
         b.event("Start", only_one, request=0),
     )
     walked = []
-    real = scalatrace.trace.requests.walk
+    real = scalatrace.trace.query.requests.walk
     monkeypatch.setattr(
         "scalatrace.trace.query.requests.walk", lambda t, rank: walked.append(rank) or real(t, rank)
     )
