@@ -30,6 +30,7 @@ extern "C" {
 #define ST_UNDEFINED INT64_C(-1000000004)
 #define ST_ANY_TAG INT64_C(-1000000005)
 #define ST_SPECIAL_MAX INT64_C(-1000000000) /* every value below this one is a special value */
+#define ST_SPECIAL_MIN INT64_C(-1000000015) /* the least number that is reserved for one */
 
 enum st_error {
     ST_OK = 0,

@@ -1,5 +1,7 @@
 #include "vec.hpp"
 
+#include "st_core.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -13,6 +15,9 @@ constexpr size_t kGram = 4;             // terms that name a place in the lag ta
 constexpr size_t kMaxDepth = 16;        // nesting of repetitions
 constexpr int64_t kMaxStride = int64_t{1}
                                << 40; // larger ones are between names (hashes), where no progression is meant
+
+/* MPI_PROC_NULL and the like are symbols: no progression leads from or to one. */
+bool is_special(int64_t value) { return value >= ST_SPECIAL_MIN && value < ST_SPECIAL_MAX; }
 
 /* A base, which is a sum of strides, may leave 64 bits where a value plus its base does not. */
 using Wide = __int128;
@@ -81,6 +86,7 @@ static bool same_term(const Term &a, const Term &b, int64_t &diff, bool &known) 
     if (a.rep) return same_rep(*a.rep, *b.rep, diff, known);
     int64_t d;
     if (__builtin_sub_overflow(b.value, a.value, &d)) return false; // no stride of a file
+    if (d && (is_special(a.value) || is_special(b.value))) return false;
     if (known) return d == diff;
     known = true;
     diff = d;
@@ -141,10 +147,12 @@ struct Vec::Detail {
         }
     }
 
-    /* The value that goes on with the repetition; false when it does not fit 64 bits, so no value does. */
+    /* The value that goes on with the repetition; false when no value does: it does not fit 64 bits, or a stride
+     * leads to a special value. */
     bool expected(int64_t &value) const {
         const Level &top = cursor.back();
-        return !__builtin_add_overflow(Wide{top.rep->block[top.index].value}, top.base, &value);
+        if (__builtin_add_overflow(Wide{top.rep->block[top.index].value}, top.base, &value)) return false;
+        return !top.base || !is_special(value);
     }
 
     void advance() {

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from scalatrace.trace.values.vec import INT64, Vec
+from scalatrace.trace.values.vec import INT64, Vec, is_symbol
 
 __all__ = ["compress", "fold_terms", "vec_of"]
 
@@ -110,7 +110,7 @@ def _step(a: Sequence[Any], b: Sequence[Any]) -> int | None:
 
 def _distance(a: Any, b: Any) -> int | None:
     if type(a) is int and type(b) is int:
-        return b - a
+        return b - a if a == b or not (is_symbol(a) or is_symbol(b)) else None
     if type(a) is int or type(b) is int or len(a) != len(b) or a[:2] != b[:2]:
         return None
     return _step(a[2:], b[2:])

@@ -12,7 +12,7 @@ import numpy as np
 
 from scalatrace.trace.values.compress import fold_terms
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, Vec
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -41,14 +41,18 @@ def _progressions(values: Ints) -> list[Any]:
         if end < start:
             continue
         count = end - start + 1
-        if count >= FEWEST:
+        if count >= FEWEST and not (steps[start] and _has_symbol(values[start : end + 1])):
             terms.append((count, int(steps[start]), int(values[start])))
         else:
-            if end < len(values) - 1:
+            if end < len(values) - 1 and count < FEWEST:
                 count, end = count - 1, end - 1  # the last may begin a progression
             terms += [int(v) for v in values[start : start + count]]
         start = end + 1
     return terms
+
+
+def _has_symbol(values: Ints) -> bool:
+    return bool(((values >= SPECIAL_MIN) & (values < SPECIAL_MAX)).any())
 
 
 def ranks_of_mask(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> RankList:

@@ -23,8 +23,10 @@ __all__ = [
     "ROOT",
     "SPECIAL",
     "SPECIAL_MAX",
+    "SPECIAL_MIN",
     "UNDEFINED",
     "Vec",
+    "is_symbol",
     "special_name",
 ]
 
@@ -35,6 +37,8 @@ UNDEFINED = -1000000004
 ANY_TAG = -1000000005
 SPECIAL_MAX = -1000000000
 """Every value below this one stands for an MPI constant."""
+SPECIAL_MIN = -1000000015
+"""The least integer that is reserved for one."""
 
 SPECIAL = {
     "PROC_NULL": PROC_NULL,
@@ -49,6 +53,11 @@ MAX_DEPTH = 32
 INT64 = range(-(1 << 63), 1 << 63)
 
 Term = Any  # int | tuple[int, int, Term, ...]; mypy has no variadic recursive tuples
+
+
+def is_symbol(value: int) -> bool:
+    """Whether an integer stands for an MPI constant: no progression leads from or to one."""
+    return SPECIAL_MIN <= value < SPECIAL_MAX
 
 
 def special_name(value: int) -> str | None:
