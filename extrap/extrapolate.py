@@ -18,7 +18,7 @@ from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
 from scalatrace.trace.query.absolute import absolute
-from scalatrace.trace.symbolic.expression import LARGEST
+from scalatrace.trace.symbolic.expression import MAX_INT64
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import MAX_RANK
 
@@ -67,8 +67,8 @@ def extrapolate(
         ExtrapolationError: something in the traces follows no rule.
     """
     _, model, evidence = model_of(traces, dims_of, workers)
-    made = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
-    return replace(made, evidence=evidence)
+    result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
+    return replace(result, evidence=evidence)
 
 
 def of_model(
@@ -173,7 +173,7 @@ def parse_input(name: str, text: str) -> int:
         value = int(text)
     except ValueError:
         raise InputError(f"the parameter {name} is {text!r}, which is no integer") from None
-    if abs(value) > LARGEST:
+    if abs(value) > MAX_INT64:
         raise InputError(f"the parameter {name} is {text}, which is too large: 64 bits have to do")
     return value
 

@@ -16,13 +16,13 @@ __all__ = ["available", "each"]
 T = TypeVar("T")
 R = TypeVar("R")
 
-MOST = 8
+MAX_WORKERS = 8
 """Each worker holds what it changes of its parent's memory, and more would have little left to do."""
 
 
 def available() -> int:
     """How many workers this process has cores for."""
-    return min(len(os.sched_getaffinity(0)), MOST)
+    return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
 
 
 def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:

@@ -7,88 +7,88 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, Ints, Sought
+from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
 
 __all__ = ["classes_of", "merged"]
 
 
-def classes_of(sought: Sought, partition: Sequence[tuple[str, Ints]]) -> list[Class] | None:
+def classes_of(fit_input: FitInput, partition: Sequence[tuple[str, Ints]]) -> list[Class] | None:
     found = []
     for condition, points in partition:
-        points = points[sought.position[points] >= 0]
+        points = points[fit_input.position[points] >= 0]
         if not len(points):
             continue
-        one = _fitted(sought, (condition,), points)
+        one = _fitted(fit_input, (condition,), points)
         if one is None:
             return None
         found.append(one)
     return found
 
 
-def _fitted(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def _fitted(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
     """The class of these points, if one shape and a formula per integer serve all."""
-    space, values = sought.space, sought.of(points)
+    space, values = fit_input.space, fit_input.of(points)
     first = values[0]
     if first is None or any(value is None or value.shape != first.shape for value in values):
         if all(value is None for value in values):
             return Class(conditions, points, None, None, 0)
-        return _otherwise(sought, conditions, points)
+        return _otherwise(fit_input, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
     formulas, weight, confirmed = [], 0.0, True
     for column in table.T:
         solution = over.solve_unconfirmed(np.ascontiguousarray(column))
         if solution is None:
-            return _otherwise(sought, conditions, points)
+            return _otherwise(fit_input, conditions, points)
         formulas.append(solution.text)
         weight += solution.weight
         confirmed = confirmed and solution.confirmed
     found = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
-    return found if confirmed else _otherwise(sought, conditions, points) or found
+    return found if confirmed else _otherwise(fit_input, conditions, points) or found
 
 
-def _otherwise(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def _otherwise(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
     """The class by the values themselves, where vecs look different from rank to rank."""
-    space, values = sought.space, sought.of(points)
+    space, values = fit_input.space, fit_input.of(points)
     given = [v for v in values if v is not None]
     if any(v.times < 1 or not is_vec(v.shape) for v in given):
         return None
     found = None
     if len(given) == len(values):
         found = by_cycle(space, conditions, points, given)
-        if found is None and sought.effort == BY_INDEX:
+        if found is None and fit_input.effort == BY_INDEX:
             found = by_index(space, conditions, points, given)
-    elif sought.effort < MIXED:
+    elif fit_input.effort < MIXED:
         return None
-    if found is None and sought.effort >= BY_LOOPS:
-        found = by_loops(sought, conditions, points)
+    if found is None and fit_input.effort >= BY_LOOPS:
+        found = by_loops(fit_input, conditions, points)
     return found
 
 
-def merged(sought: Sought, classes: Sequence[Class]) -> list[Class] | None:
+def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
     """Classes that the same formulas serve, made one; None when one of them is left unconfirmed."""
     groups: list[Class] = []
     for one in classes:
         for i, group in enumerate(groups):
-            both = _union(sought, group, one)
+            both = _union(fit_input, group, one)
             if both is not None:
                 groups[i] = both
                 break
         else:
             groups.append(one)
-    groups = [group if group.confirmed else _confirmed(sought, group) for group in groups]
+    groups = [group if group.confirmed else _confirmed(fit_input, group) for group in groups]
     return groups if all(group.confirmed for group in groups) else None
 
 
-def _confirmed(sought: Sought, group: Class) -> Class:
+def _confirmed(fit_input: FitInput, group: Class) -> Class:
     """The class with formulas that all its points confirm, if there are any."""
-    found = _fitted(replace(sought, effort=PLAIN), group.conditions, group.points)
+    found = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
     return found or group
 
 
-def _union(sought: Sought, a: Class, b: Class) -> Class | None:
+def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
     if (a.formulas is None) != (b.formulas is None) or (
         a.shape != b.shape and not {INDEXED, CYCLE, LOOPED} & {a.shape, b.shape}
     ):
@@ -98,11 +98,11 @@ def _union(sought: Sought, a: Class, b: Class) -> Class | None:
     if a.formulas == b.formulas and a.shape == b.shape:
         return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed)
     for one, other in ((a, b), (b, a)):
-        if one.shape in (INDEXED, LOOPED) and holds(sought, one, other.points):
+        if one.shape in (INDEXED, LOOPED) and holds(fit_input, one, other.points):
             return Class(both, points, one.shape, one.formulas, one.weight)
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
-    found = _fitted(replace(sought, effort=PLAIN), both, points)
+    found = _fitted(replace(fit_input, effort=PLAIN), both, points)
     if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return found

@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.classes import classes_of, merged
-from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, Sought
+from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.space import Space
 from scalatrace.trace.model.rules import CYCLE, Shape
@@ -63,14 +63,14 @@ def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
 
 def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float] | None:
     scalars = [Parts(None, (value,)) for value in column.tolist()]
-    sought = Sought(space, position, list(scalars), [None] * len(scalars), PLAIN)
+    fit_input = FitInput(space, position, list(scalars), [None] * len(scalars), PLAIN)
     for partition in space.partitions():
         if len(partition) > COARSE:
             continue
-        classes = classes_of(sought, partition)
+        classes = classes_of(fit_input, partition)
         if classes is None:
             continue
-        groups = merged(sought, classes)
+        groups = merged(fit_input, classes)
         if groups is None:
             continue
         text = _piecewise(groups)

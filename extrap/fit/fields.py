@@ -13,7 +13,7 @@ import numpy as np
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
-from scalatrace.extrap.fit.fit_types import EFFORTS, MIXED, PER_PART, Chains, Class, Ints, Samples, Sought
+from scalatrace.extrap.fit.fit_types import EFFORTS, MIXED, PER_PART, Chains, Class, FitInput, Ints, Samples
 from scalatrace.extrap.grid.space import Space
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.expression import names_of
@@ -23,7 +23,7 @@ from scalatrace.trace.symbolic.shapes import Parts
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_RANK", "fit", "shown", "told"]
+__all__ = ["PER_RANK", "fit", "no_formula_error", "shown"]
 
 
 def fit(
@@ -54,11 +54,11 @@ def fit(
     if key not in space.known:  # sends and receives, halves of an exchange: many quantities are alike
         mixing = repeats and None in values and _runs_everywhere(space, samples)
         efforts = [effort for effort in efforts if effort != MIXED or mixing]
-        space.known[key] = _sought(space, order, values, around, efforts, until)
+        space.known[key] = _search(space, order, values, around, efforts, until)
     return space.known[key]
 
 
-def _sought(
+def _search(
     space: Space,
     order: Ints,
     values: list[Parts | None],
@@ -71,7 +71,7 @@ def _sought(
     position[order] = np.arange(len(order))
     tried = False
     for effort in efforts:
-        sought = Sought(space, position, values, around, effort)
+        fit_input = FitInput(space, position, values, around, effort)
         for number, partition in enumerate(space.partitions()):
             step = effort, number
             if until is not None and step > until:
@@ -83,8 +83,8 @@ def _sought(
                     shape, formulas, cost = columns
                     parts = (Part(EVERYWHERE, shape, formulas),)
                     return Field(parts, cost + PER_PART, cost + PER_PART, step)
-            classes = classes_of(sought, partition)
-            groups = None if classes is None else merged(sought, classes)
+            classes = classes_of(fit_input, partition)
+            groups = None if classes is None else merged(fit_input, classes)
             if groups is not None:
                 return replace(_field(groups), step=step)
     return None
@@ -93,8 +93,8 @@ def _sought(
 def _runs_everywhere(space: Space, samples: Samples) -> bool:
     """Whether something runs on some rank of every trace in which ranks meet it."""
     run_of = space.all_runs()
-    met = {int(run_of[point]) for point in samples}
-    return met == {int(run_of[point]) for point, value in samples.items() if value is not None}
+    entered = {int(run_of[point]) for point in samples}
+    return entered == {int(run_of[point]) for point, value in samples.items() if value is not None}
 
 
 def _constant(condition: str, value: Parts | None) -> Part:
@@ -121,7 +121,7 @@ def depends_on_rank(text: str) -> bool:
     return bool(names_of(text) & RANKWISE)
 
 
-def told(where: str, samples: Samples, space: Space) -> ExtrapolationError:
+def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:
     """The error for a quantity that follows no rule: what was seen on the lowest ranks of each trace."""
     lines = []
     for k, run in enumerate(space.runs):

@@ -1,4 +1,4 @@
-"""What is sought of one quantity, and what is found of it: classes of ranks with one shape and formulas."""
+"""Input and result types of a fit: values per point, and classes of ranks with one shape and formulas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scalatrace.trace.symbolic.shapes import Parts
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-MOST_INDEXED = 1 << 18
+MAX_INDEXED_VALUES = 1 << 18
 """Values of a class that are looked at one by one."""
 
 EFFORTS = PLAIN, BY_INDEX, BY_LOOPS, MIXED = range(4)
@@ -28,7 +28,7 @@ PER_PART = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A part while it is sought: its points, and what all its formulas weigh together.
+    """A part while it is fit_input: its points, and what all its formulas weigh together.
 
     Attributes:
         confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
@@ -47,11 +47,11 @@ Samples = Mapping[int, Parts | None]
 
 
 Chains = Mapping[int, Chain | None]
-"""Point -> the loops around what is sought; None: it runs once."""
+"""Point -> the loops around what is fit_input; None: it runs once."""
 
 
 @dataclass(frozen=True)
-class Sought:
+class FitInput:
     """What is to be explained: a value per point, and the loops around it.
 
     Attributes:

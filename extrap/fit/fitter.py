@@ -17,11 +17,11 @@ from scalatrace.extrap.fit.held_out import (
     first_mismatch,
     is_ambiguous,
     is_predictable,
-    mispredicted,
+    misprediction_error,
 )
-from scalatrace.extrap.fit.rank_tree import MOST, Local, locals_of, normal
+from scalatrace.extrap.fit.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.fit.rivals import with_rivals
-from scalatrace.extrap.fit.table_values import SHORT, TABLES, content
+from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
@@ -73,7 +73,7 @@ def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, .
     )
 
 
-NEAR = 1e-9
+TOLERANCE = 1e-9
 """Weights that differ by less are equal."""
 
 PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
@@ -94,9 +94,9 @@ class Fitter:
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
-    def trees(self) -> dict[int, tuple[Local, ...]]:
+    def trees(self) -> dict[int, tuple[RankNode, ...]]:
         """Every rank's tree."""
-        return {p: locals_of(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
+        return {p: rank_tree(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
 
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all nodes of all trees."""
@@ -151,7 +151,7 @@ class Fitter:
         """The loops of what is in this one."""
         found: dict[int, Chain | None] = {}
         for point, local in node.nodes.items():
-            key = around[point], local.repeat, local.met
+            key = around[point], local.repeat, local.entry_count
             if key not in self._chains:
                 self._chains[key] = Chain(*key)
             found[point] = self._chains[key]
@@ -163,7 +163,7 @@ class Fitter:
             raise ExtrapolationError(f"{where(node)}: the traces have other parameters for it")
         return found.pop()
 
-    def _events(self, node: Aligned) -> Iterator[tuple[int, Trace, Local, Event]]:
+    def _events(self, node: Aligned) -> Iterator[tuple[int, Trace, RankNode, Event]]:
         for point, local in node.nodes.items():
             assert local.event is not None
             yield point, self.traces[self.run_of[point][0]], local, local.event
@@ -172,7 +172,7 @@ class Fitter:
         """The repeat of every rank; None where the node does not run."""
         samples: dict[int, Parts | None] = dict.fromkeys(points)
         for point, local in node.nodes.items():
-            samples[point] = vec_parts(local.repeat, local.met)
+            samples[point] = vec_parts(local.repeat, local.entry_count)
         return samples
 
     def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
@@ -193,7 +193,7 @@ class Fitter:
         start = int(self._smaller.starts[-1])
         rest = {point: value for point, value in samples.items() if point < start}
         field = fields.fit(self._smaller, rest, chains, repeats, efforts, whole.step) if rest else None
-        if field is None or whole.weight <= field.weight + NEAR or field.parts == whole.parts:
+        if field is None or whole.weight <= field.weight + TOLERANCE or field.parts == whole.parts:
             return whole
         mismatch = first_mismatch(self.space, field, samples, chains, start)
         if mismatch is None or is_ambiguous(self.space, with_rivals(self._smaller, field, rest), start):
@@ -203,9 +203,9 @@ class Fitter:
     def _found(self, what: str, samples: Samples, field: Field | _Mispredicted | None) -> Field:
         """The field, if there is one. Raises ExtrapolationError."""
         if field is None:
-            raise fields.told(what, samples, self.space)
+            raise fields.no_formula_error(what, samples, self.space)
         if isinstance(field, _Mispredicted):
-            raise mispredicted(what, self.space, field.mismatch)
+            raise misprediction_error(what, self.space, field.mismatch)
         return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
@@ -231,14 +231,14 @@ class Fitter:
                     break
         what = f"{name} of {where(node)}"
         if not found:
-            raise fields.told(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
+            raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
         return ParamRule(name, kind, self._found(what, samples[encoding], best), encoding)
 
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
         """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
         if kind is Kind.ARRAY:
-            samples = self._samples(node, at, kind, SHORT)
+            samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
             if (by_value := self._fit(samples, inside)) is not None:
                 return self._found(f"{name} of {where(node)}", samples, by_value)
         return self._field(node, name, self._samples(node, at, kind), inside)
@@ -251,9 +251,9 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    content(trace, kind, vec, n, short)
+                    table_content(trace, kind, vec, n, short)
                     if kind in TABLES
-                    else vec_parts(normal(vec, n), n, local.width)
+                    else vec_parts(normalized(vec, n), n, local.width)
                 )
             samples[point] = known[key]
         return samples
@@ -325,17 +325,17 @@ class _Peers:
     def parts(self, encoding: Encoding) -> Parts:
         """The peers in an encoding."""
         if self.vec.constant is not None:
-            return vec_parts(Vec(self._turned(self.vec.constant, encoding)), self.times, self.width)
+            return vec_parts(Vec(self._recoded(self.vec.constant, encoding)), self.times, self.width)
         if encoding is self.encoding:
-            return vec_parts(normal(self.vec, self.times), self.times, self.width)
-        if self.times > MOST:
+            return vec_parts(normalized(self.vec, self.times), self.times, self.width)
+        if self.times > MAX_NORMALIZED_VALUES:
             return vec_parts(self.vec, self.times, self.width)
         listed = self.vec.first(self.times)
-        turned = {value: self._turned(value, encoding) for value in set(listed)}
-        row = tuple(map(turned.__getitem__, listed))
+        recoded = {value: self._recoded(value, encoding) for value in set(listed)}
+        row = tuple(map(recoded.__getitem__, listed))
         return vec_parts(_compressed(row), self.times, self.width)
 
-    def _turned(self, value: int, encoding: Encoding) -> int:
+    def _recoded(self, value: int, encoding: Encoding) -> int:
         peer = self.encoding.decode(value, self.own, self.size)
         return encoding.encode(peer, self.own, self.size)
 

@@ -10,7 +10,7 @@ import numpy as np
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fields import shown
-from scalatrace.extrap.fit.fit_types import MOST_INDEXED, PLAIN, Chains, Class, Ints, Samples, Sought
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Ints, Samples
 from scalatrace.extrap.fit.rivals import differing
 from scalatrace.extrap.fit.sequences import holds, is_vec, listed
 from scalatrace.extrap.grid.space import Run, Space
@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import Vec
 MIN_TRACES = 4
 """From so many traces on, the largest is predicted from the others before it is used."""
 
-__all__ = ["Mismatch", "first_mismatch", "is_ambiguous", "is_predictable", "mispredicted"]
+__all__ = ["Mismatch", "first_mismatch", "is_ambiguous", "is_predictable", "misprediction_error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def first_mismatch(
     around = [None if chains is None else chains[int(point)] for point in order]
     position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
-    sought = Sought(space, position, values, around, PLAIN)
+    fit_input = FitInput(space, position, values, around, PLAIN)
     left = order
     for part in field.parts:
         if not len(left):
             break
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
-        found = _of_part(sought, part, left[mask])
+        found = _of_part(fit_input, part, left[mask])
         if found is not None:
             return found
         left = left[~mask]
@@ -75,30 +75,30 @@ def is_ambiguous(space: Space, field: Field, start: int) -> bool:
     )
 
 
-def _of_part(sought: Sought, part: Part, points: Ints) -> Mismatch | None:
+def _of_part(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
     """The first value that a part predicts wrongly."""
     if part.formulas is None:
-        values = zip(points, sought.of(points), strict=True)
+        values = zip(points, fit_input.of(points), strict=True)
         return next((Mismatch(int(p), None, value) for p, value in values if value is not None), None)
     if part.shape in (INDEXED, LOOPED):
-        return _of_sequence(sought, part, points)
-    columns = {name: column[points] for name, column in sought.space.columns.items()}
+        return _of_sequence(fit_input, part, points)
+    columns = {name: column[points] for name, column in fit_input.space.columns.items()}
     try:
         rows = [np.broadcast_to(evaluate(text, columns), points.shape) for text in part.formulas]
     except FormulaError:
         rows = [np.zeros(points.shape, dtype=np.int64)] * len(part.formulas)
-    for k, (point, value) in enumerate(zip(points, sought.of(points), strict=True)):
+    for k, (point, value) in enumerate(zip(points, fit_input.of(points), strict=True)):
         slots = tuple(int(row[k]) for row in rows)
         if not _is_equal(part, slots, value):
             return Mismatch(int(point), Parts(part.shape, slots), value)
     return None
 
 
-def _of_sequence(sought: Sought, part: Part, points: Ints) -> Mismatch | None:
+def _of_sequence(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
     """As `_of_part`, of values that follow the number of an execution or the iterations of loops."""
     one = Class((), points, part.shape, part.formulas, 0)
-    for point, value in zip(points, sought.of(points), strict=True):
-        if value is not None and not holds(sought, one, np.array([point])):
+    for point, value in zip(points, fit_input.of(points), strict=True):
+        if value is not None and not holds(fit_input, one, np.array([point])):
             return Mismatch(int(point), None, value)
     return None
 
@@ -112,7 +112,7 @@ def _is_equal(part: Part, slots: tuple[int, ...], value: Parts | None) -> bool:
             return slots == value.slots
     elif part.shape != CYCLE and not is_vec(part.shape):
         return True  # another sequence of a table's entries, which only the whole trace compares
-    if not is_vec(value.shape) or not 0 < value.times <= MOST_INDEXED:
+    if not is_vec(value.shape) or not 0 < value.times <= MAX_INDEXED_VALUES:
         return False
     try:
         return _predicted(part, slots).first(value.times) == listed(value, value.times)
@@ -124,7 +124,7 @@ def _predicted(part: Part, slots: tuple[int, ...]) -> Vec:
     return cycle(slots) if part.shape == CYCLE else vec_from(part.shape, iter(slots))
 
 
-def mispredicted(what: str, space: Space, mismatch: Mismatch) -> ExtrapolationError:
+def misprediction_error(what: str, space: Space, mismatch: Mismatch) -> ExtrapolationError:
     """The error for a quantity of the largest trace that the smaller ones predict wrongly."""
     run, rank = space.runs[-1], mismatch.point - int(space.starts[-2])
     predicted = "another value" if mismatch.predicted is None else shown(mismatch.predicted)

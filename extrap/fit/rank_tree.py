@@ -22,22 +22,22 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Key", "Local", "key_of", "locals_of", "normal"]
+__all__ = ["Key", "RankNode", "key_of", "normalized", "rank_tree"]
 
 Key = tuple[str, tuple[str, ...]]
 """Operation and stack, as texts: tables differ from trace to trace."""
 
-MOST = 1 << 14
+MAX_NORMALIZED_VALUES = 1 << 14
 """Values of one vec that are written anew, so that equal values have equal forms in all traces."""
 
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class RankNode:
     """A node as one rank sees it.
 
     Attributes:
         key: of an event, None for a loop.
-        repeat: how often the content runs each time, `met` times in all.
+        repeat: how often the content runs each time, `entry_count` times in all.
         runs: how often the content runs in all.
         event: the trace's node.
         children: of a loop.
@@ -45,10 +45,10 @@ class Local:
 
     key: Key | None
     repeat: Vec
-    met: int
+    entry_count: int
     runs: int
     event: Event | None
-    children: tuple[Local, ...]
+    children: tuple[RankNode, ...]
 
     @cached_property
     def skeleton(self) -> Any:
@@ -78,32 +78,32 @@ def key_of(trace: Trace, event: Event) -> Key:
     return trace.ops[event.op].name, trace.stack(event.signature)
 
 
-def locals_of(trace: Trace, rank: int) -> tuple[Local, ...]:
+def rank_tree(trace: Trace, rank: int) -> tuple[RankNode, ...]:
     """The tree of one rank."""
-    return tuple(_locals(trace, trace.nodes, rank, 1))
+    return tuple(_rank_nodes(trace, trace.nodes, rank, 1))
 
 
-def _locals(trace: Trace, nodes: AnySequence[Node], rank: int, met: int) -> Iterator[Local]:
+def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int) -> Iterator[RankNode]:
     for node in nodes:
-        runs = runs_of(node.repeat, rank, met)
+        runs = runs_of(node.repeat, rank, entry_count)
         if not runs:
             continue
         found = elastic.at(node.repeat, rank)
         assert found is not None  # or it would run 0 times
-        repeat = normal(found, met)
+        repeat = normalized(found, entry_count)
         if isinstance(node, Event):
-            yield Local(key_of(trace, node), repeat, met, runs, node, ())
+            yield RankNode(key_of(trace, node), repeat, entry_count, runs, node, ())
             continue
-        children = tuple(_locals(trace, node.nodes, rank, runs))
+        children = tuple(_rank_nodes(trace, node.nodes, rank, runs))
         if repeat.constant == 1:
             yield from children
         elif children:
-            yield Local(None, repeat, met, runs, None, children)
+            yield RankNode(None, repeat, entry_count, runs, None, children)
 
 
 @lru_cache(maxsize=1 << 16)
-def normal(vec: Vec, n: int) -> Vec:
+def normalized(vec: Vec, n: int) -> Vec:
     """The first n values in the form that these values have everywhere."""
-    if vec.constant is not None or n > MOST:
+    if vec.constant is not None or n > MAX_NORMALIZED_VALUES:
         return vec
     return vec_of(vec.first(n))

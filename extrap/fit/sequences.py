@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import MOST_INDEXED, PER_PART, Class, Ints, Sought
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
 from scalatrace.extrap.grid.space import Space
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
-from scalatrace.trace.symbolic.counters import Chain, alike
+from scalatrace.trace.symbolic.counters import Chain, equal_rows
 from scalatrace.trace.symbolic.expression import evaluate
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
 
-LONGEST_CYCLE = 64
+MAX_CYCLE_VALUES = 64
 """Values that a cycle has at most."""
 
 __all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
@@ -25,7 +25,7 @@ def by_cycle(
     space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
     """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
-    if sum(v.times for v in values) > MOST_INDEXED:
+    if sum(v.times for v in values) > MAX_INDEXED_VALUES:
         return None
     rows = rows_of(values)
     if rows is None:
@@ -48,7 +48,7 @@ def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
     known = {value: listed(value, value.times) for value in values}
     if width < 2 or any(v.width != width or v.times % width for v in values):
         width = max(map(_shortest, known.values()))
-    if width < 2 or width > LONGEST_CYCLE:
+    if width < 2 or width > MAX_CYCLE_VALUES:
         return None
     for row in known.values():
         if len(row) < width or row[width:] != row[:-width]:
@@ -65,7 +65,7 @@ def _values(shape: Shape, slots: tuple[int, ...], times: int) -> tuple[int, ...]
 @lru_cache(maxsize=1 << 12)
 def _shortest(listed: tuple[int, ...]) -> int:
     """The fewest values that the others repeat; all of them when they are not repeated."""
-    for width in range(1, min(LONGEST_CYCLE, len(listed) - 1) + 1):
+    for width in range(1, min(MAX_CYCLE_VALUES, len(listed) - 1) + 1):
         if listed[width:] == listed[:-width]:
             return width
     return len(listed)
@@ -81,7 +81,7 @@ def by_index(
 ) -> Class | None:
     """The class as one of vecs whose values follow their number: 1 2 4 8, or round robin."""
     lengths = np.array([v.times for v in values], dtype=np.int64)
-    if lengths.sum() > MOST_INDEXED or lengths.max() < 2:
+    if lengths.sum() > MAX_INDEXED_VALUES or lengths.max() < 2:
         return None
     length = space.points(points).solve(lengths)
     if length is None:
@@ -97,27 +97,27 @@ def by_index(
     )
 
 
-def by_loops(sought: Sought, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def by_loops(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
     """The class as one of vecs whose values follow the iterations of the loops around them."""
-    chains = sought.around(points)
+    chains = fit_input.around(points)
     deep = {0 if chain is None else len(chain.levels) for chain in chains}
     if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
         return None
     whole = []
-    for value, chain in zip(sought.of(points), chains, strict=True):
+    for value, chain in zip(fit_input.of(points), chains, strict=True):
         runs = 1 if chain is None else chain.runs
         if value is not None and value.times != runs:
             return None
         whole.append(_listed(value, runs))
     levels = deep.pop()
-    if sum(map(len, whole)) > MOST_INDEXED:
+    if sum(map(len, whole)) > MAX_INDEXED_VALUES:
         return None
     for depth in range(levels, -1, -1):
         periods = [_period(row, chain, depth) for row, chain in zip(whole, chains, strict=True)]
         if all(periods):
             columns = [{} if chain is None else chain.columns(depth) for chain in chains]
             rows = _cut(whole, periods)
-            found = _counted(sought.space, conditions, points, columns, rows, levels - depth)
+            found = _counted(fit_input.space, conditions, points, columns, rows, levels - depth)
             if found is not None:
                 return found
     return None
@@ -134,7 +134,7 @@ def _period(row: Ints, chain: Chain | None, depth: int) -> int:
     if chain is None:
         return len(row)
     period = chain.period(depth)
-    return period if period and alike(row, len(row) // period) else 0
+    return period if period and equal_rows(row, len(row) // period) else 0
 
 
 def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
@@ -164,13 +164,13 @@ def is_vec(shape: Shape) -> bool:
     return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))
 
 
-def holds(sought: Sought, one: Class, points: Ints) -> bool:
+def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
     """Whether the formulas of a class are true elsewhere."""
-    values, chains = sought.of(points), sought.around(points)
+    values, chains = fit_input.of(points), fit_input.around(points)
     assert one.formulas is not None
     first, text = one.formulas
     for point, value, chain in zip(points, values, chains, strict=True):
-        place = {name: numbers[point] for name, numbers in sought.space.columns.items()}
+        place = {name: numbers[point] for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
             return False
         row = _listed(value, value.times)

@@ -22,19 +22,19 @@ from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["TABLES", "Tables", "content"]
+__all__ = ["TABLES", "Tables", "table_content"]
 
 TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
-MOST = 1 << 16
+MAX_EXECUTIONS = 1 << 16
 """Executions of one node that may name different entries of a table."""
 
-SHORT = 4
+MAX_SHORT_VALUES = 4
 """Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
 
 _NUMBER = re.compile(r"-?\d+")
 
 
-def content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = SHORT) -> Parts:
+def table_content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = MAX_SHORT_VALUES) -> Parts:
     """The parts of what a table's indices stand for over `times` executions.
 
     Args:
@@ -49,17 +49,19 @@ def content(trace: Trace, kind: Kind, vec: Vec, times: int, short: int = SHORT) 
     """
     if vec.constant is not None:
         return split((0, (_entry(trace, kind, vec.constant, short),)))
-    if times > MOST:
+    if times > MAX_EXECUTIONS:
         raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
     used = list(islice(vec, times))
     order = {index: n for n, index in enumerate(dict.fromkeys(used))}
     numbers = [order[index] for index in used]
-    turn = _turn(numbers)
-    pattern = (CYCLE, *numbers[:turn]) if turn <= max(SHORT, times // 2) else vec_of(numbers).terms
+    period = _period(numbers)
+    pattern = (
+        (CYCLE, *numbers[:period]) if period <= max(MAX_SHORT_VALUES, times // 2) else vec_of(numbers).terms
+    )
     return split((pattern, tuple(_entry(trace, kind, index, short) for index in order)))
 
 
-def _turn(numbers: Sequence[int]) -> int:
+def _period(numbers: Sequence[int]) -> int:
     """After how many numbers they begin again, and do so to the end (Knuth, Morris and Pratt's table)."""
     borders = [0]
     for number in numbers[1:]:
@@ -105,7 +107,7 @@ class Tables:
         self.strings: dict[str, int] = {}
 
     def vec(self, kind: Kind, terms: Any) -> Vec:
-        """The indices of a parameter whose content is `terms`."""
+        """The indices of a parameter whose table_content is `terms`."""
         pattern, entries = terms
         indices = [self._index(kind, entry) for entry in entries]
         if type(pattern) is int:

@@ -17,7 +17,7 @@ import numpy as np
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.solve.features import Names, fits
 from scalatrace.extrap.solve.points import Basis, Points, Solution
-from scalatrace.extrap.solve.sieve import Sieve, few
+from scalatrace.extrap.solve.sieve import Sieve, sample_points
 from scalatrace.trace.model.rules import EVERYWHERE
 from scalatrace.trace.symbolic.expression import evaluate
 from scalatrace.trace.symbolic.field import Field
@@ -26,7 +26,7 @@ from scalatrace.trace.symbolic.grid import Grid
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-INDEXED_SAMPLE = 600
+MAX_INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
 
 
@@ -95,14 +95,14 @@ class Space:
         key = *where, _digest([values])
         if key not in self._numbered:
             columns = {n: c[chosen] for n, c in self.columns.items()} | dict(numbers)
-            self._numbered[key] = self._sought(names, where, columns, self.all_runs()[chosen], values)
+            self._numbered[key] = self._search(names, where, columns, self.all_runs()[chosen], values)
         return self._numbered[key]
 
-    def _sought(
+    def _search(
         self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
     ) -> Solution | None:
-        some = np.unique(np.linspace(0, len(values) - 1, INDEXED_SAMPLE).astype(np.int64))
-        first = some[few(len(some))]
+        some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
+        first = some[sample_points(len(some))]
         if where not in self._sieves:
             self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
         if not self._sieves[where].possible(values[first]):

@@ -27,9 +27,9 @@ from scalatrace.trace.symbolic.grid import NAMES, Grid, balanced
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MOST_DIMENSIONS", "Topology", "identify", "target_grid"]
+__all__ = ["MAX_DIMENSIONS", "Topology", "identify", "target_grid"]
 
-MOST_DIMENSIONS = 3
+MAX_DIMENSIONS = 3
 
 Class = tuple[int, ...]
 """Per dimension: 0 at its lower border, 2 at its upper, 1 between."""
@@ -72,7 +72,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
             return Topology(grids, "Cartesian communicators: " + _listed(grids))
     sent = [np.argwhere(_messages(trace) > 0) for trace in traces]
     splits = [_splits(trace) for trace in traces]
-    for ndims in range(1, MOST_DIMENSIONS + 1):
+    for ndims in range(1, MAX_DIMENSIONS + 1):
         found = _explained(traces, sent, splits, ndims)
         if len(found) > 1:
             kinds = "; or ".join(_listed(grids) for grids in found[:4])
@@ -166,7 +166,7 @@ def _explained(
 
 def _by_communicators(traces: Sequence[Trace], splits: Sequence[Splits]) -> tuple[Grid, ...] | None:
     """The grids of which all communicators are slices, whoever sends to whom; None unless that is one."""
-    for ndims in range(2, MOST_DIMENSIONS + 1):
+    for ndims in range(2, MAX_DIMENSIONS + 1):
         fitting = [
             [
                 grid

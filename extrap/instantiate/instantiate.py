@@ -74,7 +74,7 @@ class _Maker:
 
     def trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
-        made = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
+        nodes = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
         return Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
@@ -89,7 +89,7 @@ class _Maker:
             preds=list(self.preds),
             counts=dict(self.model.counts),
             load=[None] * len(self.model.stats),
-            nodes=[node for node in made if node is not None],
+            nodes=[node for node in nodes if node is not None],
         )
 
     def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
@@ -105,8 +105,8 @@ class _Maker:
             idle = (idle or frozenset()) | self.never(repeat)
         inside = around if runs_once(rule.repeat) else (*around, repeat)
         if rule.op is None:
-            made = (self.node(child, part, inside, idle) for child in rule.children)
-            children = tuple(child for child in made if child is not None)
+            nodes = (self.node(child, part, inside, idle) for child in rule.children)
+            children = tuple(child for child in nodes if child is not None)
             return Sequence(repeat, children) if children else None
         signature = self.signature(rule.stack)
         params = tuple(self.param(rule, param, part, inside, idle) for param in rule.params)

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.extrap.fit.table_values import TABLES, Tables
-from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, alike, masks_of
+from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, column_groups, masks_of
 from scalatrace.trace.model.elastic import Elastic, Formulas
 from scalatrace.trace.model.rank_classes import numbered
 from scalatrace.trace.model.tables import Kind
@@ -109,7 +109,7 @@ class Pieces:
         by_vec: dict[Vec, Mask] = {}
         for column, some in self.places(names, mine):
             place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
-            for loops, these in self.alike_loops(inner, some):
+            for loops, these in self.loop_groups(inner, some):
                 vec = along(text, place, loops, endless)
                 by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
                 if len(by_vec) > most:
@@ -120,9 +120,11 @@ class Pieces:
         """The different values of some names, and the ranks of each."""
         if not names:
             return iter([([], mine)])
-        return alike(np.array([self._ranks.env[name][mine] for name in names]), mine, self._ranks.most(None))
+        return column_groups(
+            np.array([self._ranks.env[name][mine] for name in names]), mine, self._ranks.most(None)
+        )
 
-    def alike_loops(self, around: Around, ranks: Mask) -> list[tuple[tuple[Vec, ...], Mask]]:
+    def loop_groups(self, around: Around, ranks: Mask) -> list[tuple[tuple[Vec, ...], Mask]]:
         """The different loops around something that these ranks run, and the ranks of each."""
         if any(isinstance(repeat, Formulas) for repeat in around):
             raise TooManyGroups

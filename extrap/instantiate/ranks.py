@@ -1,4 +1,4 @@
-"""The ranks of a grid all at once: what conditions and formulas say of them, and which of them are alike.
+"""Conditions and formulas evaluated over all ranks of a grid at once, and groups of ranks with equal values.
 
 Masks and columns over all ranks are the only things as long as there are ranks.
 """
@@ -15,7 +15,7 @@ from scalatrace.extrap.fit.rivals import differing
 from scalatrace.extrap.fit.table_values import TABLES
 from scalatrace.extrap.grid.plugins import OWNERS
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.expression import LARGEST, called_in, evaluate
+from scalatrace.trace.symbolic.expression import MAX_INT64, called_in, evaluate
 from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
@@ -24,16 +24,16 @@ from scalatrace.trace.values.ranklist import RankList
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-MOST_GROUPS = 128
+MAX_GROUPS = 128
 """Groups of ranks that are written down; more are formulas. So are no values of so few ranks."""
 
-MOST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 """Of masks: where formulas cannot be kept, because tables have to hold what they stand for."""
 
 LISTED = (*TABLES, Kind.COMM)
 """Kinds of parameters whose integers are entries of tables."""
 
-__all__ = ["LISTED", "MOST_GROUPS", "Ints", "Mask", "Ranks", "TooManyGroups", "alike", "masks_of"]
+__all__ = ["LISTED", "MAX_GROUPS", "Ints", "Mask", "Ranks", "TooManyGroups", "column_groups", "masks_of"]
 
 
 class TooManyGroups(Exception):  # noqa: N818 - it is no error
@@ -56,7 +56,7 @@ class Ranks:
 
     def most(self, kind: Kind | None) -> int:
         """Groups that a parameter or a repeat (None) may have."""
-        return max(MOST_BYTES // self.grid.nprocs, 1) if kind in LISTED else MOST_GROUPS
+        return max(MAX_BYTES // self.grid.nprocs, 1) if kind in LISTED else MAX_GROUPS
 
     def mask(self, condition: str) -> Mask:
         """The ranks of a condition."""
@@ -117,14 +117,14 @@ class Ranks:
         """A formula's value: an int where it is one for all of these ranks."""
         value = self.over_ranks(text)
         if not isinstance(value, np.ndarray):
-            if not -LARGEST <= int(value) <= LARGEST:
+            if not -MAX_INT64 <= int(value) <= MAX_INT64:
                 raise ExtrapolationError(f"{text} is {value} here: it does not fit into 64 bits")
             return int(value)
         here = value if mine.all() else value[mine]
         return int(here[0]) if (here == here[0]).all() else value
 
 
-def alike(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterator[tuple[list[int], Mask]]:
+def column_groups(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterator[tuple[list[int], Mask]]:
     """The different columns of a table with one for each of these ranks, and the ranks of each.
 
     Raises:

@@ -20,7 +20,7 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 SPREAD = 1 << 12
 """Ranks besides the corners."""
 
-MOST_CORNERS = 64
+MAX_CORNERS = 64
 """Ranks of which values are looked at one by one."""
 
 GOLDEN = 2654435761
@@ -43,7 +43,7 @@ class Sample:
         """Ranks at and next to the ends of the dimensions, and in the middle."""
         ends = [sorted({0, 1, side // 2, side - 2, side - 1} & set(range(side))) for side in self._grid.dims]
         ranks = [self._grid.rank(place) for place in product(*ends)]
-        step = -(-len(ranks) // MOST_CORNERS)
+        step = -(-len(ranks) // MAX_CORNERS)
         return sorted({*ranks[::step], ranks[-1]})
 
     def groups(self, field: Field, ranks: Mask, listed: bool) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.plugins import OWNERS
 from scalatrace.extrap.instantiate.pieces import Around, Piece, Pieces
-from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, alike
+from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, column_groups
 from scalatrace.extrap.instantiate.sample_points import Sample
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.model.tables import Kind
@@ -24,7 +24,7 @@ from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-MOST_TERMS = 256
+MAX_TERMS = 256
 """Integers that ranks, or a row with a value for each, are written with; with more they are formulas."""
 
 __all__ = ["Values"]
@@ -128,7 +128,7 @@ class Values:
             )
         inputs = sorted(self.inputs.items())
         named = self.ranks.ranklist(ranks)
-        if _terms(named.terms) > MOST_TERMS:
+        if _terms(named.terms) > MAX_TERMS:
             named = RankList.all(self.grid.nprocs)  # formulas tell of each whether it has a value
         return Formulas(named, self.grid, inputs, field.parts, around)
 
@@ -158,7 +158,7 @@ class Values:
 
     def _check_short(self, terms: int) -> None:
         """Raise TooManyGroups when formulas are shorter than so many terms."""
-        if terms > MOST_TERMS and self.grid.nprocs > self.ranks.most(None):
+        if terms > MAX_TERMS and self.grid.nprocs > self.ranks.most(None):
             raise TooManyGroups
 
     def _mixed(self, pieces: list[Piece], kind: Kind | None) -> Elastic:
@@ -173,7 +173,7 @@ class Values:
     def _by_number(self, values: np.ndarray[Any, Any], mine: Mask) -> list[tuple[Vec, Mask]]:
         return [
             (Vec(column[0]), some)
-            for column, some in alike(values[mine][None, :], mine, self.ranks.most(None))
+            for column, some in column_groups(values[mine][None, :], mine, self.ranks.most(None))
         ]
 
     def _grouped(self, by_vec: Mapping[Vec, Mask], kind: Kind | None) -> Groups:

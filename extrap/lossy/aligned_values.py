@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scalatrace.extrap.fit.rank_tree import Local
+from scalatrace.extrap.fit.rank_tree import RankNode
 from scalatrace.extrap.lossy.lcs import Forest, Seq
 
 __all__ = ["Content", "content_of"]
@@ -16,7 +16,7 @@ class Content:
     """A node as all its executions.
 
     Attributes:
-        nodes: the tree, of a loop over all times it is met.
+        nodes: the tree, of a loop over all its entries.
         calls: the number of each call in it, in order.
     """
 
@@ -25,7 +25,10 @@ class Content:
 
 
 def content_of(
-    local: Local, calls_of: Callable[[Local], Iterator[int]], forest: Forest, event: Callable[[int], int]
+    local: RankNode,
+    calls_of: Callable[[RankNode], Iterator[int]],
+    forest: Forest,
+    event: Callable[[int], int],
 ) -> Content:
     """All executions of a node.
 
@@ -35,26 +38,26 @@ def content_of(
     """
     numbers: list[int] = []
     run = _runner(local, calls_of, forest, event, numbers)
-    met = [run() for _ in range(local.met)]
-    return Content((forest.loop(met),), tuple(numbers))
+    executions = [run() for _ in range(local.entry_count)]
+    return Content((forest.loop(executions),), tuple(numbers))
 
 
 def _runner(
-    local: Local,
-    calls_of: Callable[[Local], Iterator[int]],
+    local: RankNode,
+    calls_of: Callable[[RankNode], Iterator[int]],
     forest: Forest,
     event: Callable[[int], int],
     numbers: list[int],
 ) -> Callable[[], Seq]:
-    """What gives a node's content each time it is met."""
+    """What gives a node's content each time it is entered."""
     repeats = iter(local.repeat)
     if local.event is not None:
         rest = calls_of(local)
 
         def execute() -> Seq:
-            made = [next(rest) for _ in range(next(repeats))]
-            numbers.extend(made)
-            return tuple(map(event, made))
+            calls = [next(rest) for _ in range(next(repeats))]
+            numbers.extend(calls)
+            return tuple(map(event, calls))
 
         return execute
     inner = [_runner(child, calls_of, forest, event, numbers) for child in local.children]

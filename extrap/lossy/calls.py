@@ -19,12 +19,12 @@ from scalatrace.trace.query.walk import Call
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MOST_CALLS", "Calls", "Marks", "Reason", "droppable"]
+__all__ = ["MAX_CALLS", "Calls", "Marks", "Reason", "droppable"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Marks = np.ndarray[Any, np.dtype[np.int8]]
 
-MOST_CALLS = 1 << 21
+MAX_CALLS = 1 << 21
 """Calls of all ranks of one trace that are looked at one by one."""
 
 
@@ -80,10 +80,10 @@ class Calls:
     @classmethod
     def of(cls, trace: Trace) -> Calls:
         """All calls. Raises InputError when there are too many."""
-        if trace.nevents() > MOST_CALLS:
+        if trace.nevents() > MAX_CALLS:
             raise InputError(
                 f"the trace of {trace.nprocs} ranks has {trace.nevents():,} calls: lossy extrapolation looks "
-                f"at each, {MOST_CALLS:,} at most; record fewer steps"
+                f"at each, {MAX_CALLS:,} at most; record fewer steps"
             )
         calls: list[Call] = []
         starts = [0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, prepared
 from scalatrace.extrap.grid.model import Model
-from scalatrace.extrap.lossy.calls import MOST_CALLS, Calls, Reason
+from scalatrace.extrap.lossy.calls import MAX_CALLS, Calls, Reason
 from scalatrace.extrap.lossy.fitting import Lossy
 from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
@@ -75,12 +75,12 @@ def extrapolate_lossy(
     while True:
         model = lossy.model()
         _check_losses(lossy.losses(), evidence, max_dropped)
-        made = of_model(model, nprocs, dims, params, timing_model, run_noise)
-        checked = made.trace.nevents() <= MOST_CALLS
-        alone = first_alone(made.trace) if checked else None
-        if alone is None or not lossy.drop_sites(_alone(made.trace) - lossy.alone):
+        result = of_model(model, nprocs, dims, params, timing_model, run_noise)
+        checked = result.trace.nevents() <= MAX_CALLS
+        alone = first_alone(result.trace) if checked else None
+        if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
-            return LossyExtrapolation(made.trace, made.grid, model, evidence, losses, alone, checked)
+            return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)
 
 
 def lossy_model_of(

@@ -11,7 +11,7 @@ from scalatrace.extrap.fit import fields
 from scalatrace.extrap.fit.align import Aligned
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.fit.fitter import Fitter, assembled
-from scalatrace.extrap.fit.rank_tree import Local
+from scalatrace.extrap.fit.rank_tree import RankNode
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.aligned_values import Content, content_of
@@ -35,7 +35,7 @@ Chosen = tuple[list[int], Reason]
 Failure = tuple[Aligned, ExtrapolationError]
 """A node that follows no rule."""
 
-MOST_TRIALS = 8
+MAX_TRIALS = 8
 """Call sites that are dropped on trial before calls of all ranks are given up."""
 
 
@@ -97,7 +97,7 @@ class Lossy:
         price = self._drop(chosen)
         self._back_to(before)
         odd = [key for key in totals if key not in everywhere and droppable(key[0])]
-        for key in sorted(odd, key=lambda key: (totals[key], key))[:MOST_TRIALS]:
+        for key in sorted(odd, key=lambda key: (totals[key], key))[:MAX_TRIALS]:
             if self._drop([[(state.of_keys({key}), Reason.UNCOMMON)] for state in self.states]) < price:
                 fitter = self._fitter(structure_only=True)
                 fitter.rules()
@@ -188,7 +188,7 @@ class Lossy:
                 return found
         raise error
 
-    def _content(self, point: int, local: Local, forest: Forest, fitter: Fitter) -> Content:
+    def _content(self, point: int, local: RankNode, forest: Forest, fitter: Fitter) -> Content:
         k, rank = fitter.run_of[point]
         state = self.states[k]
         return content_of(
@@ -223,14 +223,14 @@ class _Fitter(Fitter):
         self,
         traces: Sequence[Trace],
         space: Space,
-        trees: Sequence[Sequence[tuple[Local, ...]]],
+        trees: Sequence[Sequence[tuple[RankNode, ...]]],
         structure_only: bool,
     ) -> None:
         super().__init__(traces, space)
         self._trees, self._structure_only = trees, structure_only
         self.failures: list[Failure] = []
 
-    def trees(self) -> dict[int, tuple[Local, ...]]:
+    def trees(self) -> dict[int, tuple[RankNode, ...]]:
         """What is left of every rank's tree."""
         return {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
 

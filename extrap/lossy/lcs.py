@@ -15,7 +15,7 @@ __all__ = ["Forest"]
 Seq = tuple[int, ...]
 """Nodes, by their numbers, one after the other."""
 
-MOST_PAIRS = 1 << 22
+MAX_PAIRS = 1 << 22
 """Of two longer sequences only the equal ends are paired by search; the rest goes by position."""
 
 
@@ -52,9 +52,9 @@ class Forest:
 
     def weight(self, left: Seq, right: Seq) -> int:
         """The weight of what two sequences have in common."""
-        return sum(self._alike(left[i], right[j]) for i, j in self.pairs(left, right))
+        return sum(self._similarity(left[i], right[j]) for i, j in self.pairs(left, right))
 
-    def _alike(self, a: int, b: int) -> int:
+    def _similarity(self, a: int, b: int) -> int:
         """The weight of what two nodes have in common; 0 when they do not go together."""
         if a == b:
             return self._nodes[a][2]
@@ -85,9 +85,9 @@ class Forest:
             stop += 1
         yield from ((i, i) for i in range(start))
         a, b = left[start : len(left) - stop], right[start : len(right) - stop]
-        if len(a) * len(b) > MOST_PAIRS:
+        if len(a) * len(b) > MAX_PAIRS:
             found: Iterator[tuple[int, int]] = (
-                (i, i) for i in range(min(len(a), len(b))) if self._alike(a[i], b[i])
+                (i, i) for i in range(min(len(a), len(b))) if self._similarity(a[i], b[i])
             )
         else:
             found = self._searched(a, b)
@@ -100,12 +100,12 @@ class Forest:
         for i in range(len(a) - 1, -1, -1):
             row, below = best[i], best[i + 1]
             for j in range(len(b) - 1, -1, -1):
-                alike = self._alike(a[i], b[j])
-                row[j] = max(below[j], row[j + 1], below[j + 1] + alike if alike else 0)
+                similarity = self._similarity(a[i], b[j])
+                row[j] = max(below[j], row[j + 1], below[j + 1] + similarity if similarity else 0)
         i = j = 0
         while i < len(a) and j < len(b):
-            alike = self._alike(a[i], b[j])
-            if alike and best[i][j] == best[i + 1][j + 1] + alike:
+            similarity = self._similarity(a[i], b[j])
+            if similarity and best[i][j] == best[i + 1][j + 1] + similarity:
                 yield i, j
                 i, j = i + 1, j + 1
             elif best[i][j] == best[i][j + 1]:

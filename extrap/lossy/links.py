@@ -190,14 +190,16 @@ def _take(found: Links, left: Waiting, number: int, end: _End) -> None:
 
 def _collectives(calls: Calls, found: Links) -> None:
     """The k-th collective call of every member of a communicator is one."""
-    made: dict[tuple[int, tuple[int, ...]], dict[int, list[int]]] = {}
+    calls_by_group: dict[tuple[int, tuple[int, ...]], dict[int, list[int]]] = {}
     for number, call in enumerate(calls.calls):
         if operation(call.op).category in _COLLECTIVE:
             comm = call.comm
             everyone = (*comm.members, *(comm.remote or ()))
-            by_rank = made.setdefault((call.family, tuple(sorted(everyone))), {rank: [] for rank in everyone})
+            by_rank = calls_by_group.setdefault(
+                (call.family, tuple(sorted(everyone))), {rank: [] for rank in everyone}
+            )
             by_rank[call.rank].append(number)
-    for (_, everyone), by_rank in made.items():
+    for (_, everyone), by_rank in calls_by_group.items():
         if UNDEFINED in everyone:
             continue
         shortest = min(map(len, by_rank.values()))

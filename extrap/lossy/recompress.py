@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.extrap.fit.rank_tree import Local, locals_of
+from scalatrace.extrap.fit.rank_tree import RankNode, rank_tree
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.values import Overrides
 from scalatrace.trace.io.reader import load
@@ -38,7 +38,7 @@ class Tree:
         calls: id of an event node in `nodes` -> the numbers of its calls, in order.
     """
 
-    nodes: tuple[Local, ...]
+    nodes: tuple[RankNode, ...]
     calls: dict[int, list[int]]
 
 
@@ -48,11 +48,11 @@ def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -
         return Tree((), {})
     compressed = _compressed(calls, rank, kept, new)
     numbers: dict[int, list[int]] = defaultdict(list)
-    for number, made in zip(kept, compressed.walk(rank), strict=True):
-        numbers[id(made.node)].append(number)
+    for number, call in zip(kept, compressed.walk(rank), strict=True):
+        numbers[id(call.node)].append(number)
     found: dict[int, list[int]] = {}
     before = dict(zip(kept, (-1, *kept), strict=False))
-    nodes = tuple(_ours(local, calls, before, numbers, found) for local in locals_of(compressed, rank))
+    nodes = tuple(_ours(local, calls, before, numbers, found) for local in rank_tree(compressed, rank))
     return Tree(nodes, found)
 
 
@@ -87,12 +87,12 @@ def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) ->
 
 
 def _ours(
-    local: Local,
+    local: RankNode,
     calls: Calls,
     before: dict[int, int],
     numbers: dict[int, list[int]],
     found: dict[int, list[int]],
-) -> Local:
+) -> RankNode:
     """A node in terms of the whole trace."""
     if local.event is None:
         children = tuple(_ours(child, calls, before, numbers, found) for child in local.children)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.fit.rank_tree import Local, locals_of
+from scalatrace.extrap.fit.rank_tree import RankNode, rank_tree
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of
@@ -77,7 +77,7 @@ class State:
             if self.calls.kept(number) and (call.op, call.stack) in keys
         ]
 
-    def trees(self, anew: bool) -> list[tuple[Local, ...]]:
+    def trees(self, anew: bool) -> list[tuple[RankNode, ...]]:
         """What is left of each rank: compressed anew, or as it was recorded when nothing was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
@@ -87,9 +87,9 @@ class State:
             by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
             for number, call in enumerate(self.calls.calls):
                 by_node[call.rank][id(call.node)].append(number)
-            self._trees = [Tree(locals_of(self.trace, rank), by_node[rank]) for rank in ranks]
+            self._trees = [Tree(rank_tree(self.trace, rank), by_node[rank]) for rank in ranks]
         return [tree.nodes for tree in self._trees]
 
-    def calls_of(self, rank: int, local: Local) -> Iterator[int]:
+    def calls_of(self, rank: int, local: RankNode) -> Iterator[int]:
         """The calls of an event node of `trees`."""
         return iter(self._trees[rank].calls[id(local.event)])

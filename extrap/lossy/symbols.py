@@ -49,8 +49,8 @@ def symbols_of(calls: Calls, links: Links, places: Places) -> list[Hashable]:
     known: dict[tuple[int, tuple[int, ...]], Hashable] = {}
     for number, call in enumerate(calls.calls):
         if number in links.uses:
-            made = sorted({found[maker] for maker in links.uses[number]}, key=repr)
-            found.append((call.op, call.stack, tuple(made)))
+            makers = sorted({found[maker] for maker in links.uses[number]}, key=repr)
+            found.append((call.op, call.stack, tuple(makers)))
             continue
         key = id(call.place), call.values
         if key not in known:

@@ -1,8 +1,8 @@
-"""Which one, two or three of many features make given values, with a constant: least squares by directions.
+"""Find one, two or three features that, with a constant, give the wanted values: least squares by directions.
 
-Features and values are directions in the space of the points. Values are in the plane of two features just
-where what these have beside the values points one way; so no pair is tried, but what is left of each feature
-is sorted, and what is equal stands together.
+Features and values are centred and scaled to unit vectors in the space of the points. The values lie in the
+plane of two features exactly when the parts of the two that are orthogonal to the values are parallel. So no
+pair is tried: the orthogonal parts are labelled by direction, and equal labels are candidates.
 """
 
 from __future__ import annotations
@@ -18,20 +18,28 @@ import numpy as np
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-NEAR = 1e-9
+TOLERANCE = 1e-9
 """Share of the values' variance that a formula may seem to miss before it is checked exactly."""
 
-SAME = 1e-7
-"""Directions differ by more; rounding keeps equal ones far nearer to each other."""
+LABEL_TOLERANCE = 1e-7
+"""Directions differ by more; rounding keeps equal singles far nearer to each other."""
 
-FLAT = 1e-6
+MAX_FLAT_VOLUME = 1e-6
 """Square of the volume that three directions in a plane seem to span at most."""
 
-MOST_CANDIDATES = 400
-LIGHTEST = 14
+MAX_CANDIDATES = 400
+TRIPLE_FEATURES = 14
 """Features that are tried three at a time."""
 
-__all__ = ["FLAT", "LIGHTEST", "Beside", "Directions", "centred", "threes", "volumes"]
+__all__ = [
+    "MAX_FLAT_VOLUME",
+    "TRIPLE_FEATURES",
+    "Directions",
+    "Projection",
+    "centred",
+    "triples_of",
+    "volumes",
+]
 
 
 def centred(table: Ints) -> Floats:
@@ -44,7 +52,7 @@ def centred(table: Ints) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def threes(count: int) -> Ints:
+def triples_of(count: int) -> Ints:
     """All triples of so many things."""
     return np.array(list(combinations(range(count), 3)), dtype=np.int64).reshape(-1, 3)
 
@@ -61,13 +69,13 @@ def _labels(keys: Floats) -> Ints:
     """Numbers for keys, the same for what is the same but for rounding."""
     order = np.argsort(keys)
     labels = np.empty(len(keys), dtype=np.int64)
-    labels[order] = np.cumsum(np.diff(keys[order], prepend=-1.0) > SAME)
+    labels[order] = np.cumsum(np.diff(keys[order], prepend=-1.0) > LABEL_TOLERANCE)
     return labels
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What features have beside values.
+class Projection:
+    """Features split into a part along the values and an orthogonal rest.
 
     Attributes:
         along: cosine between each feature and the values.
@@ -87,41 +95,41 @@ class Directions:
         self.unit = unit
         self._view = np.random.default_rng(1).standard_normal(unit.shape[1])
         self._labels = self.labels(unit)
-        self._light = unit[:LIGHTEST] @ unit[:LIGHTEST].T
+        self._light = unit[:TRIPLE_FEATURES] @ unit[:TRIPLE_FEATURES].T
 
     def labels(self, unit: Floats) -> Ints:
         """Numbers for directions, the same where they point the same or the opposite way."""
         return _labels(np.abs(unit @ self._view))
 
-    def beside(self, wanted: Floats) -> Beside:
-        """What the features have beside values, which are centred and of length 1."""
+    def projected(self, wanted: Floats) -> Projection:
+        """Split all features along values, which are centred and of length 1."""
         along = self.unit @ wanted
         rest = self.unit - along[:, None] * wanted
         left = np.sqrt(np.square(rest).sum(axis=1))
-        return Beside(along, left, rest / np.where(left > 0, left, 1)[:, None])
+        return Projection(along, left, rest / np.where(left > 0, left, 1)[:, None])
 
-    def ones(self, beside: Beside) -> list[int]:
+    def singles(self, projection: Projection) -> list[int]:
         """Features that are as good as the values."""
-        found: list[int] = np.flatnonzero(1 - beside.along**2 < NEAR).tolist()
+        found: list[int] = np.flatnonzero(1 - projection.along**2 < TOLERANCE).tolist()
         return found
 
-    def pairs(self, beside: Beside) -> list[tuple[int, int]]:
-        """The first pairs of features that make the values."""
+    def pairs(self, projection: Projection) -> list[tuple[int, int]]:
+        """The first pairs of features whose plane contains the values."""
         found: list[tuple[int, int]] = []
-        for i, others in self._planes(beside):
-            g, a, b = self.unit[others] @ self.unit[i], beside.along[i], beside.along[others]
+        for i, others in self._planes(projection):
+            g, a, b = self.unit[others] @ self.unit[i], projection.along[i], projection.along[others]
             det = 1 - g * g
-            regular = det > NEAR
+            regular = det > TOLERANCE
             missed = 1 - (a * a + b * b - 2 * a * b * g) / np.where(regular, det, 1)
-            found += [(i, j) for j in others[regular & (missed < NEAR)].tolist()]
-            if len(found) >= MOST_CANDIDATES:
+            found += [(i, j) for j in others[regular & (missed < TOLERANCE)].tolist()]
+            if len(found) >= MAX_CANDIDATES:
                 break
-        return found[:MOST_CANDIDATES]
+        return found[:MAX_CANDIDATES]
 
-    def _planes(self, beside: Beside) -> Iterator[tuple[int, Ints]]:
+    def _planes(self, projection: Projection) -> Iterator[tuple[int, Ints]]:
         """Features, each with those after it in whose common plane the values seem to be."""
-        labels = self.labels(beside.rest)
-        near = beside.left**2 < 4 * NEAR
+        labels = self.labels(projection.rest)
+        near = projection.left**2 < 4 * TOLERANCE
         kinds = np.unique(np.stack([labels, self._labels]), axis=1)[0]
         shared = (np.bincount(kinds) > 1)[labels]  # with features of more than one direction
         for i in np.flatnonzero(shared | near.any()).tolist():
@@ -130,15 +138,15 @@ class Directions:
             if len(others):
                 yield i, others
 
-    def triples(self, beside: Beside) -> list[tuple[int, ...]]:
+    def triples(self, projection: Projection) -> list[tuple[int, ...]]:
         """The first triples of the lightest features that make the values."""
-        subsets = threes(len(self._light))
-        near = beside.left[:LIGHTEST][subsets].min(axis=1, initial=1) ** 2 < 4 * NEAR
-        subsets = subsets[near | (volumes(beside.rest[:LIGHTEST], subsets) < FLAT)]
+        subsets = triples_of(len(self._light))
+        near = projection.left[:TRIPLE_FEATURES][subsets].min(axis=1, initial=1) ** 2 < 4 * TOLERANCE
+        subsets = subsets[near | (volumes(projection.rest[:TRIPLE_FEATURES], subsets) < MAX_FLAT_VOLUME)]
         grams = self._light[subsets[:, :, None], subsets[:, None, :]]
-        regular = np.abs(np.linalg.det(grams)) > NEAR
+        regular = np.abs(np.linalg.det(grams)) > TOLERANCE
         subsets, grams = subsets[regular], grams[regular]
-        right = beside.along[subsets]
+        right = projection.along[subsets]
         found = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
         missed = 1 - (found * right).sum(axis=1)
-        return [tuple(subset) for subset in subsets[missed < NEAR][:MOST_CANDIDATES].tolist()]
+        return [tuple(subset) for subset in subsets[missed < TOLERANCE][:MAX_CANDIDATES].tolist()]

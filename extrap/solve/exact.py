@@ -20,15 +20,15 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLED = 1500
 """Points that a system is solved with, about; all are checked."""
 
-NOTHING = 1e-9
+EPSILON = 1e-9
 """A part of a feature's values that only rounding leaves of them."""
 
-LARGEST = 1 << 40
+MAX_COEFFICIENT = 1 << 40
 """Larger coefficients are chance, and their products might not fit into 64 bits."""
 
-LARGEST_DENOMINATOR = 96
+MAX_DENOMINATOR = 96
 CONSTANT = 0.3
-"""What a constant beside the features costs."""
+"""What a constant differences the features costs."""
 
 MAX_SIMPLE_UNKNOWNS = 2
 """Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
@@ -67,7 +67,7 @@ def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool
     Args:
         table: a row per feature, a column per point.
         sizes: for each point the number of its size.
-        has_constant: whether the formula has a constant beside the features.
+        has_constant: whether the formula has a constant differences the features.
     """
     found = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
     return any(found), all(found)
@@ -76,7 +76,7 @@ def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool
 def _independent(table: Ints, has_constant: bool) -> bool:
     if not table.shape[1]:
         return False
-    return _telling(table - table[:, :1] if has_constant else table) is not None
+    return _pivot_points(table - table[:, :1] if has_constant else table) is not None
 
 
 def exact(
@@ -87,12 +87,12 @@ def exact(
     if solved is None or 0 in solved[0]:
         return None  # a shorter formula does
     coefficients, denominator = solved
-    if denominator > LARGEST_DENOMINATOR:
+    if denominator > MAX_DENOMINATOR:
         return None
     first = table[:, 0].tolist()
     constant = denominator * int(values[0]) - sum(c * x for c, x in zip(coefficients, first, strict=True))
     numbers = [constant, *coefficients]
-    if max(map(abs, numbers)) > LARGEST:
+    if max(map(abs, numbers)) > MAX_COEFFICIENT:
         return None
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
     if not np.array_equal(total, denominator * values):
@@ -108,12 +108,12 @@ def exact(
 
 def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
     """The coefficients that features have if a formula holds, and their denominator; None: no points tell."""
-    beside = table - table[:, :1]
-    told = _telling(beside)
-    if told is None:
+    differences = table - table[:, :1]
+    pivots = _pivot_points(differences)
+    if pivots is None:
         return None
-    right = (values[told] - values[0]).tolist()
-    rows = [[*row, x] for row, x in zip(beside[:, told].T.tolist(), right, strict=True)]
+    right = (values[pivots] - values[0]).tolist()
+    rows = [[*row, x] for row, x in zip(differences[:, pivots].T.tolist(), right, strict=True)]
     before = 1
     for i, row in enumerate(rows):  # Gauss, Jordan and Bareiss; the points' order needs no swap
         pivot = row[i]
@@ -129,13 +129,13 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
     return [row[-1] // common for row in rows], before // common
 
 
-def _telling(beside: Ints) -> list[int] | None:
+def _pivot_points(differences: Ints) -> list[int] | None:
     """As many points as features, of which these differ from each other; None when there are none."""
-    rest = list(beside.astype(np.float64))
+    rest = list(differences.astype(np.float64))
     found = []
     for i, row in enumerate(rest):
         point = int(np.abs(row).argmax())
-        if abs(row[point]) <= NOTHING * max(float(np.abs(beside[i]).max()), 1.0):
+        if abs(row[point]) <= EPSILON * max(float(np.abs(differences[i]).max()), 1.0):
             return None
         found.append(point)
         for j in range(i + 1, len(rest)):

@@ -1,6 +1,6 @@
-"""Whether any formula can have given values: a few points show of most that none does, for little.
+"""Whether any formula can have given values: a sample_points points show of most that none does, for little.
 
-What holds for all points holds for a few.
+What holds for all points holds for a sample_points.
 """
 
 from __future__ import annotations
@@ -9,57 +9,66 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.solve.directions import FLAT, LIGHTEST, Directions, centred, threes, volumes
+from scalatrace.extrap.solve.directions import (
+    MAX_FLAT_VOLUME,
+    TRIPLE_FEATURES,
+    Directions,
+    centred,
+    triples_of,
+    volumes,
+)
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-ROWS = 20
+MAX_POINTS = 20
 """Points that are looked at."""
 
-GOLDEN = 0.6180339887498949
+GOLDEN_RATIO = 0.6180339887498949
 """The golden ratio's fraction: its multiples spread over all points, with no period."""
 
-OPEN = 1e-3
-"""Features with less than this beside the values are as good as they are."""
+MIN_REST = 1e-3
+"""Features with less than this projection the values are as good as they are."""
 
-LIGHT = 2 * LIGHTEST
+MAX_TRIPLE_FEATURES = 2 * TRIPLE_FEATURES
 """Features that are tried three at a time: some more, since some may have no value at other points."""
 
-__all__ = ["Sieve", "few"]
+__all__ = ["Sieve", "sample_points"]
 
 
-def few(count: int) -> Ints:
+def sample_points(count: int) -> Ints:
     """Which of so many points are looked at."""
-    if count <= ROWS:
+    if count <= MAX_POINTS:
         return np.arange(count)
-    return np.unique((np.arange(1, ROWS + 1) * GOLDEN % 1 * count).astype(np.int64))
+    return np.unique((np.arange(1, MAX_POINTS + 1) * GOLDEN_RATIO % 1 * count).astype(np.int64))
 
 
 class Sieve:
-    """Features at the few points: a row per feature, the lightest first."""
+    """Features at the sample_points points: a row per feature, the lightest first."""
 
     def __init__(self, table: Ints) -> None:
         table = table[(table != table[:, :1]).any(axis=1)]
         unit = centred(table)
         labels = Directions(unit).labels(unit)
         self._all = Directions(unit[np.sort(np.unique(labels, return_index=True)[1])])
-        self._light = unit[_first(table, LIGHT)]
-        triples = threes(len(self._light))
-        self._triples = triples[volumes(self._light, triples) > FLAT]  # others are pairs
+        self._light = unit[_first(table, MAX_TRIPLE_FEATURES)]
+        triples = triples_of(len(self._light))
+        self._triples = triples[volumes(self._light, triples) > MAX_FLAT_VOLUME]  # others are pairs
 
     def possible(self, values: Ints) -> bool:
-        """Whether values at the few points are perhaps a formula's."""
+        """Whether values at the sample_points points are perhaps a formula's."""
         if (values == values[0]).all():
             return True
         if (values < SPECIAL_MAX).any():
             return False
         wanted = centred(values[None])[0]
-        beside = self._all.beside(wanted)
-        if (beside.left < OPEN).any() or len(np.unique(self._all.labels(beside.rest))) < len(beside.rest):
+        projection = self._all.projected(wanted)
+        if (projection.left < MIN_REST).any() or len(np.unique(self._all.labels(projection.rest))) < len(
+            projection.rest
+        ):
             return True
-        rest = Directions(self._light).beside(wanted).rest
-        return bool((volumes(rest, self._triples) < FLAT).any())
+        rest = Directions(self._light).projected(wanted).rest
+        return bool((volumes(rest, self._triples) < MAX_FLAT_VOLUME).any())
 
 
 def _first(table: Ints, most: int) -> list[int]:

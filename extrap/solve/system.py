@@ -43,12 +43,12 @@ class System:
         if not wanted.any() or not len(self.features):
             return self._best([(i,) for i in range(len(self.features))], values)
         directions = self._directions
-        beside = directions.beside(wanted)
-        best = self._best([(i,) for i in directions.ones(beside)], values)
+        projection = directions.projected(wanted)
+        best = self._best([(i,) for i in directions.singles(projection)], values)
         for search in (directions.pairs, directions.triples):
             if best is not None and best.confirmed:
                 break
-            found = self._best(search(beside), values)
+            found = self._best(search(projection), values)
             best = found if best is None or (found is not None and found.confirmed) else best
         return best
 

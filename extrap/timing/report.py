@@ -35,10 +35,10 @@ def timing_rows(
                 points = mean_points(list(found.values()), list(found), (), run_noise)
                 curve = timing_model(choice).fit([points])[0]
                 site = rule.stack[0] if rule.stack else ""
-                made = extrapolate_histogram(
+                predicted = extrapolate_histogram(
                     list(found.values()), list(found), nprocs, choice, run_noise=run_noise
                 )
-                slowest = slowest_interval(made, nprocs)
+                slowest = slowest_interval(predicted, nprocs)
                 row = timing_row(site, rule.op or "", name, curve, nprocs, resolution, slowest=slowest)
                 weighed.append((found[max(found)].total, row))
     return [row for _, row in sorted(weighed, key=lambda item: -item[0])]

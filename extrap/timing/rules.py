@@ -60,12 +60,14 @@ def over_ranks(
         last = found[max(found)]
         if len(found) < FEWEST or abs(last.total) < least.get(at, 0.0):
             return last
-        made = extrapolate_histogram(list(found.values()), list(found), nprocs, model, run_noise=run_noise)
-        return stretched(made, last)
+        predicted = extrapolate_histogram(
+            list(found.values()), list(found), nprocs, model, run_noise=run_noise
+        )
+        return stretched(predicted, last)
 
     if workers < 2:
         return timing
-    known = {id(rows): made for rows, made in zip(rules, each(timing, rules, workers), strict=True)}
+    known = {id(rows): predicted for rows, predicted in zip(rules, each(timing, rules, workers), strict=True)}
     return lambda rows: known[id(rows)]
 
 

@@ -72,8 +72,8 @@ def both(
     _, model, _ = extrap.model_of(traces)
     nprocs = target[0] * target[1]
     written = of_model(model, nprocs, target).trace
-    monkeypatch.setattr(ranks, "MOST_GROUPS", 1)
-    monkeypatch.setattr(values, "MOST_TERMS", 1)
+    monkeypatch.setattr(ranks, "MAX_GROUPS", 1)
+    monkeypatch.setattr(values, "MAX_TERMS", 1)
     return written, of_model(model, nprocs, target).trace
 
 
@@ -159,7 +159,7 @@ def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     grid, everyone = Grid((6, 7)), np.ones(42, dtype=bool)
     differing = Field((Part("1", CYCLE, ("x", "y")),))
     assert isinstance(values.Values(grid, {}).param(differing, everyone, Kind.COMM, ())[0], Groups)
-    monkeypatch.setattr(ranks, "MOST_BYTES", 42 * 30)
+    monkeypatch.setattr(ranks, "MAX_BYTES", 42 * 30)
     with pytest.raises(ExtrapolationError, match="names other comms on each of very many groups of ranks"):
         values.Values(grid, {}).param(differing, everyone, Kind.COMM, ())
 

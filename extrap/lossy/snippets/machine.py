@@ -89,9 +89,9 @@ class Machine:
 
     def _next(self, begin: int) -> int:
         """A new state that follows without a call."""
-        made = self._state()
-        self._free[begin].append(made)
-        return made
+        state = self._state()
+        self._free[begin].append(state)
+        return state
 
     def _closed(self, states: list[int]) -> States:
         found, waiting = set(states), list(states)

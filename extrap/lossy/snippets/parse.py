@@ -27,9 +27,9 @@ from scalatrace.extrap.lossy.snippets.tree import (
 from scalatrace.trace.symbolic.expression import check
 from scalatrace.trace.values.vec import SPECIAL
 
-__all__ = ["MOST_STATES", "load", "parse"]
+__all__ = ["MAX_STATES", "load", "parse"]
 
-MOST_STATES = 1 << 12
+MAX_STATES = 1 << 12
 """Calls that all snippets name, repeated ones counted as often as they have to come."""
 
 WORDS = {
@@ -118,8 +118,8 @@ class _Builder(Transformer[Token, Any]):
         low, high = _size(body)
         if not low:
             raise self._wrong(f"the snippet {name} may be empty; expected a call that has to come", meta)
-        if high > MOST_STATES:
-            raise self._wrong(f"the snippet {name} names {high:,} calls; {MOST_STATES:,} at most", meta)
+        if high > MAX_STATES:
+            raise self._wrong(f"the snippet {name} names {high:,} calls; {MAX_STATES:,} at most", meta)
         return "snippet", Snippet(str(name), 1 if weight is None else weight, body)
 
     def weight(self, meta: Any, parts: list[Token]) -> int:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from scalatrace.errors import FormulaError
-from scalatrace.trace.symbolic.counters import MOST_RUNS, chain_of
+from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
 from scalatrace.trace.symbolic.expression import evaluate
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
 from scalatrace.trace.symbolic.shapes import cycle, vec_from
@@ -23,10 +23,10 @@ Ends = tuple[int | None, int | None]
 
 __all__ = ["Ends", "along", "counted", "ends_of_part", "part_of", "vec_of_part"]
 
-MOST_VALUES = 1 << 20
+MAX_VALUES = 1 << 20
 """Values of one vec that are computed one by one."""
 
-MOST_LISTED = 1 << 12
+MAX_LISTED = 1 << 12
 """Values that the general compressor takes; it needs time for each, progressions do not."""
 
 
@@ -89,7 +89,7 @@ def along(
         return Vec(int(values[0]))
     if not folded:
         return Vec(((0, 0, *values.tolist()),)) if endless else Vec(tuple(values.tolist()))
-    if len(values) <= MOST_LISTED:
+    if len(values) <= MAX_LISTED:
         row = values.tolist()
         return cycle(row) if endless else vec_of(row)
     vec = vec_of_array(values)
@@ -101,7 +101,7 @@ def _along(text: str, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
     chain = chain_of(loops)
     assert chain is not None
     if not chain.small:
-        raise FormulaError(f"a value changes over more than {MOST_RUNS} executions: too many")
+        raise FormulaError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros(1, dtype=np.int64)
     return np.broadcast_to(evaluate(text, {**place, **chain.columns(0)}), (chain.runs,))
@@ -112,12 +112,12 @@ def counted(length: str, value: str, place: Mapping[str, Any], folded: bool = Tr
     values = _numbered(length, value, place)
     if not folded and len(values):
         return Vec(int(values[0]) if (values == values[0]).all() else tuple(values.tolist()))
-    return vec_of(values.tolist()) if len(values) <= MOST_LISTED else vec_of_array(values)
+    return vec_of(values.tolist()) if len(values) <= MAX_LISTED else vec_of_array(values)
 
 
 def _numbered(length: str, value: str, place: Mapping[str, Any]) -> Ints:
     """The values over the number of the execution."""
     n = int(evaluate(length, place))
-    if n > MOST_VALUES:
+    if n > MAX_VALUES:
         raise FormulaError(f"a value changes over {n} executions: too many to write down")
     return np.broadcast_to(evaluate(value, {**place, "i": np.arange(n)}), (n,))

@@ -19,10 +19,10 @@ from scalatrace.errors import FormulaError, UsageError
 Env = Mapping[str, Any]
 """Name -> int, or -> an array with one number per rank."""
 
-LARGEST_SHIFT = 62
+MAX_SHIFT = 62
 """So far integers of 64 bits can be shifted."""
 
-LARGEST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 """What an integer of an array can be."""
 
 
@@ -30,7 +30,7 @@ def multiplied(a: Any, b: Any) -> Any:
     """The product. Raises FormulaError where an array's integers are too small for it."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         most = int(np.max(np.abs(a), initial=0)) * int(np.max(np.abs(b), initial=0))
-        if most > LARGEST:
+        if most > MAX_INT64:
             raise FormulaError(f"a product of up to {most} does not fit into 64 bits")
     return a * b
 
@@ -43,8 +43,8 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: lambda a, b: a % b,
     ast.BitXor: lambda a, b: a ^ b,
     ast.BitAnd: lambda a, b: a & b,
-    ast.LShift: lambda a, b: a << np.clip(b, 0, LARGEST_SHIFT),
-    ast.RShift: lambda a, b: a >> np.clip(b, 0, LARGEST_SHIFT),
+    ast.LShift: lambda a, b: a << np.clip(b, 0, MAX_SHIFT),
+    ast.RShift: lambda a, b: a >> np.clip(b, 0, MAX_SHIFT),
 }
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: lambda a, b: a < b,
@@ -59,7 +59,7 @@ KNOWN = (
     ast.BinOp, ast.UnaryOp, ast.USub, ast.Compare, ast.Call, ast.Name, ast.Constant, ast.Load,
     *BINARY, *COMPARE,
 )  # fmt: skip
-LONGEST = 1 << 16
+MAX_TEXT_LENGTH = 1 << 16
 
 
 def log2(value: Any) -> Any:
@@ -125,7 +125,7 @@ def as_int(text: str, env: Env) -> int:
 
 def check(text: str) -> None:
     """Whether a text is a formula. Raises FormulaError."""
-    if type(text) is not str or len(text) > LONGEST:
+    if type(text) is not str or len(text) > MAX_TEXT_LENGTH:
         raise FormulaError(f"not a formula: {str(text)[:40]}")
     for node in ast.walk(parse(text)):
         if not isinstance(node, KNOWN) or (isinstance(node, ast.Constant) and type(node.value) is not int):

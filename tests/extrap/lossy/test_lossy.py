@@ -222,7 +222,7 @@ def test_what_makes_communicators_cannot_be_dropped() -> None:
 
 
 def test_too_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls_module, "MOST_CALLS", 10)
+    monkeypatch.setattr(calls_module, "MAX_CALLS", 10)
     with pytest.raises(InputError, match="record fewer steps"):
         lossy([ring(size, 1) for size in SIZES])
 
