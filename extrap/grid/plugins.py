@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import entry_points
 from itertools import chain
 from math import prod
 from operator import index
@@ -22,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.entry_points import registered
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import EXTRA_PARTITIONS
 from scalatrace.extrap.solve.features import EXTRA, RESERVED
@@ -30,7 +30,8 @@ from scalatrace.trace.symbolic.expression import FUNCTIONS, check
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-GROUP = "scalatrace.extrap"
+GROUP = "scalatrace.extrap.plugins"
+OLD_GROUP = "scalatrace.extrap"
 Dims = Callable[["Trace"], tuple[int, ...] | None]
 
 BUILT_IN = frozenset(FUNCTIONS)
@@ -51,7 +52,7 @@ def load_plugins(paths: Sequence[str | Path] = ()) -> None:
     Raises:
         InputError: a file is no plug-in.
     """
-    for entry in entry_points(group=GROUP):
+    for entry in registered(GROUP, OLD_GROUP):
         register(entry.load(), entry.name)
     for path in paths:
         register(_module(Path(path)), str(path))
