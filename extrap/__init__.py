@@ -1,4 +1,4 @@
-"""Extrapolation: few small traces become one of any number of ranks (ScalaExtrap, dissertation ch. 3).
+"""Extrapolation: a trace of any number of ranks from a few small traces (ScalaExtrap, dissertation ch. 3).
 
 big = scalatrace.extrap.extrapolate([scalatrace.load(p) for p in ("a.st", "b.st", "c.st")], 1024)
 """

@@ -1,4 +1,4 @@
-"""How far formulas can be trusted: each trace is left out in turn and predicted from the others."""
+"""Leave-one-out check of an extrapolation: predict each input trace from the others and compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong in an extrapolation."""
+"""Errors of extrapolation."""
 
 from __future__ import annotations
 

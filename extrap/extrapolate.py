@@ -1,4 +1,4 @@
-"""The whole way: check the inputs, find the grid, fit, and make the trace."""
+"""Extrapolate traces: check the inputs, find the grid, fit the model, instantiate it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A symbolic trace as text that people can read: `dest = rank + X`, `64 if x == 0`."""
+"""Format a symbolic trace for people: `dest = rank + X`, `64 if x == 0`."""
 
 from __future__ import annotations
 

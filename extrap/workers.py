@@ -1,4 +1,4 @@
-"""Independent pieces of one computation, side by side in processes of their own."""
+"""Run independent pieces of one computation in parallel processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of ranks with alike values: for each class one shape, and a formula per integer."""
+"""Classes of ranks with equal structure: per class one shape, and a formula per integer."""
 
 from __future__ import annotations
 

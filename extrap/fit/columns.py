@@ -1,7 +1,7 @@
-"""Values of several integers, each with classes of ranks of its own: the neighbours along three dimensions.
+"""Fit values of several integers, such as the neighbours in three dimensions, one integer at a time.
 
-The classes of all together would be the products of those of each, with few ranks in each product; so every
-integer is fitted alone, and its classes become conditions within its formula.
+Each integer has its own classes of ranks. Classes of all integers together would be products with few ranks
+in each; instead, the classes become conditions within the formula of their integer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""One quantity of one node over all ranks of all traces: which ranks have alike values, by which formulas.
+"""Fit one quantity of one node over all ranks of all traces.
 
-A field is a list of parts: a condition on a rank's place, and a shape with a formula per integer.
+The result is a field: a list of parts, each with a condition on a rank's place and a shape with formulas.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From traces to the symbolic trace: a field per repeat and parameter (§3.2.3)."""
+"""Fit a symbolic trace: a field per repeat and parameter of aligned nodes (§3.2.3)."""
 
 from __future__ import annotations
 

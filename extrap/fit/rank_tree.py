@@ -1,8 +1,8 @@
-"""What one rank sees of a trace: its own loops and events, whatever ranks it shares nodes with.
+"""The tree of one rank: the loops and events that this rank executes.
 
-Which of several like nodes of a merged trace a rank ended up in depends on the order of merging; what a rank
-does depends on the program alone. So ranks are compared by their own trees: nodes that a rank never runs are
-left out, and sequences that always run once are replaced by their content.
+The order of merging decides which node of a merged trace holds a rank's event; the program alone decides what
+the rank executes. So ranks are compared by their own trees: nodes that a rank never executes are left out,
+and sequences that always run once are replaced by their content.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Other ways to divide a parameter among ranks that the traces cannot tell from the one in a formula.
+"""Rival divisions: other ways to divide a parameter among ranks that give the same values in all traces.
 
-`n//X`, the same rounded up, and the blocks of a distribution are equal wherever X divides n, and for small
-remainders on some ranks. A formula that was fitted there says nothing of other sizes.
+`n//X`, the same rounded up, and block sizes are equal wherever X divides n, and on some ranks for small
+remainders. A formula that was fitted only there does not determine other sizes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Vecs that look different from rank to rank, by formulas over their values: cycles, counts, loops."""
+"""Fit value vectors whose structure differs between ranks: cycles, indexed values, loop counters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a parameter's integers stand for: tables differ from trace to trace, their contents are compared.
+"""Contents of ARRAY, TYPE and STRING parameters, which are indices of tables that differ between traces.
 
-An ARRAY, TYPE or STRING parameter is taken as the entries it names, in the order they are first met, and the
-sequence in which they are used.
+A parameter is compared by the entries that it names, in the order of first use, and the sequence of uses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of communicators: slices of the grid (rows, columns, planes, all of it), or formulas for lists."""
+"""Fit tables of communicators: slices of the grid (rows, columns, planes), or formulas for member lists."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Formulas and topologies of the user's own (§3.3): a Python file, or an entry point in `scalatrace.extrap`.
+"""Load plug-ins of the extrapolator (§3.3): Python files, or entry points in `scalatrace.extrap.plugins`.
 
 A plug-in is a module with any of
 
-    FUNCTIONS = {"name": function}         for formulas; takes integers, or numpy arrays with one per rank
-    FEATURES = [("name(r, P)", 2.0), ...]  expressions that formulas may be made of, with their weights
-    PARTITIONS = [["cond", "cond"], ...]   ways to divide ranks into classes that behave alike
+    FUNCTIONS = {"name": function}         functions for formulas; arguments: integers or numpy int64 arrays
+    FEATURES = [("name(r, P)", 2.0), ...]  terms of formulas, with their weights
+    PARTITIONS = [["cond", "cond"], ...]   ways to divide ranks into classes
     def dims(trace): ...                   the grid of a trace, or None
 
 samples/plugins/cg_transpose.py is the example.

@@ -1,7 +1,7 @@
-"""All ranks of all traces side by side: where each stands in its grid, and classes of alike positions.
+"""The points of a fit: all ranks of all traces with their grid coordinates, and classes of points.
 
-The dissertation's critical nodes (§3.2.1) are the corners of a grid; here every rank is a point, and ranks at
-the same borders form a class. A class is a condition on coordinates, so it has a meaning in any grid.
+The dissertation's critical nodes (§3.2.1) are the corners of a grid. Here every rank is a point, and ranks at
+the same borders form a class. A class is a condition on coordinates, so it is defined on any grid.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Which grid the ranks form (§3.2.1): told by Cartesian communicators, or by who sends to whom.
+"""Find the grid of the ranks (§3.2.1) from Cartesian communicators or from the pairs that exchange messages.
 
-Instead of following the dissertation's critical nodes from corner to corner, every grid that a number of
-ranks allows is tried: in the right one all ranks at the same borders have the same neighbours, and
-communicators are its rows, columns and planes.
+Every grid that a number of ranks allows is tried. In the right one, all ranks at the same borders have the
+same neighbours, and communicators are rows, columns and planes.
 """
 
 from __future__ import annotations

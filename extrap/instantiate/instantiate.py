@@ -1,6 +1,6 @@
-"""From the symbolic trace to a trace: every formula evaluated for one grid.
+"""Instantiate a symbolic trace: evaluate every formula for one grid.
 
-What it costs depends on the number of nodes; masks over ranks are the only thing as long as there are ranks.
+The cost depends on the number of nodes. Only masks and columns have one element per rank.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the peers of a trace that is being made are in their communicators."""
+"""Check that the peers of an instantiated trace are members of their communicators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A field's formulas evaluated over the ranks of a grid: value vectors, each with its ranks."""
+"""Evaluate a field over the ranks of a grid: value vectors, each with its ranks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Conditions and formulas evaluated over all ranks of a grid at once, and groups of ranks with equal values.
+"""Evaluate conditions and formulas over all ranks of a grid at once; group ranks with equal values.
 
-Masks and columns over all ranks are the only things as long as there are ranks.
+Only masks and columns have one element per rank.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Some ranks of a large grid, which tell what is to be expected of all: corners, and ranks between."""
+"""Sample ranks of a large grid, corners included, to estimate the number of different values."""
 
 from __future__ import annotations
 

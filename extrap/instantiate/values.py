@@ -1,6 +1,6 @@
-"""A field over the ranks of a grid as an elastic value.
+"""Convert a field over the ranks of a grid to an elastic value.
 
-Where there would be too many groups of ranks, the formulas themselves are the value.
+With too many groups of ranks, the elastic value keeps the formulas themselves.
 """
 
 from __future__ import annotations

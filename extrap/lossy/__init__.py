@@ -1,4 +1,4 @@
-"""Lossy extrapolation (§3.2.4): what follows no rule is dropped and counted, what it left alone repaired."""
+"""Lossy extrapolation (§3.2.4): calls without a rule are dropped and counted, their partners repaired."""
 
 from scalatrace.extrap.lossy.extrapolate import LossyExtrapolation, extrapolate_lossy, lossy_model_of
 

@@ -1,4 +1,4 @@
-"""The executions of one node of a rank's tree, as a sequence that can be compared with another rank's."""
+"""The executions of one node of a rank's tree as a sequence to be compared with those of other ranks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The calls of all ranks of a trace side by side: what is dropped is a mark on each of them.
+"""All calls of all ranks of a trace, each with a mark whether it is dropped.
 
-Lossy extrapolation looks at single calls (§3.2.4), so the input traces, which are small, are walked; what is
-left is compressed again before anything is fitted.
+Lossy extrapolation works on single calls (§3.2.4): the small input traces are walked, and the calls that
+remain are compressed again before anything is fitted.
 """
 
 from __future__ import annotations

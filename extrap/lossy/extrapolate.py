@@ -1,4 +1,4 @@
-"""Lossy extrapolation, the whole way: what follows no rule is dropped, and the result replays (§3.2.4)."""
+"""Lossy extrapolation: drop the calls without a rule; the result can still be replayed (§3.2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Fit what follows rules, drop what does not, repair, and again, until everything left does (§3.2.4)."""
+"""Fit the nodes that follow rules, drop the others, repair, and repeat until all remaining nodes follow
+rules (§3.2.4).
+"""
 
 from __future__ import annotations
 

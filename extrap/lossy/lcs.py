@@ -1,8 +1,8 @@
-"""The weighted, loop-aware longest common subsequence of trees of events (§3.2.4).
+"""Weighted, loop-aware longest common subsequence of trees of events (§3.2.4).
 
-A loop counts as a whole, with the events in it as its weight, wherever it is compared; iterations are paired
-by a subsequence of their own, and so on inwards. Trees are numbered so that equal ones have equal numbers and
-nothing is worked out twice. There are two passes: `weight` only measures, `flags` then marks what is common.
+A loop is compared as one element, weighted by the number of events in it; iterations are paired by a
+subsequence of their own, recursively. Equal trees have equal numbers, so that no pair is compared twice. The
+first pass, `weight`, measures; the second, `flags`, marks the common part.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which calls of a trace need each other: a message's two ends, a request and its Wait, a collective's ranks.
+"""Dependencies between calls: the two ends of a message, a request and its Wait, a collective's ranks.
 
-The input traces are complete, so every end has its partner there; what is dropped takes its partners along.
+The input traces are complete, so each end has its partner there; a dropped call drops its partners.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A rank's tree of what is left of its calls, compressed as the recorder would have done it.
+"""Compress the remaining calls of a rank again, as the recorder would have done.
 
-A call that is dropped may have kept a loop from being one; so what is left is not cut out of the old tree, it
-is handed to the recorder's core once more, without times. Those are kept per event node and predecessor.
+A dropped call may have prevented a loop. So the remaining calls are appended to the recorder's core, without
+times; times are kept per event node and predecessor.
 """
 
 from __future__ import annotations

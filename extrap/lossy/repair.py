@@ -1,8 +1,8 @@
-"""What becomes of the partners of dropped calls, so that the trace still replays (§3.2.4).
+"""Repair the partners of dropped calls so that the trace can be replayed (§3.2.4).
 
-A message without its other end is dropped too; the half of a Sendrecv goes to MPI_PROC_NULL instead, so that
-the other half stays. A collective call is made by all members or by none. A request that nobody completes is
-not made, and a Wait for requests that are not there waits for what is left of them.
+A message without its other end is dropped. Half of a Sendrecv goes to MPI_PROC_NULL, so that the other half
+stays. A collective call stays for all members or for none. A request that no call completes is dropped, and a
+Wait waits for the requests that remain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What was dropped of a trace, and why: by operation and call site, and by rank."""
+"""Report of dropped calls and reasons: by operation and call site, and by rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An input trace while calls of it are dropped."""
+"""State of an input trace while calls are dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What makes calls of different ranks alike: operation, call site, and how far away the partner is."""
+"""Symbols of calls, equal for calls that match across ranks: operation, call site, distance of the
+partner.
+"""
 
 from __future__ import annotations
 

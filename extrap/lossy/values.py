@@ -1,4 +1,4 @@
-"""New parameters of calls that stay: requests are named by age, and fewer are alive now."""
+"""Parameters of the remaining calls, with request ages counted anew."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One formula through given points: exact coefficients, and whether the points confirm it (§3.2.3).
 
-As many points as features determine the coefficients; the formula is then verified on all points. It
-is confirmed when one size can be left out and the others still determine it: that size was predicted.
+As many points as features determine the coefficients; the formula is then verified on all points. It is
+confirmed when the points of all sizes but any one still determine it: each size is predicted by the others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What formulas are made of: the dissertation's {1, x, xy, xyz} first, then richer terms (§3.2.3 and beyond).
+"""Terms of formulas: the dissertation's {1, x, xy, xyz} first, then richer ones (§3.2.3 and beyond).
 
-A feature is an expression with a weight; the lighter formula wins among those that fit.
+A feature is an expression with a weight. Among the formulas that fit, the one with the least weight is taken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The simplest exact formula through given points (§3.2.3, with a richer basis).
 
-Linear systems over one, two or three features and a constant; what floating point finds is verified with
-integers on all points. A formula counts only where one size more than it has unknowns confirms it.
+Candidates come from least squares in floating point; each is verified with integers on all points.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many formulas evaluated together, over small numbers: what several of them contain is worked out once."""
+"""Evaluate many formulas over columns of small numbers; common parts are evaluated once."""
 
 from __future__ import annotations
 

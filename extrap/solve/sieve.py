@@ -1,6 +1,6 @@
-"""Whether any formula can have given values: a sample_points points show of most that none does, for little.
+"""Reject values that no formula can give, early, by testing a few points.
 
-What holds for all points holds for a sample_points.
+A formula that holds for all points holds for these.
 """
 
 from __future__ import annotations

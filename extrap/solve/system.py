@@ -1,4 +1,4 @@
-"""The lightest formula of one, two or three features and a constant that makes given values."""
+"""Find the formula of least weight, with one, two or three features and a constant, for given values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Timing: how each field of each histogram goes on with the number of ranks (dissertation §3.2.5)."""
+"""Timing: extrapolate each field of each histogram over the number of ranks (dissertation §3.2.5)."""

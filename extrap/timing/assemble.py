@@ -1,4 +1,4 @@
-"""A valid histogram from fields that were predicted one by one."""
+"""Assemble a valid histogram from fields that were predicted one by one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""One decision per histogram, since its fields have the same trend, and the histogram that follows (§3.2.5).
+"""One model decision per histogram, whose fields share a trend, and the predicted histogram (§3.2.5).
 
-The mean, the standard deviation, the smallest and the largest sample, and of every bin the smallest, the
-largest and the mean follow curves of one form. The bins' shares of the samples have a form of their own: they
-do not shrink when the times do. What the curves say is then made a histogram again: bins whose counts add up,
-whose mean is the mean.
+The mean, the standard deviation, the smallest and the largest sample, and the smallest, largest and mean of
+every bin follow curves of one form. The bins' shares of the samples have a form of their own: they do not
+shrink with the times. The predicted values are then made consistent: the bins' counts add up to the number
+of samples, and their means to the mean.
 """
 
 from __future__ import annotations

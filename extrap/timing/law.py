@@ -1,4 +1,4 @@
-"""How mean times follow the number of ranks, as sums of terms: for programs that work them out themselves."""
+"""Mean times as sums of terms over the number of ranks, for programs that evaluate them at run time."""
 
 from __future__ import annotations
 

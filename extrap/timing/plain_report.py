@@ -1,4 +1,4 @@
-"""What a report says of the timing of each call site: data only."""
+"""Data of the timing report, per call site."""
 
 from __future__ import annotations
 

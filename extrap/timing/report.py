@@ -1,4 +1,4 @@
-"""What is said of the times of a result: per call site the model, its fit, the interval, the slowest rank."""
+"""Timing report of a result: per call site the model, its fit, the interval, and the slowest rank."""
 
 from __future__ import annotations
 

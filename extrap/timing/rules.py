@@ -1,4 +1,4 @@
-"""How an extrapolated event's histograms come about: each from those that the input traces have of it."""
+"""Extrapolate the histograms of each event from those of the input traces."""
 
 from __future__ import annotations
 

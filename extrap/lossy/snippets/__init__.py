@@ -1,4 +1,4 @@
-"""Event snippets: a small language, its machine, and what both do to the calls of a rank (§3.2.4).
+"""Event snippets: the language, its state machine, and their application to the calls of a rank (§3.2.4).
 
 `scalatrace.extrap.lossy.snippets.parse` reads them from files.
 """

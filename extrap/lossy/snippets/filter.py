@@ -1,4 +1,4 @@
-"""Snippets applied to the calls of each rank: the first of the three levels of dropping (§3.2.4)."""
+"""Apply snippets to the calls of each rank: the first of the three levels of dropping (§3.2.4)."""
 
 from __future__ import annotations
 

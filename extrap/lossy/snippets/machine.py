@@ -1,9 +1,9 @@
 """The finite-state machine of snippets (Figure 3.7): which calls of a rank are accepted.
 
-The machine waits in START. A call that begins a snippet is pending, and so is every further one that is
-expected; with the last one of the snippet ACCEPT is reached, and what is pending stays for good. Anything
-else leads to ERROR: what is pending goes, and the call that was not expected is tried from START (the
-dissertation drops that one too). A collective call that is not expected anywhere is accepted by itself.
+The machine starts in START. The first call of a snippet is pending, and so is each further expected call; the
+last one leads to ACCEPT, and the pending calls are kept. Any other call leads to ERROR: the pending calls are
+dropped, and the unexpected call is tried from START (the dissertation drops it as well). An unexpected
+collective call is accepted by itself.
 """
 
 from __future__ import annotations

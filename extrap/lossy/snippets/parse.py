@@ -1,4 +1,4 @@
-"""Reading event snippets (grammars/snippets.lark)."""
+"""Parse event snippets (grammars/snippets.lark)."""
 
 from __future__ import annotations
 

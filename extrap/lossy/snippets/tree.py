@@ -1,4 +1,4 @@
-"""Event snippets as a tree: sequences of calls with what their parameters have to be (§3.2.4)."""
+"""Event snippets as a tree: sequences of calls with constraints on their parameters (§3.2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a request for a timing model."""
+"""Errors of timing models."""
 
 from __future__ import annotations
 

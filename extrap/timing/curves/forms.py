@@ -1,4 +1,4 @@
-"""Which forms the normal form tries: one or two terms and a constant, of few exponents."""
+"""Candidate forms of the normal form: one or two terms of few exponents, and a constant."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Weighted least squares for many forms at once, with leave-one-out errors.
 
-Each value counts by its standard error. What a fit would have said of a point without having seen it follows
-from
-the leverage h of the point: the residual r becomes r / (1 - h), so nothing is fitted twice.
+Each value is weighted by its standard error. The leave-one-out residual of a point follows from its leverage
+h: the residual r becomes r / (1 - h), so no fit is repeated.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The performance model normal form f(p) = sum c_k p^(i_k/j_k) log2(p)^l_k, chosen by leave-one-out error.
 
-With few points there is nearly always an odd form that happens to fit, so a form pays for each coefficient
-and for
-unusual exponents: of those within the noise the simplest wins. How much noise there is, the standard errors
-say where they were measured (they are, for means of histograms); they are believed up to a point (`TRUST`),
-since runs differ by more than their samples tell.
+With few points, an unusual form often fits by chance. So each coefficient and each unusual exponent has a
+cost, and of the forms within the noise the simplest is taken. Standard errors estimate the noise where they
+were measured (means of histograms have them); they are trusted up to a limit (`TRUST`), since runs differ by
+more than their samples show.
 """
 
 from __future__ import annotations

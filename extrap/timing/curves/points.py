@@ -1,4 +1,4 @@
-"""Values measured at several scales: what every timing model is fitted to.
+"""Values measured at several scales, the input of every timing model.
 
 A scale is the number of ranks P, or several parameters such as (n, P).
 """

@@ -1,4 +1,4 @@
-"""The choices of `--timing-model`: name -> what it is -> a function that fits it."""
+"""The choices of `--timing-model`: name, description, and fitting function."""
 
 from __future__ import annotations
 

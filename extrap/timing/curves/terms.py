@@ -1,4 +1,4 @@
-"""Terms p^(i/j) * log2(p)^l of the performance model normal form, and the forms made of them.
+"""Terms p^(i/j) * log2(p)^l of the performance model normal form, and forms that consist of them.
 
 Calotoiu et al., "Using automated performance modeling to find scalability bugs in complex codes" (SC 2013);
 with several parameters a term is a product of one such factor per parameter.

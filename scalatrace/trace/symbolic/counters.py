@@ -1,10 +1,10 @@
-"""The loops around something, as one rank runs them: in which iteration of each an execution is.
+"""Counters of the loops around an execution, for one rank.
 
     for i2 in range(8):             for the Bcast, `i1` is 0 1 2 3 0 1 .., `l1` (left) 3 2 1 0 3 2 ..,
         for i1 in range(4):         `i2` 0 0 0 0 1 1 .., whether or not each iteration has one
             Bcast
 
-`i` numbers all executions within what is looked at: 0 1 2 .. 31.
+`i` numbers all executions: 0 1 2 .. 31.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What formulas say for one rank: from a part of a field to a value vector."""
+"""Evaluate formulas for one rank: a part of a field becomes a value vector."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A quantity by formulas: which ranks have alike values, and a formula for each integer of them.
+"""A field: a quantity by formulas, as parts with a condition on the ranks and a formula per integer.
 
-Conditions and formulas are texts over a rank's place in a grid (`scalatrace.trace.symbolic.expression`).
+Conditions and formulas are expressions over a rank's place in a grid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formulas as text that people can read: `[x+1 y ..] if x==0`."""
+"""Format fields for people: `[x+1 y ..] if x==0`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A grid of ranks: sizes of its dimensions, and where in it a rank is (§3.2.1)."""
+"""A grid of ranks: sizes of its dimensions, and coordinates of a rank (§3.2.1)."""
 
 from __future__ import annotations
 

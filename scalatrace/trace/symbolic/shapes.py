@@ -1,4 +1,4 @@
-"""Values taken apart into a shape, which must be the same in all traces, and integers, which follow formulas.
+"""Split a value into its structure (equal in all traces) and its integers (fitted).
 
 Vec(((4, 0, (3, 1, 7)),))    shape [[_ _ [_ _ _]]], slots 4 0 3 1 7
 """
