@@ -19,7 +19,8 @@ def registered(group: str, old_group: str) -> list[EntryPoint]:
     for entry in old:
         package = entry.dist.name if entry.dist is not None else entry.value
         print(
-            f"scalatrace: warning: {package} registers {entry.name!r} in the entry-point group {old_group!r}; "
+            f"scalatrace: warning: {package} registers {entry.name!r} in the entry-point group "
+            f"{old_group!r}; "
             f"rename it to {group!r}",
             file=sys.stderr,
         )
