@@ -18,9 +18,9 @@ from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
 from scalatrace.trace.query.absolute import absolute
-from scalatrace.trace.symbolic.expression import MAX_INT64
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import MAX_RANK
+from scalatrace.trace.values.vec import INT64
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -173,7 +173,7 @@ def parse_input(name: str, text: str) -> int:
         value = int(text)
     except ValueError:
         raise InputError(f"the parameter {name} is {text!r}, which is no integer") from None
-    if abs(value) > MAX_INT64:
+    if value not in INT64:
         raise InputError(f"the parameter {name} is {text}, which is too large: 64 bits have to do")
     return value
 

@@ -18,13 +18,14 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.files import write_file
+from scalatrace.formula import Expr, Value, format_text, parse_condition, parse_number
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.format import pack_container, read_container
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.expression import check
 from scalatrace.trace.symbolic.grid import NAMES
+from scalatrace.trace.symbolic.peers import read, written
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["load", "save"]
@@ -79,7 +80,7 @@ def _model(model: Model) -> list[Any]:
         model.inputs,
         model.seen,
         {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
-        [(f.kind, f.parent, f.slices, f.vecs) for f in model.families],
+        [(f.kind, f.parent, f.slices, [_vec(vec) for vec in f.vecs]) for f in model.families],
         model.stats,
         model.meta,
         model.counts,
@@ -99,7 +100,19 @@ def _rule(rule: Rule) -> list[Any]:
 
 
 def _field(field: Field) -> list[Any]:
-    return [(part.condition, part.shape, part.formulas, part.rivals) for part in field.parts]
+    return [
+        (
+            format_text(part.condition),
+            part.shape,
+            None if part.formulas is None else tuple(map(written, part.formulas)),
+            [(format_text(division), format_text(rival)) for division, rival in part.rivals],
+        )
+        for part in field.parts
+    ]
+
+
+def _vec(vec: tuple[Any, tuple[Value, ...]] | None) -> Any:
+    return None if vec is None else (vec[0], tuple(map(written, vec[1])))
 
 
 def _read_model(raw: Any) -> Model:
@@ -144,10 +157,8 @@ def _texts(raw: Any) -> tuple[str, ...]:
     return tuple(str(text) for text in raw)
 
 
-def _formulas(raw: Any) -> tuple[str, ...]:
-    for text in raw:
-        check(text)
-    return tuple(raw)
+def _formulas(raw: Any) -> tuple[Value, ...]:
+    return tuple(map(read, raw))
 
 
 def _read_family(raw: Any) -> FamilyRule:
@@ -189,17 +200,14 @@ def _read_row(raw: Any) -> tuple[Any, ...]:
     return tuple(None if h is None else Histogram.decode(h) for h in raw)
 
 
-def _rivals(raw: Any) -> tuple[tuple[str, str], ...]:
-    for division, rival in raw:
-        check(division)
-        check(rival)
-    return tuple((division, rival) for division, rival in raw)
+def _rivals(raw: Any) -> tuple[tuple[Expr, Expr], ...]:
+    return tuple((parse_number(division), parse_number(rival)) for division, rival in raw)
 
 
 def _read_field(raw: Any) -> Field:
     parts = []
     for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
-        check(condition)
-        read = None if formulas is None else _formulas(formulas)
-        parts.append(Part(condition, _read_shape(shape), read, _rivals(rest[0] if rest else ())))
+        found = None if formulas is None else _formulas(formulas)
+        rivals = _rivals(rest[0] if rest else ())
+        parts.append(Part(parse_condition(condition), _read_shape(shape), found, rivals))
     return Field(tuple(parts))

@@ -9,12 +9,14 @@ import numpy as np
 
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
+from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
+from scalatrace.trace.symbolic.peers import symbolic
 
 __all__ = ["classes_of", "merged"]
 
 
-def classes_of(fit_input: FitInput, partition: Sequence[tuple[str, Ints]]) -> list[Class] | None:
+def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> list[Class] | None:
     found = []
     for condition, points in partition:
         points = points[fit_input.position[points] >= 0]
@@ -27,7 +29,7 @@ def classes_of(fit_input: FitInput, partition: Sequence[tuple[str, Ints]]) -> li
     return found
 
 
-def _fitted(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """The class of these points, if one shape and a formula per integer serve all."""
     space, values = fit_input.space, fit_input.of(points)
     first = values[0]
@@ -37,19 +39,20 @@ def _fitted(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> C
         return _otherwise(fit_input, conditions, points)
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
-    formulas, weight, confirmed = [], 0.0, True
+    formulas: list[Value] = []
+    weight, confirmed = 0.0, True
     for column in table.T:
         solution = over.solve_unconfirmed(np.ascontiguousarray(column))
         if solution is None:
             return _otherwise(fit_input, conditions, points)
-        formulas.append(solution.text)
+        formulas.append(symbolic(solution.formula))
         weight += solution.weight
         confirmed = confirmed and solution.confirmed
     found = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
     return found if confirmed else _otherwise(fit_input, conditions, points) or found
 
 
-def _otherwise(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """The class by the values themselves, where vecs look different from rank to rank."""
     space, values = fit_input.space, fit_input.of(points)
     given = [v for v in values if v is not None]
@@ -113,8 +116,6 @@ def _least(a: Class, b: Class) -> float:
     if a.shape != b.shape or a.formulas is None or b.formulas is None or len(a.formulas) != len(b.formulas):
         return 0.0
     pairs = zip(a.formulas, b.formulas, strict=True)
-    return sum(1.0 for one, other in pairs if one != other and _is_number(one) and _is_number(other))
-
-
-def _is_number(text: str) -> bool:
-    return text.lstrip("-").isdigit()
+    return sum(
+        1.0 for one, other in pairs if one != other and isinstance(one, Const) and isinstance(other, Const)
+    )

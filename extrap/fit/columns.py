@@ -16,10 +16,10 @@ from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import Binary, Expr, Select, Special, Value, either, indicator, select
 from scalatrace.trace.model.rules import CYCLE, Shape
-from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -31,7 +31,7 @@ __all__ = ["COARSE", "by_columns"]
 
 def by_columns(
     space: Space, order: Ints, position: Ints, values: Sequence[Parts | None]
-) -> tuple[Shape, tuple[str, ...], float] | None:
+) -> tuple[Shape, tuple[Value, ...], float] | None:
     """A shape and formulas that hold for all ranks, and what they cost; None: none."""
     given = [value for value in values if value is not None]
     if len(given) < len(values):
@@ -39,7 +39,7 @@ def by_columns(
     table, shape = _table(given)
     if len(table) < 2:
         return None
-    known: dict[bytes, tuple[str, float] | None] = {}
+    known: dict[bytes, tuple[Value, float] | None] = {}
     formulas, cost = [], 0.0
     for column in table:
         key = column.tobytes()
@@ -61,7 +61,7 @@ def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
     return np.array([] if rows is None else rows, dtype=np.int64).T, CYCLE
 
 
-def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[str, float] | None:
+def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[Value, float] | None:
     scalars = [Parts(None, (value,)) for value in column.tolist()]
     fit_input = FitInput(space, position, list(scalars), [None] * len(scalars), PLAIN)
     for partition in space.partitions():
@@ -73,46 +73,49 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[st
         groups = merged(fit_input, classes)
         if groups is None:
             continue
-        text = _piecewise(groups)
-        if _holds(text, space, order, column):
+        formula = _piecewise(groups)
+        if _holds(formula, space, order, column):
             cost = sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
-            return text, cost
+            return formula, cost
     return None
 
 
-def _piecewise(groups: Sequence[Class]) -> str:
+def _piecewise(groups: Sequence[Class]) -> Value:
     """One formula: that of most classes, and what the others differ by where their conditions hold.
 
-    Special values of MPI are chosen by their conditions: sums with them would mean nothing.
+    Symbols are selected by their conditions: no arithmetic holds for them.
     """
-    ordered = sorted(groups, key=lambda group: (not _is_special(group), len(group.conditions)))
-    *others, base = ordered
-    text = _formula(base)
-    for group in (g for g in others if not _is_special(g)):
-        text += f"+({_condition(group)})*(({_formula(group)})-({_formula(base)}))"
-    for group in filter(_is_special, others):
-        text = f"choose({_condition(group)},{_formula(group)},{text})"
-    return text
+    ordered = sorted(groups, key=lambda group: (_number(group) is not None, len(group.conditions)))
+    numbers = [(group, formula) for group in ordered if (formula := _number(group)) is not None]
+    value: Value = _formula(ordered[-1])
+    if numbers:
+        *others, (_, base) = numbers
+        total = base
+        for group, formula in others:
+            difference = Binary("-", formula, base)
+            total = Binary("+", total, Binary("*", indicator(either(*group.conditions)), difference))
+        value = total
+    for group in ordered:
+        if _number(group) is None and group is not ordered[-1]:
+            value = select(either(*group.conditions), _formula(group), value)
+    return value
 
 
-def _formula(group: Class) -> str:
+def _formula(group: Class) -> Value:
+    """The formula of a class; a constant of MPI is a symbol."""
     assert group.formulas is not None
-    return group.formulas[0]
+    return symbolic(group.formulas[0])
 
 
-def _condition(group: Class) -> str:
-    return "+".join(f"({c})" for c in group.conditions)
+def _number(group: Class) -> Expr | None:
+    """The formula of a class; None when it is a symbol."""
+    formula = _formula(group)
+    return None if isinstance(formula, Special | Select) else formula
 
 
-def _is_special(group: Class) -> bool:
-    """Whether the value of a class is a constant of MPI."""
-    text = _formula(group)
-    return text.lstrip("-").isdigit() and int(text) < SPECIAL_MAX
-
-
-def _holds(text: str, space: Space, order: Ints, column: Ints) -> bool:
+def _holds(formula: Value, space: Space, order: Ints, column: Ints) -> bool:
     try:
-        found = evaluate(text, {name: values[order] for name, values in space.columns.items()})
+        found = evaluate(formula, {name: values[order] for name, values in space.columns.items()})
     except FormulaError:
         return False
     return bool(np.array_equal(np.broadcast_to(found, column.shape), column))

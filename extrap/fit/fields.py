@@ -15,9 +15,10 @@ from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
 from scalatrace.extrap.fit.fit_types import EFFORTS, MIXED, PER_PART, Chains, Class, FitInput, Ints, Samples
 from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import Cond, Value, either, names_in
 from scalatrace.trace.symbolic.counters import Chain
-from scalatrace.trace.symbolic.expression import names_of
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
+from scalatrace.trace.symbolic.peers import constant
 from scalatrace.trace.symbolic.shapes import Parts
 
 PER_RANK = 40.0
@@ -97,10 +98,10 @@ def _runs_everywhere(space: Space, samples: Samples) -> bool:
     return entered == {int(run_of[point]) for point, value in samples.items() if value is not None}
 
 
-def _constant(condition: str, value: Parts | None) -> Part:
+def _constant(condition: Cond, value: Parts | None) -> Part:
     if value is None:
         return Part(condition, None, None)
-    return Part(condition, value.shape, tuple(map(str, value.slots)))
+    return Part(condition, value.shape, tuple(map(constant, value.slots)))
 
 
 def _field(groups: Sequence[Class]) -> Field:
@@ -109,16 +110,16 @@ def _field(groups: Sequence[Class]) -> Field:
     weight, cost = PER_PART * (len(groups) - 1), 0.0
     parts = []
     for group in ordered:
-        condition = EVERYWHERE if group is ordered[-1] else "+".join(f"({c})" for c in group.conditions)
+        condition = EVERYWHERE if group is ordered[-1] else either(*group.conditions)
         parts.append(Part(condition, group.shape, group.formulas))
         weight += group.weight
-        cost += sum(PER_RANK for text in group.formulas or () if depends_on_rank(text))
+        cost += sum(PER_RANK for formula in group.formulas or () if depends_on_rank(formula))
     return Field(tuple(parts), weight + cost, weight)
 
 
-def depends_on_rank(text: str) -> bool:
+def depends_on_rank(formula: Value) -> bool:
     """Whether a formula differs from rank to rank."""
-    return bool(names_of(text) & RANKWISE)
+    return bool(names_in(formula) & RANKWISE)
 
 
 def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:

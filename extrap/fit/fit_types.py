@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import Cond, Value
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.shapes import Parts
@@ -34,10 +35,10 @@ class Class:
         confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
     """
 
-    conditions: tuple[str, ...]
+    conditions: tuple[Cond, ...]
     points: Ints
     shape: Shape
-    formulas: tuple[str, ...] | None
+    formulas: tuple[Value, ...] | None
     weight: float
     confirmed: bool = True
 

@@ -14,8 +14,8 @@ from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, C
 from scalatrace.extrap.fit.rivals import differing
 from scalatrace.extrap.fit.sequences import holds, is_vec, listed
 from scalatrace.extrap.grid.space import Run, Space
-from scalatrace.trace.symbolic.expression import evaluate
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part
+from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.symbolic.shapes import Parts, cycle, vec_from
 from scalatrace.trace.values.vec import Vec
 
@@ -84,7 +84,7 @@ def _of_part(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
         return _of_sequence(fit_input, part, points)
     columns = {name: column[points] for name, column in fit_input.space.columns.items()}
     try:
-        rows = [np.broadcast_to(evaluate(text, columns), points.shape) for text in part.formulas]
+        rows = [np.broadcast_to(evaluate(formula, columns), points.shape) for formula in part.formulas]
     except FormulaError:
         rows = [np.zeros(points.shape, dtype=np.int64)] * len(part.formulas)
     for k, (point, value) in enumerate(zip(points, fit_input.of(points), strict=True)):

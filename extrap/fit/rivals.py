@@ -6,7 +6,6 @@ remainders. A formula that was fitted only there does not determine other sizes.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,8 +16,21 @@ import numpy as np
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Samples
 from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import (
+    Binary,
+    Called,
+    Choose,
+    Cond,
+    Expr,
+    Value,
+    Var,
+    children,
+    evaluate,
+    format_text,
+    names_in,
+    parse_number,
+)
 from scalatrace.trace.symbolic.counters import is_counter
-from scalatrace.trace.symbolic.expression import evaluate, names_of, parse
 from scalatrace.trace.symbolic.field import Field
 
 __all__ = ["differing", "rivals", "with_rivals"]
@@ -46,45 +58,51 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=1 << 14)
-def rivals(text: str, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[str, str], ...]:
+def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[Expr, Expr], ...]:
     """The divisions in a formula, each with the other ways to divide that parameter by that size."""
-    if not names_of(text) & set(inputs):
+    if not names_in(formula) & set(inputs):
         return ()
-    found: dict[tuple[str, str], None] = {}
+    found: dict[tuple[Expr, Expr], None] = {}
     for n in inputs:
         for s, c in pairs:
             for family in (BLOCKS, OFFSETS, SQUARES):
-                others = [one.format(n=n, s=s, c=c) for one in family]
-                for part in _divisions(parse(text), {ast.dump(parse(one)): one for one in others}, n, s):
+                others = _family(family, n, s, c)
+                for part in _divisions(formula, others, n, s):
                     found |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
     return tuple(found)
 
 
-def _divisions(node: ast.AST, known: Mapping[str, str], n: str, s: str) -> Iterator[str]:
-    """The outermost subexpressions that are one of some texts, or `block` and `diagonal` of n and s."""
-    if (text := known.get(ast.dump(node))) is not None:
-        yield text
-    elif isinstance(node, ast.Call) and [ast.unparse(one) for one in node.args[:2]] == [n, s]:
-        yield ast.unparse(node)
+@lru_cache(maxsize=1 << 12)
+def _family(notations: tuple[str, ...], n: str, s: str, c: str) -> tuple[Expr, ...]:
+    return tuple(parse_number(one.format(n=n, s=s, c=c)) for one in notations)
+
+
+def _divisions(part: Value | Cond, known: Sequence[Expr], n: str, s: str) -> Iterator[Expr]:
+    """The outermost subexpressions that are one of some formulas, or `block` and `diagonal` of n and s."""
+    if isinstance(part, Binary | Choose | Called) and (part in known or _divides(part, n, s)):
+        yield part
     else:
-        for child in ast.iter_child_nodes(node):
+        for child in children(part):
             yield from _divisions(child, known, n, s)
 
 
-def _others(part: str, family: Sequence[str]) -> Sequence[str]:
+def _divides(part: Expr, n: str, s: str) -> bool:
+    return isinstance(part, Called) and part.arguments[:2] == (Var(n), Var(s))
+
+
+def _others(part: Expr, family: Sequence[Expr]) -> Sequence[Expr]:
     """Other ways to divide than a subexpression."""
-    node = parse(part)
-    if not isinstance(node, ast.Call):
+    if not isinstance(part, Called):
         return family
-    n, s, place = (ast.unparse(one) for one in node.args[:3])
-    if isinstance(node.func, ast.Name) and node.func.id == "diagonal":
-        return [f"{s}*({n}//{s})*({n}//{s})"]
-    return [one.format(n=n, s=s, c=f"(({place})%{s})") for one in BLOCKS if "{c}" in one]
+    n, s, place = map(format_text, part.arguments[:3])
+    if part.name == "diagonal":
+        return [parse_number(f"{s}*({n}//{s})*({n}//{s})")]
+    return _family(tuple(one for one in BLOCKS if "{c}" in one), n, s, f"(({place})%{s})")
 
 
-def differing(formula: str, rival: str, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+def differing(formula: Expr, rival: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """Where two formulas differ: a mask over the ranks of `env`, or one for all."""
-    counters = {name for name in names_of(formula) | names_of(rival) if is_counter(name)}
+    counters = {name for name in names_in(formula, rival) if is_counter(name)}
     found: Any = np.zeros(1, dtype=bool)
     for k in range(MAX_ITERATIONS if counters else 1):
         here = {**env, **dict.fromkeys(counters, k)}
@@ -98,8 +116,8 @@ def differing(formula: str, rival: str, env: Mapping[str, Any]) -> np.ndarray[An
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
     """The field with the other ways to divide that have the same values for all samples."""
     pairs = space.divisors
-    texts = [text for part in field.parts for text in part.formulas or ()]
-    if not any(rivals(text, space.inputs, pairs) for text in texts):
+    formulas = [formula for part in field.parts for formula in part.formulas or ()]
+    if not any(rivals(formula, space.inputs, pairs) for formula in formulas):
         return field
     left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
     parts = []
@@ -108,7 +126,7 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
         here = {name: column[mask] for name, column in columns.items()}
         found = dict.fromkeys(
-            pair for text in part.formulas or () for pair in rivals(text, space.inputs, pairs)
+            pair for formula in part.formulas or () for pair in rivals(formula, space.inputs, pairs)
         )
         equal = tuple(pair for pair in found if not differing(*pair, here).any())
         parts.append(replace(part, rivals=equal))

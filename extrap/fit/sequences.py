@@ -10,9 +10,10 @@ import numpy as np
 
 from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
 from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import Cond, Const
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, equal_rows
-from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
 
 MAX_CYCLE_VALUES = 64
@@ -22,7 +23,7 @@ __all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
 
 
 def by_cycle(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
+    space: Space, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
     """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
     if sum(v.times for v in values) > MAX_INDEXED_VALUES:
@@ -35,8 +36,8 @@ def by_cycle(
     if any(solution is None for solution in found):
         return None
     weight = sum(solution.weight for solution in found if solution is not None)
-    texts = tuple(solution.text for solution in found if solution is not None)
-    return Class(conditions, points, CYCLE, texts, weight + 0.5)
+    formulas = tuple(symbolic(solution.formula) for solution in found if solution is not None)
+    return Class(conditions, points, CYCLE, formulas, weight + 0.5)
 
 
 def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
@@ -77,7 +78,7 @@ def listed(value: Parts, times: int) -> tuple[int, ...]:
 
 
 def by_index(
-    space: Space, conditions: tuple[str, ...], points: Ints, values: Sequence[Parts]
+    space: Space, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
     """The class as one of vecs whose values follow their number: 1 2 4 8, or round robin."""
     lengths = np.array([v.times for v in values], dtype=np.int64)
@@ -93,11 +94,11 @@ def by_index(
     if value is None:
         return None
     return Class(
-        conditions, points, INDEXED, (length.text, value.text), length.weight + value.weight + PER_PART
+        conditions, points, INDEXED, (length.formula, value.formula), length.weight + value.weight + PER_PART
     )
 
 
-def by_loops(fit_input: FitInput, conditions: tuple[str, ...], points: Ints) -> Class | None:
+def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """The class as one of vecs whose values follow the iterations of the loops around them."""
     chains = fit_input.around(points)
     deep = {0 if chain is None else len(chain.levels) for chain in chains}
@@ -143,7 +144,7 @@ def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
 
 def _counted(
     space: Space,
-    conditions: tuple[str, ...],
+    conditions: tuple[Cond, ...],
     points: Ints,
     columns: Sequence[Mapping[str, Ints]],
     rows: Sequence[Ints],
@@ -155,7 +156,7 @@ def _counted(
     value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
     if value is None:
         return None
-    return Class(conditions, points, LOOPED, (str(levels), value.text), value.weight + PER_PART)
+    return Class(conditions, points, LOOPED, (Const(levels), value.formula), value.weight + PER_PART)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -168,7 +169,7 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
     """Whether the formulas of a class are true elsewhere."""
     values, chains = fit_input.of(points), fit_input.around(points)
     assert one.formulas is not None
-    first, text = one.formulas
+    first, formula = one.formulas
     for point, value, chain in zip(points, values, chains, strict=True):
         place = {name: numbers[point] for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
@@ -180,12 +181,13 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
         elif chain is None or not chain.small or chain.runs != len(row):
             return False
         else:
-            depth = len(chain.levels) - int(first)
+            assert isinstance(first, Const)
+            depth = len(chain.levels) - first.value
             count = _period(row, chain, depth)
             numbers = chain.columns(depth) if count else {}
         if count < 1 or (one.shape == INDEXED and count != len(row)):
             return False
-        expected = np.broadcast_to(evaluate(text, {**place, **numbers}), (count,))
+        expected = np.broadcast_to(evaluate(formula, {**place, **numbers}), (count,))
         if not np.array_equal(expected, row[:count]):
             return False
     return True

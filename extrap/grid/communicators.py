@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
 from scalatrace.trace.model.tables import Family
-from scalatrace.trace.symbolic.expression import Env, as_int
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.peers import as_int
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts
 from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.vec import Vec
@@ -36,8 +36,8 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
     """
     counts = {len(trace.comms) for trace in traces}
     if len(counts) != 1:
-        told = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
-        raise ExtrapolationError(f"the traces do not have the same communicators: {told}")
+        counted = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
+        raise ExtrapolationError(f"the traces do not have the same communicators: {counted}")
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)))
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
@@ -91,7 +91,7 @@ def _formulas(vecs: Sequence[Vec | None], points: Points) -> Any:
     solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
     if any(s is None for s in solved):
         return ()
-    return parts[0].shape, tuple(s.text for s in solved if s is not None)
+    return parts[0].shape, tuple(s.formula for s in solved if s is not None)
 
 
 def _slices(traces: Sequence[Trace], runs: Sequence[Run], number: int) -> tuple[int, ...] | None:
@@ -125,13 +125,13 @@ def slices(grid: Grid, axes: tuple[int, ...]) -> tuple[Ints, int]:
     return table[np.argsort(table[:, 0], kind="stable")].reshape(-1), size
 
 
-def family_of(rule: FamilyRule, grid: Grid, env: Env) -> Family:
+def family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
     """The family on a grid."""
     if rule.slices is not None:
         members, size = slices(grid, rule.slices)
         return Family(rule.kind, rule.parent, Vec(size), vec_of_array(members))
     sizes, members_vec, remote_sizes, remote_members = (
-        None if vec is None else vec_from(vec[0], iter([as_int(text, env) for text in vec[1]]))
+        None if vec is None else vec_from(vec[0], iter([as_int(formula, env) for formula in vec[1]]))
         for vec in rule.vecs
     )
     assert sizes is not None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import prod
 from operator import index
@@ -25,7 +26,9 @@ from scalatrace.entry_points import registered
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import EXTRA_PARTITIONS
 from scalatrace.extrap.solve.features import EXTRA, RESERVED
-from scalatrace.trace.symbolic.expression import FUNCTIONS, check
+from scalatrace.formula import FUNCTIONS, Function, parse_condition, parse_number
+from scalatrace.formula import register as add_function
+from scalatrace.formula.functions import ANY_ARITY
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -81,17 +84,20 @@ def register(module: Any, name: str) -> None:
     if not functions and not any(offered):
         raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
     try:
-        mine = {str(key): function for key, function in functions.items() if _callable(function)}
+        mine = [_function(str(key), given) for key, given in functions.items()]
         added = [(text, float(weight)) for text, weight in offered[0]]
         partitions = [list(conditions) for conditions in offered[1]]
         given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
     except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{name}: what it offers is not as it should be: {error}") from None
-    _no_other_has(mine, name)
-    FUNCTIONS.update(mine)
-    OWNERS.update(dict.fromkeys(mine, name))
-    for text in (*(text for text, _ in added), *chain.from_iterable(partitions)):
-        check(text)
+    _no_other_has([function.name for function in mine], name)
+    for function in mine:
+        add_function(function)
+    OWNERS.update(dict.fromkeys((function.name for function in mine), name))
+    for text, _ in added:
+        parse_number(text)
+    for text in chain.from_iterable(partitions):
+        parse_condition(text)
     EXTRA.extend(one for one in added if one not in EXTRA)
     EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
     DIMS.extend(one for one in given if one not in DIMS)
@@ -118,6 +124,14 @@ def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
     if found is not None and (prod(found) != trace.nprocs or min(found, default=0) < 1):
         raise InputError(f"the plug-in's dims() says {given} of a trace of {trace.nprocs} ranks")
     return found
+
+
+def _function(name: str, given: Any) -> Function:
+    """A plug-in's function: a `Function`, or a Python function for integers and arrays alike."""
+    if isinstance(given, Function):
+        return replace(given, name=name)
+    _callable(given)
+    return Function(name, ANY_ARITY, given, given)
 
 
 def _callable(given: Any) -> bool:

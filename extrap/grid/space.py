@@ -18,8 +18,7 @@ from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.solve.features import Names, fits
 from scalatrace.extrap.solve.points import Basis, Points, Solution
 from scalatrace.extrap.solve.sieve import Sieve, sample_points
-from scalatrace.trace.model.rules import EVERYWHERE
-from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.formula import TRUE, Cond, evaluate, format_text, parse_condition
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -58,7 +57,7 @@ class Space:
         self._basis = Basis(self.names, self.columns, self.all_runs())
         self._points: dict[bytes, Points] = {}
         self.known: dict[Any, Field | None] = {}
-        self._classes: dict[int, list[tuple[str, Ints]]] = {}
+        self._classes: dict[int, list[tuple[Cond, Ints]]] = {}
         self._sieves: dict[Any, Sieve] = {}
         self._numbered: dict[Any, Solution | None] = {}
 
@@ -109,36 +108,37 @@ class Space:
             return None
         found = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
         if found is None or not np.array_equal(
-            np.broadcast_to(evaluate(found.text, columns), values.shape), values
+            np.broadcast_to(evaluate(found.formula, columns), values.shape), values
         ):
             return None
         return found
 
-    def partitions(self) -> Iterator[list[tuple[str, Ints]]]:
+    def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
         for number, conditions in enumerate(_partitions(self.names)):
             if number not in self._classes:
-                masks = [self._mask(text) for text in conditions]
+                masks = [self._mask(cond) for cond in conditions]
                 self._divides(conditions, masks)
                 self._classes[number] = [
-                    (text, np.flatnonzero(mask)) for text, mask in zip(conditions, masks, strict=True)
+                    (cond, np.flatnonzero(mask)) for cond, mask in zip(conditions, masks, strict=True)
                 ]
-            yield [(text, points) for text, points in self._classes[number] if len(points)]
+            yield [(cond, points) for cond, points in self._classes[number] if len(points)]
 
-    def _mask(self, condition: str) -> Mask:
+    def _mask(self, condition: Cond) -> Mask:
         found = np.asarray(evaluate(condition, self.columns), dtype=bool)
         return np.broadcast_to(found, self.starts[-1:])
 
-    def _divides(self, conditions: Sequence[str], masks: Sequence[Mask]) -> None:
+    def _divides(self, conditions: Sequence[Cond], masks: Sequence[Mask]) -> None:
         """Raise InputError unless just one of the conditions holds for each rank."""
         times = np.sum(masks, axis=0)
         if (times == 1).all():
             return
         point = int(np.argmax(times != 1))
         k = int(np.searchsorted(self.starts, point, side="right")) - 1
+        grid, rank = self.runs[k].grid, point - self.starts[k]
         raise InputError(
-            f"the partition {', '.join(conditions)} is none: {times[point]} of its conditions hold for rank "
-            f"{point - self.starts[k]} of {self.runs[k].grid.nprocs} ({self.runs[k].grid}), not one"
+            f"the partition {', '.join(map(format_text, conditions))} is none: {times[point]} of its "
+            f"conditions hold for rank {rank} of {grid.nprocs} ({grid}), not one"
         )
 
     def all_runs(self) -> Ints:
@@ -162,9 +162,17 @@ EXTRA_PARTITIONS: list[list[str]] = []
 """What plug-ins add."""
 
 
-def _partitions(names: Names) -> Iterator[list[str]]:
-    yield [EVERYWHERE]
-    yield from (one for one in EXTRA_PARTITIONS if all(fits(text, names) for text in one))
+def _partitions(names: Names) -> Iterator[list[Cond]]:
+    """The conditions of each way to divide the ranks, the coarsest first."""
+    yield [TRUE]
+    for texts in EXTRA_PARTITIONS:
+        conditions = list(map(parse_condition, texts))
+        if all(fits(condition, names) for condition in conditions):
+            yield conditions
+    yield from (list(map(parse_condition, texts)) for texts in _notations(names))
+
+
+def _notations(names: Names) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]

@@ -19,6 +19,7 @@ from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask
 from scalatrace.extrap.instantiate.values import Values
 from scalatrace.extrap.timing.rules import Timing
+from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.tables import Kind, Op, Stat
@@ -195,5 +196,7 @@ def _family(event: Rule) -> int:
     if comm is None:
         return 0
     first = comm.field.parts[0]
-    plain = len(comm.field.parts) == 1 and first.shape is None and first.formulas
-    return int(first.formulas[0]) if plain and first.formulas and first.formulas[0].isdigit() else -1
+    if len(comm.field.parts) > 1 or first.shape is not None or not first.formulas:
+        return -1
+    family = first.formulas[0]
+    return family.value if isinstance(family, Const) else -1

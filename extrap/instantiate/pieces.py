@@ -10,12 +10,13 @@ import numpy as np
 from scalatrace.errors import UsageError
 from scalatrace.extrap.fit.table_values import TABLES, Tables
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, column_groups, masks_of
+from scalatrace.formula import names_in
 from scalatrace.trace.model.elastic import Elastic, Formulas
 from scalatrace.trace.model.rank_classes import numbered
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.evaluate import along, counted
-from scalatrace.trace.symbolic.expression import evaluate, names_of
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, levels_of
+from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.symbolic.shapes import cycle, join, vec_from
 from scalatrace.trace.values.from_arrays import distinct
 from scalatrace.trace.values.ranklist import RankList
@@ -72,15 +73,15 @@ class Pieces:
         assert part.formulas is not None
         like = np.zeros(np.count_nonzero(mine), dtype=np.int64)
         first = np.zeros(1, dtype=np.int64)
-        for text in part.formulas:  # one after the other: each may be as long as there are ranks
-            slot = self._ranks.slot(text, mine)
+        for formula in part.formulas:  # one after the other: each may be as long as there are ranks
+            slot = self._ranks.slot(formula, mine)
             if isinstance(slot, np.ndarray):
                 first, like = distinct(np.array([like, slot[mine]]))
                 if len(first) > self._ranks.most(kind):
                     raise TooManyGroups
         ranks = np.flatnonzero(mine)
         env = {name: row[ranks[first]] if np.ndim(row) else row for name, row in self._ranks.env.items()}
-        rows = [np.broadcast_to(evaluate(text, env), first.shape).tolist() for text in part.formulas]
+        rows = [np.broadcast_to(evaluate(formula, env), first.shape).tolist() for formula in part.formulas]
         vecs = [self.vec(part, list(column), kind) for column in zip(*rows, strict=True)]
         return list(zip(vecs, masks_of(like, len(first), mine), strict=True))
 
@@ -88,7 +89,7 @@ class Pieces:
         """A part whose values follow the number of the execution: a vec per set of coordinates."""
         assert part.formulas is not None
         length, value = part.formulas
-        names = sorted((names_of(length) | names_of(value)) & RANKWISE)
+        names = sorted((names_in(length, value)) & RANKWISE)
         by_vec: dict[Vec, Mask] = {}
         for column, some in self.places(names, mine):
             vec = counted(length, value, {**self._ranks.env, **dict(zip(names, column, strict=True))})
@@ -100,17 +101,17 @@ class Pieces:
     def looped(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
         """A part whose values follow the loops around it: a vec per set of coordinates and loops."""
         assert part.formulas is not None
-        levels, text = int(part.formulas[0]), part.formulas[1]
+        levels, formula = levels_of(part), part.formulas[1]
         if not levels:
-            value = self._ranks.slot(text, mine)
+            value = self._ranks.slot(formula, mine)
             return [(value if isinstance(value, np.ndarray) else Vec(value), mine)]
         inner, endless = around[-levels:], len(around) > levels
-        names = sorted(names_of(text) & RANKWISE)
+        names = sorted(names_in(formula) & RANKWISE)
         by_vec: dict[Vec, Mask] = {}
         for column, some in self.places(names, mine):
             place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
             for loops, these in self.loop_groups(inner, some):
-                vec = along(text, place, loops, endless)
+                vec = along(formula, place, loops, endless)
                 by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
                 if len(by_vec) > most:
                     raise TooManyGroups

@@ -14,10 +14,11 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.rivals import differing
 from scalatrace.extrap.fit.table_values import TABLES
 from scalatrace.extrap.grid.plugins import OWNERS
+from scalatrace.formula import Cond, Value, format_text, functions_in
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.expression import MAX_INT64, called_in, evaluate
 from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
 from scalatrace.trace.values.ranklist import RankList
 
@@ -51,25 +52,25 @@ class Ranks:
         self.grid = grid
         self.env: dict[str, Any] = {**grid.columns, **inputs}
         self._axes: dict[str, Any] = {**grid.axes, **inputs}
-        self._masks: dict[str, Mask] = {}
+        self._masks: dict[Cond, Mask] = {}
         self._ranks: dict[bytes, RankList] = {}
 
     def most(self, kind: Kind | None) -> int:
         """Groups that a parameter or a repeat (None) may have."""
         return max(MAX_BYTES // self.grid.nprocs, 1) if kind in LISTED else MAX_GROUPS
 
-    def mask(self, condition: str) -> Mask:
+    def mask(self, condition: Cond) -> Mask:
         """The ranks of a condition."""
         if condition not in self._masks:
             found = np.asarray(self.over_ranks(condition), dtype=bool)
             self._masks[condition] = np.broadcast_to(found, (self.grid.nprocs,))
         return self._masks[condition]
 
-    def over_ranks(self, text: str) -> Any:
+    def over_ranks(self, formula: Value | Cond) -> Any:
         """A formula's value: one number, or an array with one per rank."""
-        if called_in(text) & OWNERS.keys():
-            return evaluate(text, self.env)  # a plug-in's function may want them in a row
-        value = evaluate(text, self._axes)
+        if functions_in(formula) & OWNERS.keys():
+            return evaluate(formula, self.env)  # a plug-in's function may want them in a row
+        value = evaluate(formula, self._axes)
         if np.ndim(value) == 0:
             return int(value)
         return np.broadcast_to(value, self.grid.shape).reshape(-1)
@@ -96,9 +97,9 @@ class Ranks:
                 wrong = mine & np.broadcast_to(differing(division, rival, self.env), mine.shape)
                 if wrong.any():
                     raise ExtrapolationError(
-                        f"the traces cannot tell {division} from {rival}, which differ on rank "
-                        f"{int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a trace where they "
-                        "differ, or take sizes that divide the parameter evenly"
+                        f"the traces cannot tell {format_text(division)} from {format_text(rival)}, which "
+                        f"differ on rank {int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a "
+                        "trace where they differ, or take sizes that divide the parameter evenly"
                     )
 
     @staticmethod
@@ -113,12 +114,10 @@ class Ranks:
             self._ranks[key] = ranks_of_mask(mask)
         return self._ranks[key]
 
-    def slot(self, text: str, mine: Mask) -> Any:
-        """A formula's value: an int where it is one for all of these ranks."""
-        value = self.over_ranks(text)
+    def slot(self, formula: Value, mine: Mask) -> Any:
+        """A formula's value: an int where it is one for all of these ranks. Raises FormulaError."""
+        value = self.over_ranks(formula)
         if not isinstance(value, np.ndarray):
-            if not -MAX_INT64 <= int(value) <= MAX_INT64:
-                raise ExtrapolationError(f"{text} is {value} here: it does not fit into 64 bits")
             return int(value)
         here = value if mine.all() else value[mine]
         return int(here[0]) if (here == here[0]).all() else value

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.trace.symbolic.expression import evaluate, names_of
+from scalatrace.formula import names_in
 from scalatrace.trace.symbolic.field import INDEXED, LOOPED, RANKWISE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.values.from_arrays import distinct
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -65,11 +66,11 @@ class Sample:
     def _groups(self, part: Part, mine: Mask, listed: bool) -> int:
         assert part.formulas is not None
         if part.shape in (INDEXED, LOOPED):
-            names = sorted({name for text in part.formulas for name in names_of(text)} & RANKWISE)
+            names = sorted(names_in(*part.formulas) & RANKWISE)
             rows = [self._env[name] for name in names]
         elif part.shape is None and not listed:
             return 1
         else:
-            rows = [evaluate(text, self._env) for text in part.formulas]
+            rows = [evaluate(formula, self._env) for formula in part.formulas]
         table = np.array([np.broadcast_to(row, mine.shape)[mine] for row in rows], dtype=np.int64)
         return len(distinct(table)[0]) if len(table) else 1

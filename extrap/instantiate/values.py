@@ -15,9 +15,9 @@ from scalatrace.extrap.grid.plugins import OWNERS
 from scalatrace.extrap.instantiate.pieces import Around, Piece, Pieces
 from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, column_groups
 from scalatrace.extrap.instantiate.sample_points import Sample
+from scalatrace.formula import functions_in
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.expression import called_in
 from scalatrace.trace.symbolic.field import CYCLE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import vec_of_array
@@ -73,7 +73,11 @@ class Values:
         assert part.formulas is not None
         if part.shape is None or part.shape == CYCLE:
             return np.any(
-                [np.broadcast_to(self.ranks.slot(text, mine) != 0, mine.shape) for text in part.formulas], 0
+                [
+                    np.broadcast_to(self.ranks.slot(formula, mine) != 0, mine.shape)
+                    for formula in part.formulas
+                ],
+                0,
             )
         return True
 
@@ -119,8 +123,7 @@ class Values:
 
     def formulas(self, field: Field, ranks: Mask, around: Around) -> Formulas:
         """The formulas as a value. Raises ExtrapolationError when not everybody can evaluate them."""
-        used = {name for part in field.parts for text in part.formulas or () for name in called_in(text)}
-        used |= {name for part in field.parts for name in called_in(part.condition)}
+        used = {name for part in field.parts for name in functions_in(part.condition, *(part.formulas or ()))}
         if foreign := used & OWNERS.keys():
             raise ExtrapolationError(
                 f"a value of very many ranks would be kept as a formula with {min(foreign)}, which only the "

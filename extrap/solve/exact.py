@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.solve.features import Feature
+from scalatrace.formula import Expr, linear_combination
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -47,7 +48,7 @@ class Solution:
         confirmed: whether any size can be left out and the others still determine the formula.
     """
 
-    text: str
+    formula: Expr
     weight: float
     has_constant: bool = False
     confirmed: bool = True
@@ -103,7 +104,8 @@ def exact(
     weight += 0.5 * (denominator > 1) + CONSTANT * has_constant
     if not enough_points(unknowns, distinct, places):
         return None
-    return Solution(_text(numbers, denominator, chosen), weight, has_constant)
+    terms = [feature.formula for feature in chosen]
+    return Solution(linear_combination(numbers[0], numbers[1:], terms, denominator), weight, has_constant)
 
 
 def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
@@ -141,18 +143,3 @@ def _pivot_points(differences: Ints) -> list[int] | None:
         for j in range(i + 1, len(rest)):
             rest[j] = rest[j] - row * (rest[j][point] / row[point])
     return found
-
-
-def _text(numbers: Sequence[int], denominator: int, chosen: Sequence[Feature]) -> str:
-    terms = [_term(n, feature.text) for n, feature in zip(numbers[1:], chosen, strict=True)]
-    if numbers[0]:
-        terms.append(f"{numbers[0]:+}")
-    text = "".join(terms).removeprefix("+")
-    return text if denominator == 1 else f"({text})//{denominator}"
-
-
-def _term(number: int, text: str) -> str:
-    inner = text if text.isidentifier() else f"({text})" if any(c in text for c in "+-%/<=>") else text
-    if abs(number) == 1:
-        return ("+" if number > 0 else "-") + inner
-    return f"{number:+}*{inner}"

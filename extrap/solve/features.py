@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 
-from scalatrace.trace.symbolic.expression import FUNCTIONS, names_of
+from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
 from scalatrace.trace.symbolic.grid import NAMES
 
 __all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
@@ -18,15 +18,15 @@ __all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
 
-RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "l1", "l2", *FUNCTIONS])
+RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "l1", "l2", "choose", "item", *FUNCTIONS])
 """Names that formulas use themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """An expression and how much it costs to need it."""
+    """An expression and its weight: what a formula that uses it costs."""
 
-    text: str
+    formula: Expr
     weight: float
 
 
@@ -49,13 +49,16 @@ class Names:
     counters: tuple[str, ...] = ()
 
 
-EXTRA: list[tuple[str, float]] = []
+Term = tuple[str, float]
+"""A feature in the notation of trace files, and its weight."""
+
+EXTRA: list[Term] = []
 """What plug-ins add: expressions and their weights."""
 
 
-def fits(text: str, names: Names) -> bool:
+def fits(formula: Expr | Cond, names: Names) -> bool:
     """Whether a plug-in's expression is for grids of so many dimensions; it may be about others only."""
-    return names_of(text) & GRID_NAMES <= {*names.sizes, *names.coords}
+    return names_in(formula) & GRID_NAMES <= {*names.sizes, *names.coords}
 
 
 def features(names: Names) -> tuple[Feature, ...]:
@@ -64,59 +67,59 @@ def features(names: Names) -> tuple[Feature, ...]:
 
 
 @lru_cache(maxsize=256)
-def _features(names: Names, extra: tuple[tuple[str, float], ...]) -> tuple[Feature, ...]:
-    found: dict[str, Feature] = {}
-    offered = [Feature(*one) for one in extra if fits(one[0], names)] if names.coords else []
-    for feature in sorted([*offered, *_all(names)], key=lambda f: f.weight):
-        found.setdefault(feature.text, feature)
-    return tuple(found.values())
+def _features(names: Names, extra: tuple[Term, ...]) -> tuple[Feature, ...]:
+    found: dict[str, float] = {}
+    offered = [one for one in extra if fits(parse_number(one[0]), names)] if names.coords else []
+    for text, weight in sorted([*offered, *_all(names)], key=lambda term: term[1]):
+        found.setdefault(text, weight)
+    return tuple(Feature(parse_number(text), weight) for text, weight in found.items())
 
 
-def _all(names: Names) -> Iterator[Feature]:
+def _all(names: Names) -> Iterator[Term]:
     sizes, coords, inputs = names.sizes, names.coords, names.inputs
-    yield from (Feature(name, 1) for name in (*sizes, *inputs))
-    yield from (Feature(name, 1.5) for name in (*coords, *((names.index,) if names.index else ())))
+    yield from ((name, 1) for name in (*sizes, *inputs))
+    yield from ((name, 1.5) for name in (*coords, *((names.index,) if names.index else ())))
     if len(sizes) > 1:
-        yield Feature("P", 1.2)
+        yield ("P", 1.2)
     if coords:
-        yield Feature("r", 1.4)
+        yield ("r", 1.4)
     yield from _products(sizes, 1)
-    yield from (Feature(f"{a}//{b}", 1.9) for a, b in permutations(sizes, 2))
+    yield from ((f"{a}//{b}", 1.9) for a, b in permutations(sizes, 2))
     yield from _strides(sizes, coords)
     for size in ("P", *sizes) if len(sizes) > 1 else sizes:
-        yield from (Feature(f"{size}//{n}", 2.2) for n in (2, 4))
-        yield Feature(f"log2({size})", 2)
-        yield Feature(f"{size}%2", 2.6)
+        yield from ((f"{size}//{n}", 2.2) for n in (2, 4))
+        yield (f"log2({size})", 2)
+        yield (f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
     if len(sizes) == 2 and coords and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
     for a in inputs:
-        yield from (Feature(f"{a}*{size}", 2.5) for size in sizes)
+        yield from ((f"{a}*{size}", 2.5) for size in sizes)
     yield from _products(inputs, 1)
     for coord, size in zip(coords, sizes, strict=False):
-        yield Feature(f"({coord}+1)%{size}", 2.4)
-        yield Feature(f"({coord}-1)%{size}", 2.4)
-        yield Feature(f"{coord}%2", 2.4)
+        yield (f"({coord}+1)%{size}", 2.4)
+        yield (f"({coord}-1)%{size}", 2.4)
+        yield (f"{coord}%2", 2.4)
     if names.index:
         yield from _of_index(names)
     yield from _of_counters(names)
 
 
-def _products(names: Sequence[str], weight: float) -> Iterator[Feature]:
+def _products(names: Sequence[str], weight: float) -> Iterator[Term]:
     for n in (2, 3):
-        yield from (Feature("*".join(chosen), weight * n) for chosen in combinations(names, n))
-    yield from (Feature(f"{name}*{name}", weight * 2.2) for name in names)
+        yield from (("*".join(chosen), weight * n) for chosen in combinations(names, n))
+    yield from ((f"{name}*{name}", weight * 2.2) for name in names)
 
 
-def _strides(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Feature]:
+def _strides(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
     """A coordinate times the size of the dimensions within it: parts of a rank."""
     for coord in coords:
-        yield from (Feature(f"{coord}*{size}", 2.5) for size in sizes)
+        yield from ((f"{coord}*{size}", 2.5) for size in sizes)
     if len(sizes) == 3 and coords:
-        yield Feature(f"{coords[0]}*{sizes[1]}*{sizes[2]}", 3)
+        yield (f"{coords[0]}*{sizes[1]}*{sizes[2]}", 3)
 
 
-def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Feature]:
+def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Term]:
     """Inputs divided by sizes: rounded down and up, and the blocks of a distribution with their offsets."""
     for n in inputs:
         parts = []
@@ -126,72 +129,72 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
             if coord:
                 own.append(f"(({coord}+1)*{n}//{size}-{coord}*{n}//{size})")
                 own.append(f"({n}//{size}+({coord}<{n}%{size}))")
-                yield Feature(f"({coord}*{n}//{size})", 3.2)
-                yield Feature(f"{coord}*({n}//{size})+min({coord},{n}%{size})", 3.4)
-            yield from (Feature(text, 2 + 0.2 * k) for k, text in enumerate(own))
-            yield Feature(f"{n}%{size}", 2.6)
-            yield Feature(f"((2*{n}+{size})//(2*{size}))", 2.7)
-            yield Feature(f"{n}//({size}*{size})", 2.4)
+                yield (f"({coord}*{n}//{size})", 3.2)
+                yield (f"{coord}*({n}//{size})+min({coord},{n}%{size})", 3.4)
+            yield from ((text, 2 + 0.2 * k) for k, text in enumerate(own))
+            yield (f"{n}%{size}", 2.6)
+            yield (f"((2*{n}+{size})//(2*{size}))", 2.7)
+            yield (f"{n}//({size}*{size})", 2.4)
             parts += [f"({text})" for text in own]
-        yield from (Feature(f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
+        yield from ((f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
         whole = [f"{n}//{size}" for size in sizes]
         for three in combinations_with_replacement(whole, 3):
-            yield Feature("*".join(f"({a})" for a in three), 4.6)
-        yield from (Feature(f"{a}*{a}", 4.4) for a in parts)
-        yield from (Feature(f"{a}*{size}", 3.6) for a in parts for size in sizes)
+            yield ("*".join(f"({a})" for a in three), 4.6)
+        yield from ((f"{a}*{a}", 4.4) for a in parts)
+        yield from ((f"{a}*{size}", 3.6) for a in parts for size in sizes)
 
 
-def _multipartition(size: str, a: str, b: str, inputs: Sequence[str]) -> Iterator[Feature]:
+def _multipartition(size: str, a: str, b: str, inputs: Sequence[str]) -> Iterator[Term]:
     """A square of ranks with a diagonal of cells each (BT, SP): faces of cells, and sums of them."""
     shifts = [f"{sign}{c}{by}" for c in (a, b, f"({a}+{b})") for sign in ("", "-") for by in ("", "+1", "-1")]
     for n in inputs:
         for sign in (1, -1):
             for shift in (a, b, f"{a}+{b}", f"{a}-{b}"):
-                yield Feature(f"diagonal({n},{size},{shift},{sign})", 4)
+                yield (f"diagonal({n},{size},{shift},{sign})", 4)
         faces = [f"block({n},{size},{shift})" for shift in shifts]
         for one, other in combinations_with_replacement(faces, 2):
-            yield Feature(f"{one}*{other}", 4.5)
+            yield (f"{one}*{other}", 4.5)
 
 
-def _of_index(names: Names) -> Iterator[Feature]:
+def _of_index(names: Names) -> Iterator[Term]:
     """What changes from execution to execution: round robin, halving and doubling."""
     i = names.index
     for size in (*names.sizes, "P"):
-        yield Feature(f"{i}%{size}", 2)
-        yield Feature(f"{i}//{size}", 2.2)
-        yield Feature(f"{size}*{i}", 2.4)
-        yield Feature(f"({size}>>{i})", 2.6)
+        yield (f"{i}%{size}", 2)
+        yield (f"{i}//{size}", 2.2)
+        yield (f"{size}*{i}", 2.4)
+        yield (f"({size}>>{i})", 2.6)
         for period in (size, f"({size}-1)"):
-            yield Feature(f"({i}%{period}>0)", 2.2)
-            yield Feature(f"({i}%{period}<{period}-1)", 2.2)
-            yield Feature(f"{i}%{period}", 2.4)
-        yield Feature(f"(1<<({i}%log2({size})))", 2.4)
-        yield Feature(f"({size}>>({i}%log2({size})+1))", 2.4)
-    yield Feature(f"(1<<{i})", 2)
-    yield Feature(f"{i}*{i}", 2.4)
-    yield Feature(f"{i}%2", 2)
+            yield (f"({i}%{period}>0)", 2.2)
+            yield (f"({i}%{period}<{period}-1)", 2.2)
+            yield (f"{i}%{period}", 2.4)
+        yield (f"(1<<({i}%log2({size})))", 2.4)
+        yield (f"({size}>>({i}%log2({size})+1))", 2.4)
+    yield (f"(1<<{i})", 2)
+    yield (f"{i}*{i}", 2.4)
+    yield (f"{i}%2", 2)
     if len(names.sizes) == 2 and names.coords:
         yield from _stages(names.sizes[0], names.coords[0], names.coords[1], i)
         for n in names.inputs:
             yield from _stage_faces(n, names.sizes[0], names.coords[0], names.coords[1], i)
     for coord, size in zip(names.coords, names.sizes, strict=False):
-        yield Feature(f"({i}%{size}<{coord})", 3)
-        yield Feature(f"({i}%{size}=={coord})", 3)
-        yield Feature(f"({coord}+{i})%{size}", 3)
-        yield Feature(f"({coord}-{i})%{size}", 3)
+        yield (f"({i}%{size}<{coord})", 3)
+        yield (f"({i}%{size}=={coord})", 3)
+        yield (f"({coord}+{i})%{size}", 3)
+        yield (f"({coord}-{i})%{size}", 3)
 
 
-def _stages(size: str, a: str, b: str, i: str) -> Iterator[Feature]:
+def _stages(size: str, a: str, b: str, i: str) -> Iterator[Term]:
     """The cell that a sweep over diagonals of cells reaches in each stage, and the line of cells it is in."""
     stage = f"{i}%({size}-1)"
     for one, other in product(("", f"+{a}", f"-{a}"), ("", f"+{b}", f"-{b}")):
         for sign, by in product("+-", (-2, -1, 0, 1, 2)):
             cell = f"(({by}{one}{other}{sign}{stage})%{size})"
-            yield Feature(cell, 3.2)
-            yield Feature(f"{cell}*{size}", 3.6)
+            yield (cell, 3.2)
+            yield (f"{cell}*{size}", 3.6)
 
 
-def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Feature]:
+def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Term]:
     """The face of that cell: two of its sides, whichever way the sweep goes."""
     for sign, by in product("+-", (-2, -1, 0, 1, 2)):
         k = f"({by}{sign}{i}%({size}-1))"
@@ -200,49 +203,49 @@ def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Feature]
             (f"{a}+{b}-{k}", f"{a}-{k}"),
             (f"{b}+{k}", f"{a}-{k}"),
         ):
-            yield Feature(f"block({n},{size},{one})*block({n},{size},{other})", 4)
+            yield (f"block({n},{size},{one})*block({n},{size},{other})", 4)
 
 
-def _of_counters(names: Names) -> Iterator[Feature]:
+def _of_counters(names: Names) -> Iterator[Term]:
     """What changes from iteration to iteration: whose turn it is, cyclic blocks, the first and the last."""
     iterations = [name for name in names.counters if name[0] == "i"]
     for i in iterations:
-        yield Feature(i, 1.5)
+        yield (i, 1.5)
         for size in (*names.sizes, "P"):
-            yield Feature(f"{i}%{size}", 1.9)
-            yield Feature(f"{i}//{size}", 2.2)
+            yield (f"{i}%{size}", 1.9)
+            yield (f"{i}//{size}", 2.2)
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
     for left in (name for name in names.counters if name[0] == "l"):
-        yield Feature(left, 1.7)
+        yield (left, 1.7)
         yield from _ends(names, left.replace("l", "i"), left)
     if len(iterations) > 1:
-        yield Feature("*".join(iterations[:2]), 2.4)
+        yield ("*".join(iterations[:2]), 2.4)
 
 
-def _turns(i: str, coord: str, size: str) -> Iterator[Feature]:
+def _turns(i: str, coord: str, size: str) -> Iterator[Term]:
     """Whose turn an iteration is, and how many turns of a cycle are over, as a coordinate sees it."""
     for k, by in enumerate(("", "+1", "-1")):
         weight = 0.1 * k
-        yield Feature(_turn(i, by, coord, size), 2.3 + weight)
+        yield (_turn(i, by, coord, size), 2.3 + weight)
         for sign, more in (("-", 0.0), ("+", 0.2)):
-            yield Feature(f"({coord}{sign}{i}{by})//{size}", 2.6 + weight + more)
-            yield Feature(f"({coord}{sign}{i}{by})%{size}", 2.6 + weight + more)
+            yield (f"({coord}{sign}{i}{by})//{size}", 2.6 + weight + more)
+            yield (f"({coord}{sign}{i}{by})%{size}", 2.6 + weight + more)
 
 
 def _turn(i: str, by: str, coord: str, size: str) -> str:
     return f"(({i}{by})%{size}=={coord})" if by else f"({i}%{size}=={coord})"
 
 
-def _ends(names: Names, i: str, left: str) -> Iterator[Feature]:
+def _ends(names: Names, i: str, left: str) -> Iterator[Term]:
     """What only the first or the last iteration has, or lacks."""
     for end in (i, left):
-        yield Feature(f"({end}>0)", 1.8)
+        yield (f"({end}>0)", 1.8)
     for size in (*names.sizes, "P"):
-        yield Feature(f"({left}>0)*{size}", 2.6)
+        yield (f"({left}>0)*{size}", 2.6)
     for coord, size in zip(names.coords, names.sizes, strict=False):
         for k, by in enumerate(("", "+1", "-1")):
-            yield Feature(f"({left}>0)*{_turn(i, by, coord, size)}", 2.7 + 0.1 * k)
+            yield (f"({left}>0)*{_turn(i, by, coord, size)}", 2.7 + 0.1 * k)
         for end in (i, left):
-            yield Feature(f"({end}==0)*{coord}", 2.7)
-            yield Feature(f"({end}==0)*({size}-{coord})", 2.8)
+            yield (f"({end}==0)*{coord}", 2.7)
+            yield (f"({end}==0)*({size}-{coord})", 2.8)

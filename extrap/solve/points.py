@@ -13,8 +13,8 @@ import numpy as np
 
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.extrap.solve.features import Names, features
-from scalatrace.extrap.solve.program import program
 from scalatrace.extrap.solve.system import System
+from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -29,7 +29,7 @@ class Basis:
         """`columns` has a value of each name for each point, `runs` the number of the point's trace."""
         self.columns, self.runs = columns, runs
         offered = features(names)
-        values = program(tuple(feature.text for feature in offered)).values(columns)
+        values = evaluate_all([feature.formula for feature in offered], columns)
         given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
         self.features = [feature for feature, _ in given]
         self.table: Ints = np.empty((len(given), len(next(iter(columns.values())))), dtype=np.int64)
@@ -59,7 +59,7 @@ class Points:
     def _solve(self, values: Ints) -> Solution | None:
         first = int(values[0])
         if (values == first).all():
-            return Solution(str(first), 0, has_constant=True) if self._several_runs else None
+            return Solution(Const(first), 0, has_constant=True) if self._several_runs else None
         if (values < SPECIAL_MAX).any():
             return None  # MPI's constants follow no formula
         return self._system.solve(values)

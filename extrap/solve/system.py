@@ -12,8 +12,8 @@ import numpy as np
 from scalatrace.extrap.solve.directions import Directions, centred
 from scalatrace.extrap.solve.exact import SAMPLED, Solution, determined, enough_points, exact
 from scalatrace.extrap.solve.features import Feature
+from scalatrace.formula import names_in
 from scalatrace.trace.symbolic.counters import is_counter
-from scalatrace.trace.symbolic.expression import names_of
 from scalatrace.trace.symbolic.field import RANKWISE
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -85,7 +85,7 @@ class System:
         """Whether all sizes but some one, and but any one, determine these features' coefficients."""
         key = subset, has_constant
         if key not in self._determined:
-            names = frozenset().union(*(names_of(self.features[i].text) for i in subset))
+            names = frozenset().union(*(names_in(self.features[i].formula) for i in subset))
             sizes = _numbered([self.columns[name] for name in sorted(names & self._size_names)])
             sizes = self.runs if sizes is None else sizes
             table = self.table[list(subset)][:, self.sample]
@@ -101,7 +101,7 @@ class System:
 
     def _places(self, chosen: Sequence[Feature]) -> int:
         """Different values of the names that these features use; 0 unless iterations are among them."""
-        names = sorted(frozenset().union(*(names_of(feature.text) for feature in chosen)))
+        names = sorted(frozenset().union(*(names_in(feature.formula) for feature in chosen)))
         if not any(is_counter(name) for name in names):
             return 0
         return _different([self.columns[name] for name in names])

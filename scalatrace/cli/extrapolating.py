@@ -178,9 +178,11 @@ def symbolic(
 def formulas(model: Model) -> dict[str, Any]:
     """Count the formulas."""
     from scalatrace.extrap.grid.model import fields_of
+    from scalatrace.formula import Const
 
     found = list(fields_of(model.nodes))
-    count = sum(not text.isdigit() for f in found for part in f.parts for text in part.formulas or ())
+    values = (formula for field in found for part in field.parts for formula in part.formulas or ())
+    count = sum(not isinstance(formula, Const) for formula in values)
     return {"formulas": count}
 
 

@@ -21,7 +21,6 @@ def scalable(
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.stx import load
     from scalatrace.extrap.timing.law import laws
-    from scalatrace.trace.symbolic.expression import FUNCTIONS
 
     load_plugins(plugins)
     model = load(path)
@@ -45,11 +44,11 @@ def _matched(model: Model) -> Model:
     """
     from scalatrace.codegen.matching import align_collectives, resolve_wildcards
     from scalatrace.extrap.extrapolate import PARAMETER, model_of, of_model
+    from scalatrace.formula import Special
     from scalatrace.trace.model.rules import events
-    from scalatrace.trace.values.vec import ANY_SOURCE
 
     fields = (param.field for rule in events(model.nodes) for param in rule.params)
-    if not any(str(ANY_SOURCE) in (part.formulas or ()) for field in fields for part in field.parts):
+    if not any(Special("ANY_SOURCE") in (part.formulas or ()) for field in fields for part in field.parts):
         return model
     traces = []
     for dims, inputs in model.seen:

@@ -24,11 +24,12 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query import counting
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.explicit import explicit
-from scalatrace.trace.symbolic.field import CYCLE, LOOPED, Field, Part
+from scalatrace.trace.symbolic.field import CYCLE, LOOPED, Field
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.calls import Made, call
+from support.formulas import part
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
@@ -157,7 +158,7 @@ def test_very_many_ranks_need_not_be_counted(
 def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of tables that differ on too many ranks are an error that says so."""
     grid, everyone = Grid((6, 7)), np.ones(42, dtype=bool)
-    differing = Field((Part("1", CYCLE, ("x", "y")),))
+    differing = Field((part("1", CYCLE, ("x", "y")),))
     assert isinstance(values.Values(grid, {}).param(differing, everyone, Kind.COMM, ())[0], Groups)
     monkeypatch.setattr(ranks, "MAX_BYTES", 42 * 30)
     with pytest.raises(ExtrapolationError, match="names other comms on each of very many groups of ranks"):
@@ -167,13 +168,13 @@ def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_value_is_worked_out_once_per_loops_and_ranks() -> None:
     """Equal parameters share a value; other ranks, or other loops around, have another one."""
     made, everyone = values.Values(Grid((6, 7)), {}), np.ones(42, dtype=bool)
-    turns = Field((Part("1", LOOPED, ("1", "i1")),))
+    turns = Field((part("1", LOOPED, ("1", "i1")),))
     first, _ = made.param(turns, everyone, Kind.INT, (Vec(3),))
     assert made.param(turns, everyone, Kind.INT, (Vec(4),))[0] != first
-    assert made.param(Field((Part("1", None, ("r",)),)), everyone, Kind.INT, ())[0] == Columns(
+    assert made.param(Field((part("1", None, ("r",)),)), everyone, Kind.INT, ())[0] == Columns(
         RankList.all(42), Vec(((42, 1, 0),))
     )
     some = np.arange(42) % 2 == 0
-    assert made.param(Field((Part("1", None, ("r",)),)), some, Kind.INT, ())[0] == Columns(
+    assert made.param(Field((part("1", None, ("r",)),)), some, Kind.INT, ())[0] == Columns(
         RankList(range(0, 42, 2)), Vec(((21, 2, 0),))
     )

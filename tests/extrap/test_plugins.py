@@ -12,8 +12,8 @@ from scalatrace.errors import FormulaError, UsageError
 from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
+from scalatrace.formula import FUNCTIONS, evaluate, parse
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.symbolic import expression
 from support.calls import Made, call
 from support.grids import Rank, trace_of
 from support.programs import SAMPLES
@@ -26,12 +26,12 @@ def forgotten() -> Iterator[None]:
     """What a test loads is gone after it."""
     tables = (features.EXTRA, space.EXTRA_PARTITIONS, plugins.DIMS)
     plugins.OWNERS.clear()
-    before, known = [list(table) for table in tables], dict(expression.FUNCTIONS)
+    before, known = [list(table) for table in tables], dict(FUNCTIONS)
     yield
     for table, entries in zip(tables, before, strict=True):
         table[:] = entries  # type: ignore[index]
-    expression.FUNCTIONS.clear()
-    expression.FUNCTIONS.update(known)
+    FUNCTIONS.clear()
+    FUNCTIONS.update(known)
 
 
 def transposing(rank: Rank) -> list[Made]:
@@ -120,7 +120,7 @@ def test_a_plugin_for_another_grid_is_not_in_the_way(tmp_path: Path) -> None:
 
 def test_formulas_without_their_plugin_name_it() -> None:
     with pytest.raises(FormulaError, match=r"knows the function cg_other: .*--plugin"):
-        expression.evaluate("cg_other(r, P)", {"r": 1, "P": 4})
+        evaluate(parse("cg_other(r, P)"), {"r": 1, "P": 4})
 
 
 def test_two_plugins_with_one_name(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace.errors import FormatError, UsageError
+from scalatrace.formula.functions import block, diagonal
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.model import elastic
@@ -17,23 +18,23 @@ from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.rank_classes import groups_of
 from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.symbolic.expression import block, diagonal
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
+from support.formulas import part
 
 GRIDS = st.builds(Grid, st.sampled_from([(12,), (3, 4), (4, 3), (3, 2, 2)]), st.booleans())
 TEXTS = st.sampled_from(["x", "r", "P-1-r", "X*x+7", "(x==0)*5", "n//X", "log2(r+1)", "min(x,2)"])
 COUNTED = st.sampled_from(["i+x", "r*i", "i%X"])
 ALONG = st.sampled_from(["i1+r", "l1*X"])
 PARTS = st.one_of(
-    st.builds(Part, TEXTS, st.none(), st.tuples(TEXTS)),
-    st.builds(Part, TEXTS, st.just(CYCLE), st.lists(TEXTS, min_size=2, max_size=3).map(tuple)),
-    st.builds(Part, TEXTS, st.just((None, (None, None, None))), st.tuples(TEXTS, st.just("2"), TEXTS, TEXTS)),
-    st.builds(Part, TEXTS, st.just(INDEXED), st.tuples(st.just("x+2"), COUNTED)),
-    st.builds(Part, TEXTS, st.just(LOOPED), st.tuples(st.sampled_from("12"), ALONG)),
-    st.builds(Part, TEXTS, st.none(), st.none()),
+    st.builds(part, TEXTS, st.none(), st.tuples(TEXTS)),
+    st.builds(part, TEXTS, st.just(CYCLE), st.lists(TEXTS, min_size=2, max_size=3).map(tuple)),
+    st.builds(part, TEXTS, st.just((None, (None, None, None))), st.tuples(TEXTS, st.just("2"), TEXTS, TEXTS)),
+    st.builds(part, TEXTS, st.just(INDEXED), st.tuples(st.just("x+2"), COUNTED)),
+    st.builds(part, TEXTS, st.just(LOOPED), st.tuples(st.sampled_from("12"), ALONG)),
+    st.builds(part, TEXTS, st.none(), st.none()),
 )
 AROUND = st.sampled_from(
     [
@@ -70,7 +71,7 @@ def test_groups_are_what_each_rank_has(value: Formulas) -> None:
 
 
 def test_too_many_places_are_not_looked_at() -> None:
-    value = Formulas(RankList.all(12), Grid((12,)), (), [Part("1", None, ("x",))])
+    value = Formulas(RankList.all(12), Grid((12,)), (), [part("1", None, ("x",))])
     with pytest.raises(UsageError, match="differs at 12 places"):
         list(groups_of(value, RankList.all(12), 11))
 
@@ -101,7 +102,7 @@ GOOD: tuple[Any, ...] = ((12, 1, 0), (12,), 0, ("n", 3), ("1", None, ("x",)), ()
         (3, ("n",)), (3, (1, "n")), (4, ("1", None)), (4, ("1", None, ("x", "y"))),
         (4, ("1", ("a",), ("x",))), (4, ("1", None, ("__import__('os')",))), (4, ("1", None, ("'a'",))),
         (4, ("1", LOOPED, ("1", "x"))), (4, ("1", LOOPED, ("x", "1"))), (4, ("1", INDEXED, ("x",))),
-        (4, (3, None, ("x",))), (5, 3), (5, ({2: (None, 1)},)),
+        (4, (3, None, ("x",))), (4, ("1", None, ("-" * 5000 + "1",))), (5, 3), (5, ({2: (None, 1)},)),
     ],
 )  # fmt: skip
 def test_what_is_damaged_is_refused(position: int, damaged: Any) -> None:
@@ -113,18 +114,17 @@ def test_what_is_damaged_is_refused(position: int, damaged: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "part",
+    "failing",
     [
-        Part("1", None, ("1//x",)),
-        Part("1", None, ("y",)),
-        Part("1", None, ("9223372036854775807*9",)),
-        Part("1", ((None, None),), ("3", "x")),
-        Part("1", INDEXED, ("1<<40", "i")),
-        Part("1", None, ("-" * 5000 + "1",)),
-        Part("1", None, ("no_function(x)",)),
+        part("1", None, ("1//x",)),
+        part("1", None, ("y",)),
+        part("1", None, ("9223372036854775807*9",)),
+        part("1", ((None, None),), ("3", "x")),
+        part("1", INDEXED, ("1<<40", "i")),
+        part("1", None, ("no_function(x)",)),
     ],
 )
-def test_formulas_without_a_value_are_one_error(part: Part) -> None:
-    value = Formulas(RankList.all(12), Grid((12,)), (), [part])
+def test_formulas_without_a_value_are_one_error(failing: Part) -> None:
+    value = Formulas(RankList.all(12), Grid((12,)), (), [failing])
     with pytest.raises(FormatError, match="fail for rank 0"):
         value.at(0)

@@ -13,9 +13,9 @@ from scalatrace.extrap.lossy.snippets.machine import Machine
 from scalatrace.extrap.lossy.snippets.machine import Run as MachineRun
 from scalatrace.extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
 from scalatrace.extrap.lossy.state import State
+from scalatrace.formula import evaluate
 from scalatrace.ops import Category, operation
 from scalatrace.trace.query.walk import Call as Made
-from scalatrace.trace.symbolic.expression import evaluate
 
 __all__ = ["Fits", "apply"]
 

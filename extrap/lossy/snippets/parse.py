@@ -24,7 +24,7 @@ from scalatrace.extrap.lossy.snippets.tree import (
     Snippets,
     Times,
 )
-from scalatrace.trace.symbolic.expression import check
+from scalatrace.formula import Expr, parse_number
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["MAX_STATES", "load", "parse"]
@@ -173,17 +173,16 @@ class _Builder(Transformer[Token, Any]):
     def distant(self, meta: Any, parts: list[Any]) -> Distance:
         return Distance(str(parts[0]), parts[1], Place(meta.line, meta.column))
 
-    def value(self, meta: Any, parts: list[Token]) -> int | str:
+    def value(self, meta: Any, parts: list[Token]) -> int | Expr:
         token = parts[0]
         if token.type == "INT":
             return int(token)
         if token.type == "SPECIAL":
             return SPECIAL[str(token)]
         try:
-            check(token[1:-1].strip())
+            return parse_number(token[1:-1].strip())
         except FormulaError as error:
             raise self._wrong(str(error), meta) from None
-        return str(token[1:-1]).strip()
 
     def distance(self, _: Any, parts: list[Token]) -> int | tuple[int, ...]:
         steps = tuple(map(int, parts))

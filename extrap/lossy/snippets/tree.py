@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scalatrace.formula import Expr
+
 __all__ = [
     "ANY", "Call", "Distance", "Either", "Item", "Place", "Range", "Sequence", "Snippet", "Snippets",
     "Test", "Times", "Value",
@@ -21,7 +23,7 @@ class Place:
     column: int
 
 
-Value = int | str
+Value = int | Expr
 """A number, or a formula over a rank's place in the grid."""
 
 

@@ -16,6 +16,7 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 
 from scalatrace import grammars
 from scalatrace.errors import FormatError, TextError
+from scalatrace.formula import format_text
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -183,7 +184,7 @@ class _Plain(Transformer[Any, Any]):
 
     def part(self, parts: list[Any]) -> tuple[Any, ...]:
         condition, said = parts
-        return EVERYWHERE if condition is None else str(condition), *said
+        return format_text(EVERYWHERE) if condition is None else str(condition), *said
 
     def around(self, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)

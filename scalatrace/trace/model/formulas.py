@@ -11,8 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scalatrace.errors import FormatError, ScalatraceError
-from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part
+from scalatrace.formula import Const, Value, format_text, names_in, parse_condition
+from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part, levels_of
 from scalatrace.trace.symbolic.grid import NAMES, Grid
+from scalatrace.trace.symbolic.peers import read, written
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -50,7 +52,7 @@ class Formulas:
         around: Sequence[Elastic] = (),
     ) -> None:
         """Raises ValueError when a part follows more loops than there are."""
-        levels = [int(p.formulas[0]) for p in parts if p.shape == LOOPED and p.formulas]
+        levels = [levels_of(part) for part in parts if part.shape == LOOPED and part.formulas]
         if levels and max(levels) > len(around):
             raise ValueError(f"formulas follow {max(levels)} loops, around them are {len(around)}")
         kept = (
@@ -127,14 +129,20 @@ class Formulas:
 
     def names(self) -> list[str]:
         """The names of a rank's place that conditions and formulas use."""
-        from scalatrace.trace.symbolic.expression import names_of
-
-        texts = (text for part in self.parts for text in (part.condition, *(part.formulas or ())))
-        return sorted({name for text in texts for name in names_of(text)} & RANKWISE)
+        found = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
+        return sorted(RANKWISE.intersection(*[set().union(*found)]))
 
     def encode(self) -> tuple[Any, ...]:
         """The file's form, but for what is around."""
-        parts = tuple(part for p in self.parts for part in (p.condition, p.shape, p.formulas))
+        parts = tuple(
+            one
+            for part in self.parts
+            for one in (
+                format_text(part.condition),
+                part.shape,
+                None if part.formulas is None else tuple(map(written, part.formulas)),
+            )
+        )
         inputs = tuple(part for pair in self.inputs for part in pair)
         return self.ranks.terms, self.grid.dims, int(self.grid.column_major), inputs, parts
 
@@ -191,23 +199,21 @@ def _grid(dims: Any, column_major: Any, nprocs: int) -> Grid:
 
 
 def _part(condition: Any, shape: Any, formulas: Any) -> Part:
-    from scalatrace.trace.symbolic.expression import check
-
-    try:
-        for text in (condition, *(formulas or ())):
-            check(text)
-    except ScalatraceError as error:
-        raise ValueError(str(error)) from None
     if formulas is not None and type(formulas) is not tuple:
         raise ValueError("formulas are not a list")
-    if formulas is not None and not _fits(shape, formulas):
+    try:
+        cond = parse_condition(condition)
+        values = None if formulas is None else tuple(map(read, formulas))
+    except ScalatraceError as error:
+        raise ValueError(str(error)) from None
+    if values is not None and not _fits(shape, values):
         raise ValueError("there are not as many formulas as their shape has places")
-    return Part(condition, shape if formulas is not None else None, formulas)
+    return Part(cond, shape if values is not None else None, values)
 
 
-def _fits(shape: Any, formulas: tuple[str, ...]) -> bool:
+def _fits(shape: Any, formulas: tuple[Value, ...]) -> bool:
     if shape == LOOPED:
-        return len(formulas) == 2 and formulas[0].isdigit()
+        return len(formulas) == 2 and isinstance(formulas[0], Const) and formulas[0].value >= 0
     if shape in (INDEXED, CYCLE):
         return len(formulas) == 2 if shape == INDEXED else len(formulas) > 0
     return _places(shape) == len(formulas)
@@ -223,10 +229,10 @@ def _places(shape: Any) -> int:
 
 
 def _text(part: Part) -> str:
-    condition = "" if part.condition == EVERYWHERE else f"if {json.dumps(part.condition)} "
+    condition = "" if part.condition == EVERYWHERE else f"if {json.dumps(format_text(part.condition))} "
     if part.formulas is None:
         return f"{condition}none"
-    rest = iter(map(json.dumps, part.formulas))
+    rest = iter([json.dumps(written(formula)) for formula in part.formulas])
     if part.shape in (CYCLE, INDEXED, LOOPED):
         return f"{condition}{part.shape} {' '.join(rest)}"
     return f"{condition}{_filled(part.shape, rest)}"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from scalatrace.formula import Value
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
@@ -66,7 +67,7 @@ class FamilyRule:
     kind: str
     parent: int
     slices: tuple[int, ...] | None
-    vecs: tuple[tuple[Any, tuple[str, ...]] | None, ...] = ()
+    vecs: tuple[tuple[Any, tuple[Value, ...]] | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from scalatrace.errors import FormulaError
+from scalatrace.formula import Value
 from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
-from scalatrace.trace.symbolic.expression import evaluate
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
+from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.symbolic.shapes import cycle, vec_from
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import vec_of_array
@@ -54,11 +55,11 @@ def vec_of_part(
     if part.shape == INDEXED:
         return counted(part.formulas[0], part.formulas[1], place, folded)
     if part.shape == LOOPED:
-        levels, text = int(part.formulas[0]), part.formulas[1]
+        levels, value = levels_of(part), part.formulas[1]
         if levels:
-            return along(text, place, loops[-levels:], len(loops) > levels, folded)
-        return Vec(int(evaluate(text, place)))
-    slots = [int(evaluate(text, place)) for text in part.formulas]
+            return along(value, place, loops[-levels:], len(loops) > levels, folded)
+        return Vec(int(evaluate(value, place)))
+    slots = [int(evaluate(formula, place)) for formula in part.formulas]
     return cycle(slots) if part.shape == CYCLE else vec_from(part.shape, iter(slots))
 
 
@@ -67,7 +68,7 @@ def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -
     values: Ints | None = None
     if part.formulas is not None and part.shape == INDEXED:
         values = _numbered(part.formulas[0], part.formulas[1], place)
-    elif part.formulas is not None and part.shape == LOOPED and (levels := int(part.formulas[0])):
+    elif part.formulas is not None and part.shape == LOOPED and (levels := levels_of(part)):
         values = _along(part.formulas[1], place, loops[-levels:])
     if values is not None:
         return (int(values.min()), int(values.max())) if len(values) else (None, None)
@@ -77,14 +78,14 @@ def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -
 
 
 def along(
-    text: str, place: Mapping[str, Any], loops: tuple[Vec, ...], endless: bool, folded: bool = True
+    formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...], endless: bool, folded: bool = True
 ) -> Vec:
     """The vec along loops; `endless`: there are more around them, so it begins again.
 
     Raises:
         FormulaError: it has no value, or too many.
     """
-    values = _along(text, place, loops)
+    values = _along(formula, place, loops)
     if (values == values[0]).all():
         return Vec(int(values[0]))
     if not folded:
@@ -96,7 +97,7 @@ def along(
     return Vec(((0, 0, *cast("tuple[Any, ...]", vec.terms)),)) if endless else vec
 
 
-def _along(text: str, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
+def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
     """The values along loops; of what never runs a 0."""
     chain = chain_of(loops)
     assert chain is not None
@@ -104,10 +105,10 @@ def _along(text: str, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
         raise FormulaError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros(1, dtype=np.int64)
-    return np.broadcast_to(evaluate(text, {**place, **chain.columns(0)}), (chain.runs,))
+    return np.broadcast_to(evaluate(formula, {**place, **chain.columns(0)}), (chain.runs,))
 
 
-def counted(length: str, value: str, place: Mapping[str, Any], folded: bool = True) -> Vec:
+def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:
     """The vec of a value over the number of the execution. Raises FormulaError."""
     values = _numbered(length, value, place)
     if not folded and len(values):
@@ -115,7 +116,7 @@ def counted(length: str, value: str, place: Mapping[str, Any], folded: bool = Tr
     return vec_of(values.tolist()) if len(values) <= MAX_LISTED else vec_of_array(values)
 
 
-def _numbered(length: str, value: str, place: Mapping[str, Any]) -> Ints:
+def _numbered(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
     """The values over the number of the execution."""
     n = int(evaluate(length, place))
     if n > MAX_VALUES:

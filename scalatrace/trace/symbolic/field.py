@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from scalatrace.formula import TRUE, Cond, Const, Expr, Value
+
 __all__ = [
     "CYCLE",
     "EVERYWHERE",
@@ -18,6 +20,7 @@ __all__ = [
     "Part",
     "Shape",
     "Step",
+    "levels_of",
     "runs_once",
 ]
 
@@ -31,7 +34,7 @@ LOOPED = "looped"
 """Shape of a vec that follows a formula over the iterations of the loops around it (`counters.py`); its
 formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
 
-EVERYWHERE = "1"
+EVERYWHERE: Cond = TRUE
 """The condition that holds on all ranks."""
 
 RANKWISE = frozenset("rxyzw")
@@ -53,10 +56,10 @@ class Part:
             Where the two differ, no trace tells which is right.
     """
 
-    condition: str
+    condition: Cond
     shape: Shape
-    formulas: tuple[str, ...] | None
-    rivals: tuple[tuple[str, str], ...] = ()
+    formulas: tuple[Value, ...] | None
+    rivals: tuple[tuple[Expr, Expr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,16 @@ class Field:
     step: Step = field(default=(0, 0), compare=False)
 
 
+def levels_of(part: Part) -> int:
+    """How many of the loops around it a LOOPED part depends on, the innermost ones."""
+    assert part.formulas is not None
+    levels = part.formulas[0]
+    assert isinstance(levels, Const)
+    return levels.value
+
+
 def runs_once(repeat: Field) -> bool:
     """Whether a repeat is 1 everywhere: then no loop is counted."""
-    return len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == ("1",)
+    return (
+        len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == (Const(1),)
+    )

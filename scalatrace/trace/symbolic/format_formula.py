@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from scalatrace.formula import Special, Value, format_text
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
-from scalatrace.trace.values.vec import special_name
 
-__all__ = ["filled", "told"]
+__all__ = ["filled", "format_parts"]
 
 
-def told(parts: Sequence[Part], around: str = "{}") -> str:
+def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
     """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
     texts = [_part(part, around) for part in parts]
     return texts[0] if len(texts) == 1 else "{" + "; ".join(texts) + "}"
@@ -20,25 +20,22 @@ def told(parts: Sequence[Part], around: str = "{}") -> str:
 
 def _part(part: Part, around: str) -> str:
     value = "nothing" if part.formulas is None else _value(part, around)
-    return value if part.condition == EVERYWHERE else f"{value} if {part.condition}"
+    return value if part.condition == EVERYWHERE else f"{value} if {format_text(part.condition)}"
 
 
 def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
+    texts = list(map(format_text, part.formulas))
     if part.shape == INDEXED:
-        return f"[{around.format(part.formulas[1])} for i in 0..{part.formulas[0]}-1]"
+        return f"[{around.format(texts[1])} for i in 0..{texts[0]}-1]"
     if part.shape == LOOPED:
-        return f"[{around.format(part.formulas[1])} ..]"
+        return f"[{around.format(texts[1])} ..]"
     if part.shape == CYCLE:
-        return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
+        return "[" + " ".join(map(around.format, texts)) + " ..]"
     text = filled(part.shape, part.formulas)
-    if part.shape is not None or special_name(int(text) if _is_int(text) else 0):
+    if part.shape is not None or isinstance(part.formulas[0], Special):
         return text
     return _tidy(around.format(text))
-
-
-def _is_int(text: str) -> bool:
-    return text.lstrip("-").isdigit()
 
 
 def _tidy(text: str) -> str:
@@ -46,14 +43,13 @@ def _tidy(text: str) -> str:
     return re.sub(r"\+ -", "- ", text)
 
 
-def filled(shape: Any, formulas: tuple[str, ...]) -> str:
+def filled(shape: Any, formulas: Sequence[Value]) -> str:
     """A shape with the formulas in their places."""
     rest = iter(formulas)
 
     def walk(part: Any) -> str:
         if part is None:
-            text = next(rest)
-            return special_name(int(text)) or text if _is_int(text) else text
+            return format_text(next(rest))
         return part if isinstance(part, str) else "[" + " ".join(map(walk, part)) + "]"
 
     return walk(shape)

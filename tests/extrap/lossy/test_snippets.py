@@ -13,6 +13,7 @@ from scalatrace.errors import FormatError, TextError
 from scalatrace.extrap.lossy.snippets.machine import Edge, Machine, Run
 from scalatrace.extrap.lossy.snippets.parse import load, parse
 from scalatrace.extrap.lossy.snippets.tree import Distance, Either, Range, Sequence, Times
+from scalatrace.formula import parse_number
 from scalatrace.trace.values.vec import PROC_NULL
 
 EXAMPLE = """# the halo of a stencil
@@ -43,7 +44,7 @@ def test_a_file_of_everything(tmp_path: Path) -> None:
     assert str(last) == "at_least"
     assert found.keep[0].tests[0].low == PROC_NULL  # type: ignore[union-attr]
     assert found.drop[0].site == "app.py:7"
-    assert found.drop[0].tests[0].low == "P - 1"  # type: ignore[union-attr]
+    assert found.drop[0].tests[0].low == parse_number("P - 1")  # type: ignore[union-attr]
 
 
 def test_nothing_is_a_file_too() -> None:

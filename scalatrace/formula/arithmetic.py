@@ -1,0 +1,142 @@
+"""Constructors of sums, products, quotients and remainders, simplified.
+
+Sums are linear forms: a constant and terms times integers, each term once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.formula.bounds import bounds
+from scalatrace.formula.nodes import Binary, Const, Expr
+
+__all__ = ["Terms", "add", "div", "linear", "linear_combination", "mod", "mul", "sub", "xor"]
+
+Terms = dict[Expr, int]
+
+
+def linear(e: Expr) -> tuple[int, Terms]:
+    """An expression as constant + sum of terms times integers."""
+    match e:
+        case Const(value):
+            return value, {}
+        case Binary("+" | "-" as op, a, b):
+            sign = 1 if op == "+" else -1
+            (m, left), (n, right) = linear(a), linear(b)
+            return m + sign * n, _sum(left, right, sign)
+        case Binary("*", a, Const(factor)):
+            n, terms = linear(a)
+            return n * factor, {term: k * factor for term, k in terms.items()}
+    return 0, {e: 1}
+
+
+def _sum(left: Terms, right: Terms, sign: int) -> Terms:
+    terms = dict(left)
+    for term, k in right.items():
+        terms[term] = terms.get(term, 0) + sign * k
+    return {term: k for term, k in terms.items() if k}
+
+
+def _built(constant: int, terms: Terms) -> Expr:
+    """The expression of a linear form: what is added first, then what is taken away."""
+    total: Expr | None = None
+    if terms and constant > 0 and all(k < 0 for k in terms.values()):
+        total, constant = Const(constant), 0
+    for term, k in sorted(terms.items(), key=lambda item: item[1] < 0):
+        part: Expr = term if abs(k) == 1 else Binary("*", term, Const(abs(k)))
+        if total is None:
+            total = part if k > 0 else Binary("*", term, Const(k))
+        else:
+            total = Binary("+" if k > 0 else "-", total, part)
+    if total is None or constant == 0:
+        return Const(constant) if total is None else total
+    return Binary("+" if constant > 0 else "-", total, Const(abs(constant)))
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """a + b."""
+    (m, left), (n, right) = linear(a), linear(b)
+    return _built(m + n, _sum(left, right, 1))
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    """a - b."""
+    return add(a, mul(b, Const(-1)))
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    """a * b."""
+    if isinstance(a, Const):
+        a, b = b, a
+    if not isinstance(b, Const):
+        return Binary("*", a, b)
+    n, terms = linear(a)
+    return _built(n * b.value, {term: k * b.value for term, k in terms.items() if b.value})
+
+
+def _split(e: Expr, m: int) -> tuple[Expr, Expr]:
+    """An expression as m times the first plus the second, which has no terms that m divides."""
+    n, terms = linear(e)
+    whole = {term: k // m for term, k in terms.items() if k % m == 0}
+    rest = {term: k for term, k in terms.items() if k % m}
+    return _built(n // m, whole), _built(n % m, rest)
+
+
+def _within(e: Expr, m: int) -> bool:
+    found = bounds(e)
+    return found is not None and found[0] >= 0 and found[1] < m
+
+
+def mod(e: Expr, m: int) -> Expr:
+    """e % m, of an e that is not negative (or whose negative part m divides)."""
+    _, rest = _split(e, m)
+    if _within(rest, m):
+        return rest
+    if (
+        isinstance(rest, Binary)
+        and rest.op == "%"
+        and isinstance(rest.right, Const)
+        and rest.right.value % m == 0
+    ):
+        return mod(rest.left, m)
+    return Const(rest.value % m) if isinstance(rest, Const) else Binary("%", rest, Const(m))
+
+
+def div(e: Expr, m: int) -> Expr:
+    """e / m without remainder, of an e that is not negative."""
+    if m == 1:
+        return e
+    whole, rest = _split(e, m)
+    if _within(rest, m):
+        return whole
+    return add(whole, Binary("/", rest, Const(m)))
+
+
+def xor(a: Expr, b: Expr) -> Expr:
+    """a ^ b."""
+    if b == Const(0):
+        return a
+    if isinstance(a, Const) and isinstance(b, Const):
+        return Const(a.value ^ b.value)
+    return Binary("^", a, b)
+
+
+def linear_combination(
+    constant: int, coefficients: Sequence[int], terms: Sequence[Expr], denominator: int = 1
+) -> Expr:
+    """Return (sum of coefficients times terms + constant) // denominator, terms as they are.
+
+    Unlike `add` it merges no terms: each stays the term that was fitted.
+    """
+    total: Expr | None = None
+    for k, term in zip(coefficients, terms, strict=True):
+        part: Expr = term if abs(k) == 1 else Binary("*", Const(abs(k)), term)
+        if total is None:
+            total = part if k > 0 else Binary("*", Const(k), term)
+        else:
+            total = Binary("+" if k > 0 else "-", total, part)
+    if total is None:
+        total = Const(constant)
+    elif constant:
+        total = Binary("+" if constant > 0 else "-", total, Const(abs(constant)))
+    return total if denominator == 1 else Binary("//", total, Const(denominator))

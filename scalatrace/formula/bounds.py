@@ -1,0 +1,58 @@
+"""Constant bounds of expressions."""
+
+from __future__ import annotations
+
+from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Var
+
+__all__ = ["bounds"]
+
+
+def bounds(e: Expr) -> tuple[int, int] | None:
+    """The least and the largest value an expression can have, as far as that is easily known."""
+    match e:
+        case Const(value):
+            return value, value
+        case Var(_, limit, least):
+            return (least, limit - 1) if limit else None
+        case Item() | Choose() | Binary():
+            try:
+                return e._bounds
+            except AttributeError:
+                # Parts are shared: written out as a tree, an expression can be as long as the run.
+                found = _bounds(e)
+                object.__setattr__(e, "_bounds", found)
+                return found
+    return None
+
+
+def _bounds(e: Item | Choose | Binary) -> tuple[int, int] | None:
+    match e:
+        case Item(table, _):
+            return (min(table), max(table)) if table else None
+        case Choose(_, a, b):
+            return _hull(bounds(a), bounds(b))
+        case Binary(op, a, b):
+            return _binary_bounds(op, a, b)
+
+
+def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:
+    return (min(a[0], b[0]), max(a[1], b[1])) if a and b else None
+
+
+def _binary_bounds(op: str, a: Expr, b: Expr) -> tuple[int, int] | None:
+    left, right = bounds(a), bounds(b)
+    if op == "%" and right and right[0] > 0:
+        return (0, right[1] - 1)
+    if not left or not right:
+        return None
+    (low, high), (least, most) = left, right
+    if op == "+":
+        return low + least, high + most
+    if op == "-":
+        return low - most, high - least
+    if op == "*":
+        ends = [x * y for x in left for y in right]
+        return min(ends), max(ends)
+    if op in ("/", "//") and low >= 0 and least > 0:
+        return low // most, high // least
+    return None

@@ -1,0 +1,301 @@
+"""Evaluate expressions over columns of integers (int64 arrays); common parts are evaluated once.
+
+The interval of every result follows from those of its operands. Only a result whose interval leaves 64 bits
+is checked element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import FormulaError, UsageError
+from scalatrace.formula.array_functions import ARRAY_FUNCTIONS, Interval
+from scalatrace.formula.functions import FUNCTIONS
+from scalatrace.formula.nodes import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Element,
+    Item,
+    Member,
+    Select,
+    Special,
+    Truth,
+    Value,
+    Var,
+)
+from scalatrace.formula.scalar import MAX_SHIFT, called, exceeds
+
+__all__ = ["Columns"]
+
+LOW, HIGH = -(1 << 63), (1 << 63) - 1
+WHOLE: Interval = (LOW, HIGH)
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
+    ">=": np.greater_equal,
+}  # fmt: skip
+_EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a // b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "^": lambda a, b: a ^ b,
+    "&": lambda a, b: a & b,
+    "<<": lambda a, b: a << np.clip(b, 0, MAX_SHIFT),
+    ">>": lambda a, b: a >> np.clip(b, 0, MAX_SHIFT),
+}
+
+
+@dataclass(slots=True)
+class Columns:
+    """Columns, and what was evaluated over them.
+
+    Attributes:
+        names: name -> int, or an int64 array; arrays broadcast against each other.
+        arrays: name -> the entries of an array that `Element` nodes refer to.
+        specials: name -> the integer that stands for a symbol.
+    """
+
+    names: Mapping[str, Any]
+    arrays: Mapping[str, Any] = field(default_factory=dict)
+    specials: Mapping[str, int] = field(default_factory=dict)
+    _known: dict[Any, Any] = field(default_factory=dict)
+    _intervals: dict[Any, Interval] = field(default_factory=dict)
+
+    def value(self, value: Value) -> Any:
+        """Return the integers of an expression: an array, or one int for all.
+
+        Raises:
+            FormulaError: one does not fit into 64 bits, or has no value.
+            ZeroDivisionError: one divides by zero.
+            KeyError: a name is not given.
+        """
+        if isinstance(value, Const):
+            return value.value
+        if value not in self._known:
+            result, interval = self._computed(value)
+            self._known[value], self._intervals[value] = result, interval
+        return self._known[value]
+
+    def mask(self, cond: Cond) -> Any:
+        """Return where a condition holds: an array of bools, or one bool. Raises as `value`."""
+        if isinstance(cond, Truth):
+            return cond.value
+        if cond not in self._known:
+            self._known[cond] = self._holds(cond)
+        return self._known[cond]
+
+    def _holds(self, cond: Cond) -> Any:
+        match cond:
+            case Truth(truth):
+                return truth
+            case Compare(op, a, b):
+                return _COMPARE[op](self.value(a), self.value(b))
+            case Member(e, values, outside):
+                return np.isin(self.value(e), np.array(values, dtype=np.int64), invert=outside)
+            case AllOf(parts):
+                return self._joined(parts, np.logical_and, True)
+            case AnyOf(parts):
+                return self._joined(parts, np.logical_or, False)
+
+    def _joined(self, parts: Sequence[Cond], joined: Callable[[Any, Any], Any], start: bool) -> Any:
+        """Later parts count only where earlier ones have not decided."""
+        result: Any = start
+        for part in parts:
+            try:
+                result = joined(result, self.mask(part))
+            except (ZeroDivisionError, FormulaError):
+                undecided = np.asarray(result == start)
+                if undecided.all():
+                    raise
+                merged = np.array(result, dtype=bool)
+                merged[undecided] = self._where(undecided).mask(part)
+                result = merged
+        return result
+
+    def _interval(self, value: Value) -> Interval:
+        if isinstance(value, Const):
+            return value.value, value.value
+        return self._intervals[value]
+
+    def _computed(self, value: Value) -> tuple[Any, Interval]:
+        match value:
+            case Var(name):
+                given = self.names[name]
+                return given, _spanned(given)
+            case Special(name):
+                return self.specials[name], _spanned(self.specials[name])
+            case Element(array, index):
+                return self._entries(self.arrays[array], index, array)
+            case Item(table, index):
+                return self._entries(table, index, "a table")
+            case Called(name, arguments):
+                return self._called(name, arguments)
+            case Choose(cond, Const(1), Const(0)):
+                held = self.mask(cond)
+                return (held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)), (0, 1)
+            case Choose(cond, a, b) | Select(cond, a, b):
+                return self._chosen(self.mask(cond), a, b)
+            case Binary(op, a, b):
+                return self._binary(op, a, b)
+        raise AssertionError(value)
+
+    def _entries(self, table: Any, index: Value, name: str) -> tuple[Any, Interval]:
+        at, entries = self.value(index), np.asarray(table, dtype=np.int64)
+        low, high = _spanned(at)
+        if low < 0 or high >= len(entries):
+            wrong = low if low < 0 else high
+            raise FormulaError(f"{name} has {len(entries)} entries, none with index {wrong}")
+        found = entries[at]
+        return (found if isinstance(found, np.ndarray) else int(found)), _spanned(entries)
+
+    def _called(self, name: str, arguments: Sequence[Value]) -> tuple[Any, Interval]:
+        given = [self.value(argument) for argument in arguments]
+        if not any(isinstance(one, np.ndarray) for one in given):
+            result = called(name, given)
+            if not LOW <= result <= HIGH:
+                exceeds(result)
+            return result, (result, result)
+        function = FUNCTIONS.get(name)
+        if function is None or len(given) != function.arity >= 0:
+            return self._each(name, given)  # which reports it
+        if function.array is not None:
+            return self._foreign(name, function.array, given)
+        array, bounds = ARRAY_FUNCTIONS.get(name, (None, None))
+        if array is None or bounds is None:
+            return self._each(name, given)
+        interval = bounds([self._interval(argument) for argument in arguments])
+        if not _within(interval):
+            return self._each(name, given)
+        with np.errstate(divide="raise"):
+            try:
+                return array(*given), interval
+            except FloatingPointError:
+                raise ZeroDivisionError from None
+
+    def _foreign(self, name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
+        """A plug-in's function of arrays."""
+        try:
+            with np.errstate(divide="raise", invalid="raise"):
+                found = _int64(array(*given), name)
+                return found, _spanned(found)
+        except FloatingPointError:
+            raise ZeroDivisionError from None
+        except (ArithmeticError, FormulaError, UsageError):
+            raise
+        except Exception as error:  # whatever it does
+            raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
+
+    def _each(self, name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
+        """A function called for each element, exactly."""
+        rows = np.broadcast_arrays(*given)
+        cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
+        return _stored([called(name, cell) for cell in cells], rows[0].shape)
+
+    def _chosen(self, held: Any, a: Value, b: Value) -> tuple[Any, Interval]:
+        if not isinstance(held, np.ndarray) or held.all() or not held.any():
+            branch = a if np.all(held) else b
+            return self.value(branch), self._interval(branch)
+        try:
+            then, otherwise = self.value(a), self.value(b)
+            low = min(self._interval(a)[0], self._interval(b)[0])
+            return np.where(held, then, otherwise), (low, max(self._interval(a)[1], self._interval(b)[1]))
+        except (ZeroDivisionError, FormulaError):  # perhaps only where the other branch is taken
+            result = np.empty(held.shape, dtype=np.int64)
+            result[held] = self._where(held).value(a)
+            result[~held] = self._where(~held).value(b)
+            return result, _spanned(result)
+
+    def _where(self, mask: Any) -> Columns:
+        """The columns of some elements."""
+
+        def some(given: Any) -> Any:
+            return np.broadcast_to(given, mask.shape)[mask] if isinstance(given, np.ndarray) else given
+
+        return Columns({name: some(given) for name, given in self.names.items()}, self.arrays, self.specials)
+
+    def _binary(self, op: str, left: Value, right: Value) -> tuple[Any, Interval]:
+        a, b = self.value(left), self.value(right)
+        if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
+            result = int(_EXACT[op](int(a), int(b)))
+            if not LOW <= result <= HIGH:
+                exceeds(result)
+            return result, (result, result)
+        if op in ("/", "//", "%") and not np.all(b):
+            raise ZeroDivisionError
+        interval = _combined(op, self._interval(left), self._interval(right))
+        if _within(interval):
+            return _EXACT[op](a, b), interval
+        interval = _combined(op, _spanned(a), _spanned(b))
+        if _within(interval):
+            return _EXACT[op](a, b), interval
+        rows = np.broadcast_arrays(a, b)
+        x, y = (row.astype(object) for row in rows)
+        y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op == "<<" else y
+        exact = x << y if op == "<<" else _EXACT[op](x, y)
+        return _stored(exact.reshape(-1).tolist(), rows[0].shape)
+
+
+def _spanned(given: Any) -> Interval:
+    if isinstance(given, np.ndarray):
+        return (int(given.min()), int(given.max())) if given.size else (0, 0)
+    return int(given), int(given)
+
+
+def _within(interval: Interval) -> bool:
+    return interval[0] >= LOW and interval[1] <= HIGH
+
+
+def _combined(op: str, a: Interval, b: Interval) -> Interval:
+    """An interval that holds all results; of bits, a power of two around them."""
+    match op:
+        case "+":
+            return a[0] + b[0], a[1] + b[1]
+        case "-":
+            return a[0] - b[1], a[1] - b[0]
+        case "*":
+            ends = [x * y for x in a for y in b]
+            return min(ends), max(ends)
+        case "/" | "//":
+            most = max(abs(a[0]), abs(a[1]))
+            return (a[0] // b[1], a[1] // b[0]) if a[0] >= 0 and b[0] > 0 else (-most, most)
+        case "%":
+            return (0, b[1] - 1) if b[0] > 0 else (min(b[0] + 1, 0), max(b[1] - 1, 0))
+        case "<<":
+            ends = [x << min(max(y, 0), MAX_SHIFT) for x in a for y in b]
+            return min(ends), max(ends)
+        case ">>":
+            return min(a[0], 0), max(a[1], 0)
+    if a[0] >= 0 and b[0] >= 0:
+        return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
+    if op == "&" and (a[0] >= 0 or b[0] >= 0):
+        return 0, max(a[1], b[1])
+    return WHOLE
+
+
+def _stored(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:
+    """Exact integers as an array. Raises FormulaError when one does not fit."""
+    low, high = min(values, default=0), max(values, default=0)
+    if low < LOW or high > HIGH:
+        exceeds(low if low < LOW else high)
+    return np.array(values, dtype=np.int64).reshape(shape), (low, high)
+
+
+def _int64(given: Any, name: str) -> Any:
+    if isinstance(given, np.ndarray):
+        if given.dtype.kind not in "ib":
+            raise UsageError(f"the function {name} gives {given.dtype}, not integers")
+        return given.astype(np.int64, copy=False)
+    return int(given)

@@ -1,0 +1,162 @@
+"""Constructors of conditions, decided where bounds decide them, and of choices between values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scalatrace.formula.arithmetic import linear
+from scalatrace.formula.bounds import bounds
+from scalatrace.formula.nodes import (
+    FALSE,
+    TRUE,
+    AllOf,
+    AnyOf,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Member,
+    Select,
+    Special,
+    Truth,
+    Value,
+)
+
+__all__ = [
+    "all_of",
+    "choose",
+    "compare",
+    "either",
+    "indicator",
+    "is_nonzero",
+    "map_leaves",
+    "negate",
+    "select",
+]
+
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def choose(cond: Cond, then: Expr, otherwise: Expr) -> Expr:
+    """One of two values; one alone where the condition is decided or makes no difference."""
+    if isinstance(cond, Truth):
+        return then if cond.value else otherwise
+    return then if then == otherwise else Choose(cond, then, otherwise)
+
+
+def select(cond: Cond, then: Value, otherwise: Value) -> Value:
+    """One of two values, which need not be numbers."""
+    if isinstance(cond, Truth):
+        return then if cond.value else otherwise
+    if then == otherwise:
+        return then
+    if isinstance(then, Special | Select) or isinstance(otherwise, Special | Select):
+        return Select(cond, then, otherwise)
+    return Choose(cond, then, otherwise)
+
+
+def indicator(cond: Cond) -> Expr:
+    """1 where a condition holds, else 0."""
+    return choose(cond, Const(1), Const(0))
+
+
+def compare(op: str, a: Expr, b: Expr) -> Cond:
+    """A comparison; decided where the bounds decide it."""
+    n, terms = linear(b)
+    if terms:
+        return Compare(op, a, b)
+    shift, left = linear(a)
+    if len(left) == 1 and shift:
+        (term, k), *_ = left.items()
+        if k == 1:
+            return compare(op, term, Const(n - shift))
+    found = bounds(a)
+    if found is not None:
+        low, high = found
+        verdicts = {
+            "==": (low == high == n, n < low or n > high),
+            "<": (high < n, low >= n),
+            "<=": (high <= n, low > n),
+        }
+        positive = {"!=": "==", ">=": "<", ">": "<="}.get(op, op)
+        yes, no = verdicts[positive] if positive == op else verdicts[positive][::-1]
+        if yes or no:
+            return Truth(yes)
+        if op == "!=" and high - low == 1:
+            return Compare("==", a, Const(low + high - n))
+        if (op, n) == (">=", high) or (op, n) == (">", high - 1):
+            return Compare("==", a, Const(high))
+        if (op, n) == ("<", low + 1) or (op, n) == ("<=", low):
+            return Compare("==", a, Const(low))
+        if (op, n) == (">=", low + 1):
+            return Compare("!=", a, Const(low))
+        if (op, n) == ("<", high):
+            return Compare("!=", a, Const(high))
+    return Compare(op, a, b)
+
+
+def negate(cond: Cond) -> Cond:
+    """The opposite."""
+    match cond:
+        case Truth(value):
+            return Truth(not value)
+        case Compare(op, a, b):
+            return compare(_OPPOSITE[op], a, b)
+        case AllOf(parts):
+            return either(*map(negate, parts))
+        case AnyOf(parts):
+            return all_of(*map(negate, parts))
+        case Member(e, values, outside):
+            return Member(e, values, not outside)
+
+
+def all_of(*conds: Cond) -> Cond:
+    """Each of these."""
+    flat = [part for c in conds for part in (c.parts if isinstance(c, AllOf) else (c,)) if part != TRUE]
+    if FALSE in flat:
+        return FALSE
+    return TRUE if not flat else flat[0] if len(flat) == 1 else AllOf(tuple(dict.fromkeys(flat)))
+
+
+def either(*conds: Cond) -> Cond:
+    """At least one of these."""
+    flat = [part for c in conds for part in (c.parts if isinstance(c, AnyOf) else (c,)) if part != FALSE]
+    if TRUE in flat:
+        return TRUE
+    return FALSE if not flat else flat[0] if len(flat) == 1 else AnyOf(tuple(dict.fromkeys(flat)))
+
+
+def is_nonzero(e: Expr) -> Cond:
+    """Whether an expression that is not negative is not 0."""
+    match e:
+        case Choose(cond, a, b):
+            return either(all_of(cond, is_nonzero(a)), all_of(negate(cond), is_nonzero(b)))
+        case Item(table, index):
+            return _where(index, tuple(i for i, value in enumerate(table) if value), len(table))
+    return compare("!=", e, Const(0))
+
+
+def _where(index: Expr, chosen: tuple[int, ...], n: int) -> Cond:
+    """Whether an index from 0 to below n is one of these, in as few words as possible."""
+    if not chosen or len(chosen) == n:
+        return Truth(bool(chosen))
+    left_out = tuple(sorted(set(range(n)) - set(chosen)))
+    if chosen[-1] - chosen[0] + 1 == len(chosen):
+        if chosen[0] == 0:
+            return compare("<", index, Const(len(chosen)))
+        if chosen[-1] == n - 1:
+            return compare(">=", index, Const(chosen[0]))
+    if len(chosen) == 1:
+        return compare("==", index, Const(chosen[0]))
+    if len(left_out) == 1:
+        return compare("!=", index, Const(left_out[0]))
+    return Member(index, chosen) if len(chosen) <= len(left_out) else Member(index, left_out, outside=True)
+
+
+def map_leaves(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The expression with each alternative of its choices changed."""
+    if isinstance(e, Choose):
+        return choose(e.cond, map_leaves(e.then, change), map_leaves(e.otherwise, change))
+    return change(e)

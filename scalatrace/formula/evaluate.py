@@ -1,0 +1,91 @@
+"""The evaluator of expressions: exact for integers, and for int64 arrays with overflow as an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from scalatrace.errors import FormulaError
+from scalatrace.formula.nodes import Cond, Value
+from scalatrace.formula.parts import names_in
+from scalatrace.formula.print_text import format_text
+from scalatrace.formula.scalar import compiled
+
+__all__ = ["evaluate", "evaluate_all"]
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def evaluate(
+    value: Value | Cond,
+    names: Mapping[str, Any],
+    arrays: Mapping[str, Sequence[int]] = NONE,
+    specials: Mapping[str, int] = NONE,
+) -> Any:
+    """Return the value of an expression, or whether a condition holds.
+
+    Args:
+        names: what names stand for: integers, or int64 arrays that broadcast against each other.
+        arrays: the entries of the arrays that `Element` nodes refer to.
+        specials: the integers that stand for symbols.
+
+    Returns:
+        An int or a bool where all names stand for integers; else perhaps an array.
+
+    Raises:
+        FormulaError: a name is not given, or there is no value within 64 bits; names the formula.
+    """
+    try:
+        given: dict[str, Any] = {}
+        columns = False
+        for name in _names(value):
+            one = names[name]
+            if type(one) is not int:
+                columns = columns or getattr(one, "ndim", 0) > 0
+                one = one if columns else int(one)
+            given[name] = one
+        if not columns:
+            return compiled(value)(given, arrays, specials)
+        from scalatrace.formula.columns import Columns  # numpy: takes longer to import than most traces
+
+        evaluator = Columns(names, arrays, specials)
+        return evaluator.mask(value) if isinstance(value, Cond) else evaluator.value(value)
+    except KeyError as error:
+        raise FormulaError(f"the formula {_shown(value)} needs a value for {error.args[0]}") from None
+    except ZeroDivisionError:
+        raise FormulaError(f"the formula {_shown(value)} divides by zero for these sizes") from None
+    except FormulaError as error:
+        raise FormulaError(f"the formula {_shown(value)} cannot be evaluated: {error}") from None
+
+
+def evaluate_all(formulas: Sequence[Value], names: Mapping[str, Any]) -> list[Any]:
+    """Return the value of each formula; common parts are evaluated once. None: it divides by zero.
+
+    Raises:
+        FormulaError: a formula has no value for another reason; names it.
+    """
+    from scalatrace.formula.columns import Columns
+
+    columns, found = Columns(names), []
+    for formula in formulas:
+        try:
+            found.append(columns.value(formula))
+        except ZeroDivisionError:
+            found.append(None)
+        except KeyError as error:
+            raise FormulaError(f"the formula {_shown(formula)} needs a value for {error.args[0]}") from None
+        except FormulaError as error:
+            raise FormulaError(f"the formula {_shown(formula)} cannot be evaluated: {error}") from None
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _names(value: Value | Cond) -> tuple[str, ...]:
+    return tuple(names_in(value))
+
+
+def _shown(value: Value | Cond) -> str:
+    text = format_text(value)
+    return text if len(text) <= 200 else text[:200] + "..."

@@ -1,0 +1,100 @@
+"""Functions that formulas call: one registry with their meaning for integers and arrays.
+
+Printers have the texts of the same names (`scalatrace.formula.printing`); tests compare all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ANY_ARITY", "FUNCTIONS", "Function", "block", "block_start", "diagonal", "log2", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of integers.
+
+    Attributes:
+        name: in formulas.
+        arity: number of arguments, or ANY_ARITY.
+        scalar: its value for Python integers, exact.
+        array: of a plug-in's function, its value for int64 arrays (or integers); it must not overflow. None:
+            that of `scalatrace.formula.array_functions`, or else `scalar` for each element.
+        nonnegative: whether its value is never negative when no argument is.
+    """
+
+    name: str
+    arity: int
+    scalar: Callable[..., int]
+    array: Callable[..., Any] | None = None
+    nonnegative: bool = False
+
+
+ANY_ARITY = -1
+"""Arity of a function that checks its arguments itself."""
+
+FUNCTIONS: dict[str, Function] = {}
+"""The functions by name; plug-ins add theirs with `register`."""
+
+
+def register(function: Function) -> None:
+    """Let formulas call a function."""
+    FUNCTIONS[function.name] = function
+
+
+def log2(n: int) -> int:
+    """The exponent of a power of two, rounded down; -1 below 1."""
+    return n.bit_length() - 1 if n > 0 else -1
+
+
+def ceil_log2(n: int) -> int:
+    """The exponent of a power of two, rounded up; -1 below 1."""
+    return (n - 1).bit_length() if n > 0 else -1
+
+
+def trailing_zeros(n: int) -> int:
+    """The exponent of the largest power of two that divides n; 64 for 0."""
+    return (n & -n).bit_length() - 1 if n else 64
+
+
+def popcount(n: int) -> int:
+    """The number of one bits of a number; of a negative one, in 64 bits."""
+    return (n & 0xFFFFFFFFFFFFFFFF).bit_count()
+
+
+def block(n: int, parts: int, k: int) -> int:
+    """The size of part k of n elements: the first n % parts parts have one element more."""
+    return n // parts + (k % parts < n % parts)
+
+
+def block_start(n: int, parts: int, k: int) -> int:
+    """The first element of part k of n elements, for 0 <= k <= parts."""
+    return k * (n // parts) + min(k, n % parts)
+
+
+def diagonal(n: int, parts: int, shift: int, sign: int) -> int:
+    """Sum over c of block(c) * block(shift + sign * c): the points of a diagonal of cells (multi-partition).
+
+    A block has n // parts points, the first n % parts blocks one more. What remains to be counted are the c
+    for which both blocks have one more: two arcs of equal length on a circle, the second one rotated.
+    """
+    least, more = n // parts, n % parts
+    rotated = shift % parts if sign > 0 else (shift + 1 - more) % parts
+    both = max(0, more - rotated) + max(0, more - (parts - rotated))
+    return parts * least * least + 2 * least * more + both
+
+
+for _function in (
+    Function("log2", 1, log2),
+    Function("ceil_log2", 1, ceil_log2),
+    Function("trailing_zeros", 1, trailing_zeros, nonnegative=True),
+    Function("popcount", 1, popcount, nonnegative=True),
+    Function("min", 2, min, nonnegative=True),
+    Function("max", 2, max, nonnegative=True),
+    Function("block", 3, block, nonnegative=True),
+    Function("block_start", 3, block_start, nonnegative=True),
+    Function("diagonal", 4, diagonal, nonnegative=True),
+):
+    register(_function)

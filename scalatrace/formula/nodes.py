@@ -1,0 +1,171 @@
+"""Nodes of expressions and conditions: small immutable values that know their hash, bounds and length.
+
+    Expr  : an integer           Const Var Element Binary Choose Item Called
+    Cond  : a truth value        Truth Compare AllOf AnyOf Member
+    Value : an integer or symbol Expr, Special, or Select between Values
+
+A Special is no number. No arithmetic accepts one: its parts are of type Expr.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Element",
+    "Expr", "Item", "Member", "Select", "Special", "Truth", "Value", "Var",
+]  # fmt: skip
+
+
+class _Hashed:
+    """Remembers its hash, limits and length: expressions hold expressions, the same one many times over."""
+
+    __slots__ = ("_bounds", "_hash", "_length")
+    _hash: int
+    _bounds: tuple[int, int] | None
+    _length: int
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            names: tuple[str, ...] = type(self).__slots__
+            found = hash((type(self).__name__, *(getattr(self, name) for name in names)))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """An integer."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A variable from `least` to below `limit` (None: unknown)."""
+
+    name: str
+    limit: int | None = None
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Element(_Hashed):
+    """An entry of an array that is known at run time only."""
+
+    array: str
+    index: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(_Hashed):
+    """`+ - * // % ^ & << >>`; `/` is `//` of numbers that are not negative.
+
+    `//` and `%` are floored. Shift amounts are clipped to 0..62.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Choose(_Hashed):
+    """One of two values."""
+
+    cond: Cond
+    then: Expr
+    otherwise: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Item(_Hashed):
+    """An entry of a static table."""
+
+    table: tuple[int, ...]
+    index: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Called(_Hashed):
+    """A function of integers, by its name in `scalatrace.formula.functions`."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    __hash__ = _Hashed.__hash__
+
+
+Expr = Const | Var | Element | Binary | Choose | Item | Called
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A named symbol that is no number, such as MPI_PROC_NULL."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select(_Hashed):
+    """One of two values, at least one of which is no number."""
+
+    cond: Cond
+    then: Value
+    otherwise: Value
+    __hash__ = _Hashed.__hash__
+
+
+Value = Expr | Special | Select
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """True or false, always."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(_Hashed):
+    """`== != < >=` and so on."""
+
+    op: str
+    left: Expr
+    right: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf(_Hashed):
+    """Each of several conditions."""
+
+    parts: tuple[Cond, ...]
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf(_Hashed):
+    """At least one of several conditions."""
+
+    parts: tuple[Cond, ...]
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Member(_Hashed):
+    """Whether a value is one of a set (or, `outside`, none of it)."""
+
+    expr: Expr
+    values: tuple[int, ...]
+    outside: bool = False
+    __hash__ = _Hashed.__hash__
+
+
+Cond = Truth | Compare | AllOf | AnyOf | Member
+TRUE, FALSE = Truth(True), Truth(False)

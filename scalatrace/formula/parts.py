@@ -1,0 +1,133 @@
+"""Parts of expressions and conditions: variables, leaves, literal numbers, length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scalatrace.formula.nodes import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Element,
+    Expr,
+    Item,
+    Member,
+    Select,
+    Truth,
+    Value,
+    Var,
+)
+
+__all__ = ["children", "functions_in", "leaves", "length", "mentions", "names_in", "numbers_in", "variables"]
+
+
+def children(part: Value | Cond) -> tuple[Value | Cond, ...]:
+    """The parts of an expression or condition, in order."""
+    match part:
+        case Element(_, e) | Item(_, e) | Member(e, _, _):
+            return (e,)
+        case Binary(_, a, b) | Compare(_, a, b):
+            return a, b
+        case Choose(cond, a, b) | Select(cond, a, b):
+            return cond, a, b
+        case Called(_, arguments):
+            return arguments
+        case AllOf(conds) | AnyOf(conds):
+            return conds
+    return ()
+
+
+def variables(*parts: Value | Cond) -> Iterator[Var]:
+    """The variables, in order and as often as they stand there."""
+    for part in parts:
+        if isinstance(part, Var):
+            yield part
+        else:
+            yield from variables(*children(part))
+
+
+def names_in(*parts: Value | Cond) -> set[str]:
+    """The names of the variables."""
+    return {variable.name for variable in variables(*parts)}
+
+
+def functions_in(*parts: Value | Cond) -> set[str]:
+    """The names of the functions that are called."""
+    found: set[str] = set()
+    for part in parts:
+        if isinstance(part, Called):
+            found.add(part.name)
+        found |= functions_in(*children(part))
+    return found
+
+
+def mentions(e: Expr, variable: Var) -> bool:
+    """Whether a sum, product, quotient or table index holds a variable; of a choice, the safe answer."""
+    match e:
+        case Var():
+            return e == variable
+        case Binary(_, a, b):
+            return mentions(a, variable) or mentions(b, variable)
+        case Item(_, index):
+            return mentions(index, variable)
+        case Called(_, arguments):
+            return any(mentions(a, variable) for a in arguments)
+        case Const():
+            return False
+    return True
+
+
+def length(*parts: Expr | Cond) -> int:
+    """How many variables and numbers there are, as often as they would be written."""
+    return sum(1 if isinstance(part, Const | Var | Truth) else _length(part) for part in parts)
+
+
+def _length(part: Expr | Cond) -> int:
+    try:
+        return part._length  # type: ignore[union-attr]
+    except AttributeError:
+        match part:
+            case Element(_, e) | Item(_, e) | Member(e, _, _):
+                found = 1 + length(e)
+            case Binary(_, a, b) | Compare(_, a, b):
+                found = length(a, b)
+            case Choose(cond, a, b):
+                found = length(cond, a, b)
+            case Called(_, arguments):
+                found = length(*arguments)
+            case AllOf(conds) | AnyOf(conds):
+                found = length(*conds)
+        object.__setattr__(part, "_length", found)
+        return found
+
+
+def leaves(e: Expr) -> Iterator[Expr]:
+    """The alternatives of an expression's choices."""
+    if isinstance(e, Choose):
+        yield from leaves(e.then)
+        yield from leaves(e.otherwise)
+    else:
+        yield e
+
+
+def numbers_in(e: Expr, operands: bool = False) -> set[int]:
+    """The values that an expression can have, as far as they are written out in it.
+
+    Args:
+        operands: the numbers in its sums, products and quotients too.
+    """
+    found: set[int] = set()
+    for leaf in leaves(e):
+        match leaf:
+            case Const(value):
+                found.add(value)
+            case Item(table, _):
+                found.update(table)
+            case Binary(_, a, b) if operands:
+                found |= numbers_in(a, True) | numbers_in(b, True)
+    return found

@@ -1,0 +1,158 @@
+"""The base of all printers of expressions: precedence and shared parts; languages override hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.formula.nodes import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Element,
+    Item,
+    Member,
+    Select,
+    Special,
+    Truth,
+    Value,
+    Var,
+)
+
+__all__ = ["AND", "ATOM", "CHOICE", "COMPARISON", "OR", "PRODUCT", "SUM", "Printed", "Printer"]
+
+CHOICE, OR, AND, COMPARISON, SUM, PRODUCT, ATOM = range(7)
+"""Levels of precedence, the loosest first."""
+
+Printed = tuple[str, int]
+"""A text and its level."""
+
+MAX_WRITTEN_MEMBERS = 3
+"""Members of a set that are compared one by one."""
+
+
+class Printer:
+    """Turns expressions and conditions into text.
+
+    Subclasses define the hooks, which take and give texts with their levels. One expression object often
+    stands in many places: its text is kept.
+    """
+
+    conjunction, disjunction = "&&", "||"
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[Value, Printed]] = {}
+
+    def text(self, value: Value) -> str:
+        """Return the text of a value, without parentheses around it."""
+        return self.printed(value)[0]
+
+    def condition(self, cond: Cond) -> str:
+        """Return the text of a condition, without parentheses around it."""
+        return self.printed_condition(cond)[0]
+
+    def printed(self, value: Value) -> Printed:
+        """Return the text of a value and its level."""
+        if isinstance(value, Const | Var):
+            return self._printed(value)
+        if id(value) not in self._texts:
+            self._texts[id(value)] = value, self._printed(value)
+        return self._texts[id(value)][1]
+
+    def _printed(self, value: Value) -> Printed:
+        match value:
+            case Const(number):
+                return self.constant(number)
+            case Var(name):
+                return self.variable(name), ATOM
+            case Special(name):
+                return self.special(name), ATOM
+            case Element(array, index):
+                return self.element(array, index), ATOM
+            case Item(table, index):
+                return self.item(table, index), ATOM
+            case Called(name, arguments):
+                return self.call(name, [self.text(argument) for argument in arguments]), ATOM
+            case Choose(cond, a, b) | Select(cond, a, b):
+                return self.choice(cond, a, b)
+            case Binary(op, a, b):
+                return self.binary(op, a, b)
+
+    def printed_condition(self, cond: Cond) -> Printed:
+        """Return the text of a condition and its level."""
+        match cond:
+            case Truth(value):
+                return self.truth(value), ATOM
+            case Compare(op, a, b):
+                sides = self.at(self.printed(a), SUM), self.at(self.printed(b), SUM)
+                return self.comparison(op, *sides), COMPARISON
+            case AllOf(parts):
+                return self.joined(self.conjunction, parts, COMPARISON), AND
+            case AnyOf(parts):
+                return self.joined(self.disjunction, parts, COMPARISON), OR
+            case Member(e, values, outside):
+                if len(values) <= MAX_WRITTEN_MEMBERS:
+                    op = "!=" if outside else "=="
+                    one_by_one = tuple(Compare(op, e, Const(value)) for value in values)
+                    return self.printed_condition(AllOf(one_by_one) if outside else AnyOf(one_by_one))
+                return self.member(e, values, outside), COMPARISON
+
+    def joined(self, word: str, parts: Sequence[Cond], level: int) -> str:
+        """Return conditions with a word between them."""
+        return f" {word} ".join(self.at(self.printed_condition(part), level) for part in parts)
+
+    @staticmethod
+    def at(printed: Printed, level: int) -> str:
+        """Return a text, in parentheses where its level is lower than this."""
+        text, own = printed
+        return text if own >= level else f"({text})"
+
+    # What languages define.
+
+    def constant(self, number: int) -> Printed:
+        """Return an integer; a negative one binds like a product."""
+        return str(number), ATOM if number >= 0 else PRODUCT
+
+    def variable(self, name: str) -> str:
+        """Return a variable."""
+        return name
+
+    def special(self, name: str) -> str:
+        """Return a symbol that is no number."""
+        return name
+
+    def element(self, array: str, index: Value) -> str:
+        """Return an entry of an array."""
+        return f"{array}[{self.text(index)}]"
+
+    def item(self, table: tuple[int, ...], index: Value) -> str:
+        """Return an entry of a static table."""
+        raise NotImplementedError
+
+    def call(self, name: str, arguments: Sequence[str]) -> str:
+        """Return a call of a function."""
+        return f"{name}({', '.join(arguments)})"
+
+    def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
+        """Return one of two values."""
+        raise NotImplementedError
+
+    def binary(self, op: str, left: Value, right: Value) -> Printed:
+        """Return a sum, product, quotient, remainder or bit operation."""
+        raise NotImplementedError
+
+    def comparison(self, op: str, left: str, right: str) -> str:
+        """Return a comparison."""
+        return f"{left} {op} {right}"
+
+    def member(self, e: Value, values: tuple[int, ...], outside: bool) -> str:
+        """Return whether a value is one of a set, or outside it."""
+        raise NotImplementedError
+
+    def truth(self, value: bool) -> str:
+        """Return a constant condition."""
+        return str(int(value))

@@ -1,0 +1,206 @@
+"""Evaluate expressions for integers: each is compiled to a Python function once.
+
+Every sum, product, quotient and shift is checked against 64 bits, as generated programs and arrays have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from scalatrace.errors import FormulaError, UsageError
+from scalatrace.formula.functions import FUNCTIONS
+from scalatrace.formula.nodes import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Element,
+    Item,
+    Member,
+    Select,
+    Special,
+    Truth,
+    Value,
+    Var,
+)
+
+__all__ = ["MAX_SHIFT", "called", "compiled", "exceeds"]
+
+MAX_SHIFT = 62
+"""Shift amounts are clipped to 0..MAX_SHIFT."""
+
+MAX_BLOCKS = 90
+"""Choices within each other; Python compiles no more than 100 levels of blocks."""
+
+Arrays = Mapping[str, Sequence[int]]
+Evaluate = Callable[[Mapping[str, int], Arrays, Mapping[str, int]], int]
+
+_CHECKED = {"+": "+", "-": "-", "*": "*", "/": "//", "//": "//"}
+_PLAIN = {"%": "%", "^": "^", "&": "&"}
+
+
+def exceeds(value: int) -> None:
+    """Raise FormulaError for an intermediate result that 64 bits cannot hold."""
+    raise FormulaError(f"a value of {value.bit_length()} bits does not fit into 64 bits")
+
+
+def called(name: str, arguments: Sequence[Any]) -> Any:
+    """Return the value of a function. Raises FormulaError, ZeroDivisionError, or UsageError of a plug-in."""
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise FormulaError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
+    if len(arguments) != function.arity >= 0:
+        raise FormulaError(f"the function {name} takes {function.arity} arguments, not {len(arguments)}")
+    try:
+        return function.scalar(*arguments)
+    except (ArithmeticError, FormulaError):
+        raise
+    except Exception as error:  # whatever a plug-in's function does
+        raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
+
+
+def _item(table: Sequence[int], index: int, name: str) -> int:
+    if not 0 <= index < len(table):
+        raise FormulaError(f"{name} has {len(table)} entries, none with index {index}")
+    return int(table[index])
+
+
+@lru_cache(maxsize=1 << 16)
+def compiled(value: Value | Cond) -> Evaluate:
+    """Return the function of an expression or condition: (names, arrays, specials) -> int.
+
+    It raises KeyError for an unknown name, ZeroDivisionError, and FormulaError.
+    """
+    writer = _Writer()
+    result = writer.value(value) if not isinstance(value, Cond) else writer.truth(value)
+    lines = "\n".join(writer.lines)
+    source = f"def evaluate(names, arrays, specials):\n{lines}\n    return {result}\n"
+    scope: dict[str, Any] = {"called": called, "exceeds": exceeds, "item": _item, "tables": writer.tables}
+    exec(compile(source, "<formula>", "exec"), scope)  # of nodes only: no text of a file gets here
+    made: Evaluate = scope["evaluate"]
+    return made
+
+
+class _Writer:
+    """Writes the body of a function: a statement per node, choices as branches.
+
+    Attributes:
+        lines: the statements so far.
+        tables: constants that statements refer to by number.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.tables: list[Any] = []
+        self._known: dict[int, tuple[Any, str]] = {}  # node -> variable that holds its value here
+        self._count, self._depth = 0, 1
+
+    def value(self, value: Value) -> str:
+        """Return the text of a value: a literal or a variable."""
+        if isinstance(value, Const):
+            return f"({value.value})"
+        known = self._known.get(id(value))
+        if known is None:
+            known = value, self._computed(value)
+            self._known[id(value)] = known
+        return known[1]
+
+    def truth(self, cond: Cond) -> str:
+        """Return the text of a condition: a literal or a variable."""
+        match cond:
+            case Truth(value):
+                return str(int(value))
+            case Compare(op, a, b):
+                return self._assigned(f"{self.value(a)} {op} {self.value(b)}")
+            case Member(e, values, outside):
+                table = self._table(frozenset(values))
+                return self._assigned(f"{self.value(e)} {'not in' if outside else 'in'} {table}")
+            case AllOf(parts):
+                return self._joined(parts, "if {}:")
+            case AnyOf(parts):
+                return self._joined(parts, "if not {}:")
+
+    def _joined(self, parts: Sequence[Cond], undecided: str) -> str:
+        """Evaluate parts until one decides: later ones may have no value."""
+        first, *others = parts
+        result = self._fresh()
+        self._line(f"{result} = {self.truth(first)}")
+        known = dict(self._known)
+        for part in others:
+            self._line(undecided.format(result))
+            self._deeper()
+            self._line(f"{result} = {self.truth(part)}")
+            self._depth -= 1
+            self._known = dict(known)
+        return result
+
+    def _computed(self, value: Value) -> str:
+        match value:
+            case Var(name):
+                return self._assigned(f"names[{name!r}]")
+            case Special(name):
+                return self._assigned(f"specials[{name!r}]")
+            case Element(array, index):
+                return self._assigned(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
+            case Item(table, index):
+                return self._assigned(f"item({self._table(table)}, {self.value(index)}, 'a table')")
+            case Called(name, arguments):
+                given = ", ".join(map(self.value, arguments))
+                return self._checked(f"called({name!r}, [{given}])")
+            case Choose(cond, a, b) | Select(cond, a, b):
+                return self._chosen(cond, a, b)
+            case Binary(op, a, b):
+                return self._binary(op, self.value(a), self.value(b))
+        raise AssertionError(value)
+
+    def _binary(self, op: str, a: str, b: str) -> str:
+        if op in _PLAIN:
+            return self._assigned(f"{a} {_PLAIN[op]} {b}")
+        if op in _CHECKED:
+            return self._checked(f"{a} {_CHECKED[op]} {b}")
+        amount = f"min(max({b}, 0), {MAX_SHIFT})"
+        return self._checked(f"{a} << {amount}") if op == "<<" else self._assigned(f"{a} >> {amount}")
+
+    def _chosen(self, cond: Cond, a: Value, b: Value) -> str:
+        truth = self.truth(cond)
+        result = self._fresh()
+        known = dict(self._known)
+        for line, branch in ((f"if {truth}:", a), ("else:", b)):
+            self._line(line)
+            self._deeper()
+            self._line(f"{result} = {self.value(branch)}")
+            self._depth -= 1
+            self._known = dict(known)
+        return result
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_BLOCKS:
+            raise FormulaError(f"a formula has more than {MAX_BLOCKS} choices within each other")
+
+    def _checked(self, text: str) -> str:
+        result = self._assigned(text)
+        self._line(f"if not -9223372036854775808 <= {result} <= 9223372036854775807: exceeds({result})")
+        return result
+
+    def _assigned(self, text: str) -> str:
+        result = self._fresh()
+        self._line(f"{result} = {text}")
+        return result
+
+    def _table(self, table: Any) -> str:
+        self.tables.append(table)
+        return f"tables[{len(self.tables) - 1}]"
+
+    def _fresh(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
