@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 import numpy as np
 
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, linear_combination
+from scalatrace.formula.linear import solve_linear
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -114,21 +114,7 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
     pivots = _pivot_points(differences)
     if pivots is None:
         return None
-    right = (values[pivots] - values[0]).tolist()
-    rows = [[*row, x] for row, x in zip(differences[:, pivots].T.tolist(), right, strict=True)]
-    before = 1
-    for i, row in enumerate(rows):  # Gauss, Jordan and Bareiss; the points' order needs no swap
-        pivot = row[i]
-        if not pivot:
-            return None
-        for j, other in enumerate(rows):
-            if j != i:
-                by = other[i]
-                rows[j] = [(pivot * x - by * y) // before for x, y in zip(other, row, strict=True)]
-        before = pivot
-    common = gcd(before, *(row[-1] for row in rows))
-    common = -common if before < 0 else common
-    return [row[-1] // common for row in rows], before // common
+    return solve_linear(differences[:, pivots].T.tolist(), (values[pivots] - values[0]).tolist())
 
 
 def _pivot_points(differences: Ints) -> list[int] | None:
