@@ -42,7 +42,7 @@ def test_paths_exist(path: Path) -> None:
     def exists(name: str) -> bool:
         return any(next(iter(base.glob(name.rstrip("/"))), None) is not None for base in (ROOT, path.parent))
 
-    named = [span for span in spans(path.read_text()) if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)+/?|\w+/", span)]
+    named = [span for span in spans(path.read_text()) if re.fullmatch(r"\w[\w.*-]*(/[\w.*-]+)+/?|\w+/", span)]
     ours = [
         name for name in named if any((base / name.split("/")[0]).is_dir() for base in (ROOT, path.parent))
     ]
@@ -96,7 +96,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
     """Return command lines of scalatrace: the command, and what follows it."""
     names = "|".join(command.name for command in COMMANDS)
     for line in (*spans(text), *code(text)):
-        for part in re.split(r"&&|[|;#]| -- ", line):
+        for part in re.split(r"&&|[|;]| -- ", line.split("#")[0]):
             called = re.search(r"\bscalatrace (?!\.)([a-z]\w*)\b(?![:=/])(.*)", part)
             if match := called or re.match(rf"({names}) (-.*)", part.strip()):
                 yield match[1], match[2]
@@ -153,7 +153,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"`[^`\n]+`", "CODE", re.sub(r"\]\([^)]*\)", "]", text))
     text = re.sub(r"^(\s*([-*]|\d+\.)\s|#|\|)", r"\n\n\1", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\|", text):
-        yield from re.split(r"(?<=[.!?])[)\"*]*\s+(?=[\"(*\[]*[A-Z])", " ".join(paragraph.split()))
+        yield from re.split(r"(?<=[.!?])[)\"*]*\s+(?=[\"(*]*[A-Z]|\[)", " ".join(paragraph.split()))
 
 
 @page
