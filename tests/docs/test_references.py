@@ -153,7 +153,7 @@ def sentences(text: str) -> Iterator[str]:
     text = re.sub(r"`[^`\n]+`", "CODE", re.sub(r"\]\([^)]*\)", "]", text))
     text = re.sub(r"^(\s*([-*]|\d+\.)\s|#|\|)", r"\n\n\1", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\|", text):
-        yield from re.split(r"(?<=[.!?])[)\"*]*\s+(?=[\"(*]*[A-Z]|\[)", " ".join(paragraph.split()))
+        yield from re.split(r"(?<=[.!?])[)\"*]*\s+(?=[\"(]*[A-Z]|[\[*])", " ".join(paragraph.split()))
 
 
 @page
