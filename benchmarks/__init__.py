@@ -1,4 +1,4 @@
-"""Measurements. Programs are started the way the tests start them, so tests/support is borrowed."""
+"""Measurements. They start programs with the helpers of tests/support."""
 
 import sys
 from pathlib import Path

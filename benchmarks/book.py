@@ -1,4 +1,4 @@
-"""A table that is measured piece by piece: lines kept from before, and those that replace or join them."""
+"""Result tables that are measured line by line: new lines replace or extend stored ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured: programs, each on the numbers of ranks that it accepts."""
+"""Measured programs, each with the numbers of ranks that it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benchmarks' own C, compiled against the core's header and loaded."""
+"""Compile C code of benchmarks against the core's header and load it."""
 
 from __future__ import annotations
 

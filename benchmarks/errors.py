@@ -1,4 +1,4 @@
-"""Whether the errors in a table keep to their limits."""
+"""Check that the errors in a table are within their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many bytes a traced run leaves: trace, plain logs, gzip of the plain logs."""
+"""Bytes of a traced run: trace, plain logs, gzip of the plain logs."""
 
 from __future__ import annotations
 

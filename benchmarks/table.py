@@ -1,4 +1,4 @@
-"""Tables on the terminal, and the same as Markdown in a file."""
+"""Print tables on the terminal and write them as Markdown."""
 
 from __future__ import annotations
 

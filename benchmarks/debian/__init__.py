@@ -1,1 +1,1 @@
-"""Programs that were not written for tracing, from Debian's packages, under Debian's Open MPI."""
+"""Programs of Debian packages under Debian's Open MPI."""

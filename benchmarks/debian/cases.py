@@ -1,4 +1,4 @@
-"""The programs, their input, and which part of their output is a result rather than a time."""
+"""The programs, their input, and the part of their output that holds results, not times."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 python -m benchmarks.extrap_timing [trends|runs|slowest ...] [--trials 200] [--only "p log p"] [--keep]
 
-trends   each sample has its noise; what the histograms say is extrapolated to 4, 16 and 64 times the ranks
-runs     each run as a whole is slower or faster too, which no histogram tells: the models are told
-slowest  the expected slowest rank, and how often bootstrap intervals hold it
+trends   each sample has its noise; the histograms are extrapolated to 4, 16 and 64 times the ranks
+runs     each run as a whole is slower or faster too; the models get this variation as a number
+slowest  the expected slowest rank, and how often bootstrap intervals contain it
 """
 
 from __future__ import annotations

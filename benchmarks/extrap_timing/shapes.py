@@ -1,4 +1,4 @@
-"""Known times as functions of (n, P), the runs that are given, and histograms of noisy samples of them."""
+"""Known times as functions of (n, P), the input runs, and histograms of noisy samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted totals of call sites whose truth is known, and how often the intervals hold it."""
+"""Predicted totals of call sites with known totals, and how often the intervals contain them."""
 
 from __future__ import annotations
 

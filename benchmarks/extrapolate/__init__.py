@@ -1,1 +1,1 @@
-"""How exact extrapolated traces are, and what they cost."""
+"""Exactness and cost of extrapolated traces."""

@@ -1,9 +1,9 @@
 """Extrapolate recorded programs, and compare with the recorded run of that size, event by event.
 
 python -m benchmarks.extrapolate [--only lu bt ...] [--keep]          exactness, at sizes that run here
-python -m benchmarks.extrapolate --million [--only lu bt ...] [--keep]   what 100 to 1,048,576 ranks cost
+python -m benchmarks.extrapolate --million [--only lu bt ...] [--keep]   cost of 100 to 1,048,576 ranks
 
-With `--traces FOLDER` recorded traces are kept there, and taken from there when they are.
+With `--traces FOLDER`, recorded traces are stored there and reused.
 """
 
 from __future__ import annotations

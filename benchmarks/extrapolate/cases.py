@@ -1,4 +1,4 @@
-"""The programs, and from which numbers of ranks to which they are extrapolated."""
+"""The programs, with the numbers of ranks of inputs and targets."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Benchmarks made of traces, against the applications that the traces are of."""
+"""Comparison of generated benchmarks with the applications of their traces."""

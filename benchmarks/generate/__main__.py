@@ -1,4 +1,4 @@
-"""Benchmarks made of traces, against the applications.
+"""Compare generated benchmarks with the applications of their traces.
 
 python -m benchmarks.generate correct [--only lu ring] [--ranks 4 16] [--steps 6] [--to c] [--keep]
 python -m benchmarks.generate size [--only lu ft] [--ranks 4 16] [--keep]     at 10 and 100 time steps

@@ -1,4 +1,4 @@
-"""Whether a benchmark does what the application did: it is recorded, and compared event by event (§4.5.2)."""
+"""Record generated benchmarks and compare them with the application, event by event (§4.5.2)."""
 
 from __future__ import annotations
 

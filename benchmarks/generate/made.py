@@ -1,4 +1,4 @@
-"""Applications, and the benchmarks of their traces: recorded, generated, compiled and started."""
+"""Record applications; generate, compile and start the benchmarks of their traces."""
 
 from __future__ import annotations
 

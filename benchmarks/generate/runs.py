@@ -1,4 +1,4 @@
-"""How long a generated benchmark runs, as it says itself."""
+"""Run time of a generated benchmark, as it prints it."""
 
 from __future__ import annotations
 

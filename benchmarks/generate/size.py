@@ -1,4 +1,4 @@
-"""How long generated programs are: against events, ranks, time steps, and the application's own lines."""
+"""Lines of generated programs, compared with events, ranks, time steps and the application's lines."""
 
 from __future__ import annotations
 

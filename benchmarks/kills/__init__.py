@@ -1,1 +1,1 @@
-"""Runs that end by the death of a rank, and what is recovered of them."""
+"""Runs in which a rank is killed, and the calls recovered from them."""

@@ -1,4 +1,4 @@
-"""A random rank killed at a random moment, many times: what can be recovered, and whether anything hangs.
+"""Kill a random rank at a random time, repeatedly: count recovered calls and remaining processes.
 
 python -m benchmarks.kills [--runs 20] [--only cg] [--mpi mpich] [--seed 1] [--keep]
 """

@@ -1,4 +1,4 @@
-"""One run that is ended by the death of a rank, and what can be recovered of it."""
+"""One run in which a rank is killed, and the calls recovered from it."""
 
 from __future__ import annotations
 

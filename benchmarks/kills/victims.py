@@ -1,4 +1,4 @@
-"""The processes of one run, found by a mark in their environment: they may be anybody's children by now."""
+"""Find the processes of one run by a mark in their environment, since their parents may have ended."""
 
 from __future__ import annotations
 

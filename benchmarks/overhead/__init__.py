@@ -1,1 +1,1 @@
-"""What the tracer costs per MPI call, and how much memory it holds."""
+"""Time of the tracer per MPI call, and its memory."""

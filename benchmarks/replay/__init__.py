@@ -1,1 +1,1 @@
-"""How good replays are: their time against the program's, the engine's cost, and that drawn ones agree."""
+"""Quality of replays: time compared with the program's, engine time, agreement of drawn replays."""

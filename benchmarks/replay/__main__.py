@@ -1,4 +1,4 @@
-"""How good replays are.
+"""Compare replays with their programs and traces.
 
 python -m benchmarks.replay accuracy [--only lu mg] [--ranks 4 9 16] [--repeat 3] [--keep]
 python -m benchmarks.replay real     the same with the programs' own computation, on two ranks

@@ -1,4 +1,4 @@
-"""Run a workload as it is, and say how long it took.
+"""Run a workload untraced and write its time.
 
     mpiexec -n 4 python timed.py RESULT PROGRAM [ARGUMENT ...]
 

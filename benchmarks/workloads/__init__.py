@@ -1,1 +1,1 @@
-"""What the tracer makes of the workloads: sizes, what each step of the compression brings, time per event."""
+"""Traces of the workloads: sizes, effect of each compression step, time per event."""

@@ -1,7 +1,7 @@
-"""The workloads: sizes, what fills them and whether they are lossless, over ranks and time steps.
+"""Traces of the workloads over ranks and time steps: sizes, parts of the trace, lossless or not.
 
 python -m benchmarks.workloads [--only cg mg] [--ranks 4 16 36 64] [--steps 10 100 1000] [--keep]
-python -m benchmarks.workloads --options    what each step of the compression brings (Figure 5.7)
+python -m benchmarks.workloads --options    effect of each step of the compression (Figure 5.7)
 python -m benchmarks.workloads --cost       ns per event, of rank 0 of 4
 """
 

@@ -1,4 +1,4 @@
-"""What the table of sizes must show."""
+"""Required properties of the table of sizes."""
 
 from __future__ import annotations
 

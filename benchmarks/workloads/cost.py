@@ -1,4 +1,4 @@
-"""ns of CPU that the tracer takes per event of a workload; ../README.md says what is measured, and why."""
+"""CPU time (ns) of the tracer per event of a workload; ../README.md explains the measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of a flat log, ready to be given to the core once more, and the core's time for them."""
+"""Give the calls of a flat log to the core again, and measure the core's time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each step of the compression brings (Figure 5.7): bytes of trace, options switched on in turn."""
+"""Bytes of trace with the steps of the compression switched on in turn (Figure 5.7)."""
 
 from __future__ import annotations
 

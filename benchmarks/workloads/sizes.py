@@ -1,4 +1,4 @@
-"""One run of a workload: how large trace and logs are, what fills the trace, and whether anything is lost."""
+"""One run of a workload: sizes of trace and logs, parts of the trace, and whether it is lossless."""
 
 from __future__ import annotations
 

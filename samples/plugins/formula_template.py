@@ -1,0 +1,28 @@
+"""Template of a formula plug-in: a function that formulas may call, and a feature that contains it.
+
+    scalatrace extrapolate a.st b.st c.st d.st --plugin samples/plugins/formula_template.py -P 64 -o big.st
+
+Use one if `scalatrace extrapolate` reports "no formula found" for a value that follows a rule of yours.
+docs/formulas.md lists the names and functions that formulas have already.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def gray(r: Any) -> Any:
+    """Return the Gray code of a rank.
+
+    Arguments are integers, or numpy arrays with one integer per rank: use operators and numpy functions
+    only, no `if`.
+    """
+    return r ^ (r >> 1)
+
+
+# Name in formulas -> function. Built-in names and functions of other plug-ins are refused.
+FUNCTIONS = {"gray": gray}
+
+# Expressions that formulas may contain, each with a weight. Of all formulas that fit, the one with the least
+# total weight is used; built-in features weigh about 1 to 6.
+FEATURES = [("gray(r)", 2.0)]
