@@ -2,7 +2,7 @@
 
 A package registers it as an entry point, then `scalatrace generate app.st --to outline` uses it:
 
-    [project.entry-points."scalatrace.emitters"]
+    [project.entry-points."scalatrace.codegen.emitters"]
     outline = "emitter_template:OutlineEmitter"
 """
 
