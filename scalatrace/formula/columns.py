@@ -6,6 +6,7 @@ is checked element by element.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,15 +45,12 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
 }  # fmt: skip
-_EXACT: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a // b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "^": lambda a, b: a ^ b,
-    "&": lambda a, b: a & b,
+_SCALAR: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "//": operator.floordiv,
+    "%": operator.mod, "^": operator.xor, "&": operator.and_, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+_ARRAY: dict[str, Callable[[Any, Any], Any]] = {
+    **_SCALAR,
     "<<": lambda a, b: a << np.clip(b, 0, MAX_SHIFT),
     ">>": lambda a, b: a >> np.clip(b, 0, MAX_SHIFT),
 }
@@ -229,7 +227,8 @@ class Columns:
     def _binary(self, op: str, left: Value, right: Value) -> tuple[Any, Interval]:
         a, b = self.value(left), self.value(right)
         if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
-            result = int(_EXACT[op](int(a), int(b)))
+            amount = min(max(int(b), 0), MAX_SHIFT) if op in ("<<", ">>") else int(b)
+            result = _SCALAR[op](int(a), amount)
             if not LOW <= result <= HIGH:
                 exceeds(result)
             return result, (result, result)
@@ -237,14 +236,14 @@ class Columns:
             raise ZeroDivisionError
         interval = _combined(op, self._interval(left), self._interval(right))
         if _within(interval):
-            return _EXACT[op](a, b), interval
+            return _ARRAY[op](a, b), interval
         interval = _combined(op, _spanned(a), _spanned(b))
         if _within(interval):
-            return _EXACT[op](a, b), interval
+            return _ARRAY[op](a, b), interval
         rows = np.broadcast_arrays(a, b)
         x, y = (row.astype(object) for row in rows)
-        y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op == "<<" else y
-        exact = x << y if op == "<<" else _EXACT[op](x, y)
+        y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op in ("<<", ">>") else y
+        exact = _SCALAR[op](x, y)
         return _stored(exact.reshape(-1).tolist(), rows[0].shape)
 
 

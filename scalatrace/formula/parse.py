@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from scalatrace.errors import FormulaError
-from scalatrace.formula.conditions import all_of, either, indicator, select
+from scalatrace.formula.conditions import all_of, either, indicator
 from scalatrace.formula.nodes import (
     Binary,
     Called,
@@ -104,8 +104,11 @@ class _Reader:
                 return Special(name)
             case ast.Call(func=ast.Name(id="choose"), args=[cond, a, b], keywords=[]):
                 self._check(node, depth)
-                branches = self.value(a, depth + 1), self.value(b, depth + 1)
-                return select(self.condition(cond, depth + 1), *branches)
+                then, otherwise = self.value(a, depth + 1), self.value(b, depth + 1)
+                chosen = self.condition(cond, depth + 1)
+                if isinstance(then, Special | Select) or isinstance(otherwise, Special | Select):
+                    return Select(chosen, then, otherwise)
+                return Choose(chosen, then, otherwise)
         number = self.number(node, depth)
         if isinstance(number, Const) and number.value in self._names:
             return Special(self._names[number.value])
