@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
 from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.grids import law_text, renamed
+from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
 from scalatrace.codegen.emit.infix import Infix, Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
@@ -55,6 +55,7 @@ class ImperativeEmitter(ABC):
     exact_times = True
     matched = False
     prefix: str
+    end: str
     reserved: frozenset[str] = frozenset()
     syntax: AbstractSet[str] = frozenset()
 
@@ -155,9 +156,69 @@ class Writing(ABC):
     def call(self, call: Call) -> None:
         """One MPI call."""
 
-    @abstractmethod
     def compute(self, compute: Compute) -> None:
-        """A computation."""
+        """Add `compute(12.5)`: the time of the only context, or a choice between the contexts' times."""
+        contexts, choice = compute.contexts, self.infix.notation.choice
+        if len(contexts) == 1:
+            time = self.time(contexts[0].duration)
+        elif compute.first is not None:
+            first, again = (self.time(context.duration) for context in contexts)
+            time = choice(f"{compute.first.name} == 0", first, again)
+        elif self.options.drawn or any(context.duration.law for context in contexts):
+            times = [self.time(context.duration) for context in contexts]
+            time = "0.0"
+            for context, one in zip(reversed(contexts), reversed(times), strict=True):
+                time = choice(f"came == {context.marks[0]}", one, time)
+        else:
+            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
+            time = f"after({self.counted(name, sum(len(context.marks) for context in contexts))})"
+        self.lines.add(f"compute({time}){self.emitter.end}")
+
+    def time(self, duration: Duration) -> str:
+        """Return the mean of a duration, or a draw from its histogram."""
+        if not self.options.drawn or duration.histogram is None:
+            return self.us(duration)
+        self.wanted["draw"] = None
+        name = self.bins.setdefault(duration, f"bins{len(self.bins) + 1}")
+        return f"draw({self.counted(name, len(duration.histogram.all_bins))})"
+
+    @abstractmethod
+    def counted(self, name: str, length: int) -> str:
+        """Return a table as arguments of a function that reads all of it."""
+
+    def subsets(self) -> list[str]:
+        """Return the statements that create the communicators of the application's start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return [
+            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})"
+            f"{self.emitter.end}"
+            for s in self.program.subsets
+        ]
+
+    def share_steps(self) -> str | None:
+        """Return the rank's share of the mean computation in steps of `SHARE_STEPS`; None without one."""
+        if self.program.load is None or not self.computes:
+            return None
+        return self.infix.expr(of_vec(self.program.load, Var("rank", self.program.nprocs)))
+
+    def heading(self, clean: Callable[[str], str], command: str) -> list[str]:
+        """Return the first lines of the program's comment: its purpose, and the command that runs it.
+
+        Args:
+            clean: makes a text safe for a comment.
+            command: how to start the program, with $n for the number of ranks.
+        """
+        shape, title = self.program.shape, clean(self.program.title)
+        n = str(self.program.nprocs or "P")
+        ranks, options = (words_of(shape), f" {clean(options_of(shape))}") if shape else (f"{n} ranks", "")
+        purpose = f"Communication benchmark{f' of {title}' if title else ''}, for {ranks}."
+        return [
+            f"{purpose} Made from a trace by scalatrace generate.",
+            "",
+            f"    {command.replace('$n', n)}{options} [--profile] [--sleep]",
+            "",
+        ]
 
     @abstractmethod
     def loop(self, loop: Loop) -> None:
