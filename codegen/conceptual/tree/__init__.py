@@ -33,7 +33,7 @@ from scalatrace.codegen.conceptual.tree.messages import (
     Touching,
     Values,
 )
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Comments, Node
 from scalatrace.codegen.conceptual.tree.own import (
     Aggregate,
     BackendExecute,
@@ -112,6 +112,7 @@ __all__ = [
     "Buffer",
     "Call",
     "Column",
+    "Comments",
     "Compare",
     "Comprehension",
     "ComputeAggregates",

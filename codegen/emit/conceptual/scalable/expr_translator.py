@@ -29,14 +29,14 @@ from scalatrace.codegen.expr import (
 )
 from scalatrace.codegen.program.grid_shape import Shape
 
-__all__ = ["NUM_TASKS", "RANK", "Tongue"]
+__all__ = ["NUM_TASKS", "RANK", "ExprTranslator"]
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
 TAKEN = frozenset({"t", "u", "c", "r", "s"})
 
 
-class Tongue:
+class ExprTranslator:
     """Translates expressions of a shape's variables."""
 
     def __init__(self, shape: Shape) -> None:
