@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scalatrace.codegen.matching.diagnosis.diagnose import unmatched
+from scalatrace.codegen.matching.diagnosis.report import Problem, Report
 from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
-from scalatrace.codegen.matching.execution.diagnosis import unmatched
-from scalatrace.codegen.matching.execution.report import Problem, Report
 from scalatrace.codegen.matching.wildcards import Execution, Plan
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit

@@ -17,6 +17,8 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
 from scalatrace.codegen.matching.alignment.packing import gathered, pack_peers, row
+from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
+from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Report
 from scalatrace.codegen.matching.execution.choices import (
     CAREFUL,
     FAIR,
@@ -27,12 +29,10 @@ from scalatrace.codegen.matching.execution.choices import (
     shuffled,
 )
 from scalatrace.codegen.matching.execution.collective_state import MismatchError
-from scalatrace.codegen.matching.execution.diagnosis import diagnose, mismatch
 from scalatrace.codegen.matching.execution.engine import Engine
 from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
 from scalatrace.codegen.matching.execution.match_actions import Acts
 from scalatrace.codegen.matching.execution.quota import Quota
-from scalatrace.codegen.matching.execution.report import DeadlockError, Report
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
 from scalatrace.codegen.matching.execution.traffic import Traffic

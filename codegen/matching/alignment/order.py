@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.diagnosis import shortest_cycle
+from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
+from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
 from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
-from scalatrace.codegen.matching.execution.report import DeadlockError, Problem, Report, Waiting, shown_ranks
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call

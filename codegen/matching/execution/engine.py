@@ -23,12 +23,13 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.choices import Candidate, Policy
-from scalatrace.codegen.matching.execution.collective_state import Meetings, Part
+from scalatrace.codegen.matching.execution.collective_state import Part
 from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot
 from scalatrace.codegen.matching.execution.match_actions import Act, Acts, Do, Meeting, Receive, Send
-from scalatrace.codegen.matching.execution.quota import Kind, Quota
+from scalatrace.codegen.matching.execution.quota import Quota
 from scalatrace.codegen.matching.execution.requests import Request
 from scalatrace.codegen.matching.execution.script import Edge, Script
+from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.steady import Edges
 from scalatrace.codegen.matching.execution.traffic import Box, Spare
 from scalatrace.trace.model.nodes import Event
@@ -44,7 +45,7 @@ class Decision:
     source: int
 
 
-class Engine:
+class Engine(ExecutionState):
     """One execution. `steps` counts calls that were executed, `decisions` are those that had a choice."""
 
     def __init__(
@@ -58,18 +59,11 @@ class Engine:
         recorded: frozenset[int],
     ) -> None:
         """`recorded`: ids of the event nodes whose matches are wanted."""
-        self.script, self.acts, self.policy = script, acts, policy
-        self.spare, self.quotas = spare, quotas
-        self.synchronous, self.recorded = synchronous, recorded
-        self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
-        self.meetings = Meetings(synchronous)
-        self.mailboxes: dict[tuple[object, int], Mailbox] = {}
+        super().__init__(script, quotas, synchronous)
+        self.acts, self.policy, self.spare, self.recorded = acts, policy, spare, recorded
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self.taken: list[tuple[Box, Kind, Kind]] = []
         self._undecided: dict[tuple[object, int], Mailbox] = {}
-        self._parked = 0
-        self._ready: deque[Actor] = deque(self.actors.values())
         self._chosen: dict[tuple[int, int, int], int] = {}
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -78,15 +72,10 @@ class Engine:
         """Execute as far as possible; whether all ranks came to their ends. Raises MismatchError."""
         edges = Edges(self)
         while True:
-            while self._ready:
-                self._advance(self._ready.popleft())
+            while self.ready:
+                self._advance(self.ready.popleft())
             if not (self._decide(forced=False) or edges.release() or self._decide(forced=True)):
                 return all(actor.ended for actor in self.actors.values())
-
-    def resume(self, actor: Actor) -> None:
-        """Let a rank go on that stood at an edge."""
-        actor.edge = None
-        self._ready.append(actor)
 
     def _advance(self, actor: Actor) -> None:
         while (thing := actor.next()) is not None:
@@ -106,7 +95,7 @@ class Engine:
         if isinstance(waiter, Actor):
             waiter.pending -= 1
             if waiter.pending == 0:
-                self._ready.append(waiter)
+                self.ready.append(waiter)
 
     # -- calls ---------------------------------------------------------------------------------------------
 

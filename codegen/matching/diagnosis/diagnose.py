@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
-from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.collective_state import MismatchError, Part
-from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
-from scalatrace.codegen.matching.execution.report import (
+from scalatrace.codegen.matching.diagnosis.report import (
     Choice,
     Problem,
     Report,
@@ -17,6 +13,10 @@ from scalatrace.codegen.matching.execution.report import (
     Waiting,
     shown_ranks,
 )
+from scalatrace.codegen.matching.execution.actor import Actor
+from scalatrace.codegen.matching.execution.collective_state import MismatchError, Part
+from scalatrace.codegen.matching.execution.engine import Engine
+from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
