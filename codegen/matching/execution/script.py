@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, Sequence
 from scalatrace.trace.model.tables import Op
@@ -21,7 +21,7 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["Edge", "Script", "Step", "When", "cut_down"]
 
-When = tuple[tuple[int, int], Stamp]
+When = tuple[tuple[int, int], IterationPath]
 """When a call is made, in the order of the program's text: (root node, iteration of a steady loop), place."""
 
 Step = tuple[When, Call]
@@ -44,13 +44,13 @@ _KEPT = frozenset(
         "newcomm",
     ]
 )
-FEWEST = 3
+MIN_ITERATIONS = 3
 """Loops of so few iterations are executed like anything else."""
 
-MOST_COMPARED = 200_000
+MAX_COMPARED_VALUES = 200_000
 """Values of one parameter that are compared to see whether iterations are alike."""
 
-MOST_KEPT = 50_000
+MAX_KEPT_CALLS = 50_000
 """Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
 
 
@@ -86,7 +86,7 @@ class Script:
         self.trace = trace
         self.turns = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
         bodies = [node.nodes if i in self.turns else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
-        self._parts = [_only(trace, list(body)) for body in bodies]
+        self._parts = [_certain_match(trace, list(body)) for body in bodies]
         self._skips: dict[tuple[int, int], int] = {}
 
     def skip(self, edge: Edge, to: int) -> None:
@@ -100,10 +100,10 @@ class Script:
                 yield from self._loop(i, part, rank)
             else:
                 root = (i, 0)
-                yield from (((root, stamp), call) for stamp, call in stamped(part, rank))
+                yield from (((root, stamp), call) for stamp, call in calls_with_paths(part, rank))
 
     def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
-        steps, turn, turns = list(stamped(body, rank)), 0, self.turns[loop]
+        steps, turn, turns = list(calls_with_paths(body, rank)), 0, self.turns[loop]
         while turn < turns:
             yield Edge(loop, turn, turns)
             turn = self._skips.get((loop, turn), turn)
@@ -115,7 +115,7 @@ class Script:
             yield Edge(loop, turns, turns)
 
 
-def _only(trace: Trace, nodes: list[Node]) -> Trace:
+def _certain_match(trace: Trace, nodes: list[Node]) -> Trace:
     """The trace with these nodes alone; what it knows of communicators is shared."""
     part = replace(trace, nodes=nodes)
     part._layouts, part._communicators, part._arrays = trace._layouts, trace._communicators, trace._arrays
@@ -127,11 +127,11 @@ def _steady(trace: Trace, node: Node) -> int:
     if not isinstance(node, Sequence) or not isinstance(node.repeat, Vec) or node.repeat.smallest() is None:
         return 0
     turns = node.repeat.first(1)[0]
-    if turns <= FEWEST or not all(_is_alike(node.nodes, rank, 1, turns) for rank in trace.ranks):
+    if turns <= MIN_ITERATIONS or not all(_is_alike(node.nodes, rank, 1, turns) for rank in trace.ranks):
         return 0
-    body = _only(trace, list(node.nodes))
+    body = _certain_match(trace, list(node.nodes))
     ncalls = max(sum(n for _, n in executions_of(body, rank)) for rank in _busiest(body))
-    return turns if ncalls <= MOST_KEPT else 0
+    return turns if ncalls <= MAX_KEPT_CALLS else 0
 
 
 def _busiest(trace: Trace) -> set[int]:
@@ -170,11 +170,11 @@ def _comes_again(vec: Vec, n: int, turns: int) -> bool:
     *head, last = vec.terms or (0,)
     if isinstance(last, tuple) and last[0] == 0:  # a head, and then the same for ever
         start, period = Vec(tuple(head)).length or 0, Vec(tuple(last[2:])).length or 1
-        if last[1] or n % period or start > MOST_COMPARED:
+        if last[1] or n % period or start > MAX_COMPARED_VALUES:
             return False
         values = vec.first(start + n)
         return values[:start] == values[n : n + start]
-    if n * turns > min(MOST_COMPARED, vec.length or 0):
+    if n * turns > min(MAX_COMPARED_VALUES, vec.length or 0):
         return False
     values = vec.first(n * turns)
     return values[n:] == values[:-n]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.collective_state import Meetings
+from scalatrace.codegen.matching.execution.collective_state import CollectiveState
 from scalatrace.codegen.matching.execution.mailbox import Mailbox
 from scalatrace.codegen.matching.execution.quota import Kind, Quota
 from scalatrace.codegen.matching.execution.script import Script
@@ -26,7 +26,7 @@ class ExecutionState:
     def __init__(self, script: Script, quotas: dict[Box, Quota], synchronous: bool) -> None:
         self.script, self.quotas, self.synchronous = script, quotas, synchronous
         self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
-        self.meetings = Meetings(synchronous)
+        self.collectives = CollectiveState(synchronous)
         self.mailboxes: dict[tuple[object, int], Mailbox] = {}
         self.taken: list[tuple[Box, Kind, Kind]] = []
         self.ready: deque[Actor] = deque(self.actors.values())

@@ -87,14 +87,14 @@ def _state(execution: ExecutionState) -> object:
             )
             boxes.append((repr(key), unread, tuple((p.receive, p.source, p.tag) for p in box.posts)))
     live = tuple(_requests(actor) for actor in execution.actors.values())
-    return sorted(boxes, key=lambda box: box[0]), live, execution.meetings.state()
+    return sorted(boxes, key=lambda box: box[0]), live, execution.collectives.state()
 
 
 def _requests(actor: Actor) -> tuple[object, ...]:
     return tuple(
         (
-            id(request.act),
-            request.slot.source if request.act.persistent else None,
+            id(request.action),
+            request.slot.source if request.action.persistent else None,
             tuple(item.done for item in request.items),
         )
         for request in actor.requests.live
