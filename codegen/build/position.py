@@ -10,11 +10,11 @@ from scalatrace.codegen.expr import Const, Expr
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.symbolic.field import runs_once
 
-__all__ = ["Here", "Turn"]
+__all__ = ["LoopIteration", "Position"]
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
+class Position:
     """A place.
 
     Attributes:
@@ -26,21 +26,21 @@ class Here:
 
     ranks: Mask
     facts: Facts
-    loops: tuple[Turn, ...] = ()
+    loops: tuple[LoopIteration, ...] = ()
     known: dict[int, Expr] = field(init=False, default_factory=dict)
 
-    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Facts | None = None) -> Here:
+    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Facts | None = None) -> Position:
         """The place within a node that is repeated here so many times, in one of these turns."""
-        turns = () if runs_once(repeat) else (Turn(self, repeat, index, times),)
+        turns = () if runs_once(repeat) else (LoopIteration(self, repeat, index, times),)
         return replace(self, loops=(*self.loops, *turns), facts=facts or self.facts)
 
-    def once(self, repeat: Field) -> Here:
+    def once(self, repeat: Field) -> Position:
         """The place within a node that those who come here run once."""
         return self.inside(repeat, Const(0), Const(1))
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class LoopIteration:
     """A loop around a place, and in which turn of it that is.
 
     Attributes:
@@ -48,7 +48,7 @@ class Turn:
         repeat: how often it turns there.
     """
 
-    outer: Here
+    outer: Position
     repeat: Field
     index: Expr
     times: Expr

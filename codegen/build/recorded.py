@@ -19,9 +19,9 @@ from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Duration, Loop, Program, Stmt
 from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares
-from scalatrace.codegen.timing.predecessor_schedule import Turns
-from scalatrace.codegen.timing.predecessors import Before, choose_context
-from scalatrace.codegen.timing.rank_means import OwnMeans
+from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
+from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
+from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind
@@ -53,7 +53,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
-    load = shares(trace)
+    imbalance = shares(trace)
     trace = absolute(explicit(trace))
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
     return Program(
@@ -64,7 +64,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         types=tuple(trace.types),
         strings=tuple(trace.strings),
         arrays=tuple(trace.arrays),
-        load=load,
+        imbalance=imbalance,
     )
 
 
@@ -80,107 +80,109 @@ class _Scope:
     """
 
     ranks: RankList
-    met: Expr
-    before: Before
-    turn: Expr | None = None
+    entry_count: Expr
+    predecessors: Predecessors
+    visits: Expr | None = None
 
-    def after(self, before: Before) -> _Scope:
-        return _Scope(self.ranks, self.met, before)
+    def after(self, predecessors: Predecessors) -> _Scope:
+        return _Scope(self.ranks, self.entry_count, predecessors)
 
 
 def _root(trace: Trace) -> _Scope:
-    return _Scope(trace.ranks, Const(0), Before.start(trace.ranks))
+    return _Scope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
 
 
 class _Builder:
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
         self.peers = Peers(trace)
-        self.own_means, self.turns = OwnMeans(trace), Turns(trace)
+        self.rank_means, self.turns = RankMeans(trace), PredecessorSchedules(trace)
         self.names = (f"i{n}" for n in count(1))
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
 
-    def nodes(self, nodes: Sequence[Node], scope: _Scope) -> tuple[list[Stmt], Before]:
+    def nodes(self, nodes: Sequence[Node], scope: _Scope) -> tuple[list[Stmt], Predecessors]:
         """Statements of nodes one after the other, and what was called last."""
         found: list[Stmt] = []
         for node in nodes:
-            stmts, before = self.node(node, scope)
+            stmts, predecessors = self.node(node, scope)
             found += stmts
-            scope = scope.after(before)
-        return found, scope.before
+            scope = scope.after(predecessors)
+        return found, scope.predecessors
 
-    def node(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
+    def node(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
         """Condition and loop of one node."""
         ranks = _participants(node.repeat, scope.ranks)
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
-            return [], scope.before
+            return [], scope.predecessors
         here = among(ranks, scope.ranks, self.trace.nprocs)
-        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.met))
-        inner = _Scope(ranks, scope.met, scope.before.only(ranks))
-        stmts, before = self.repeated(node, times, inner)
+        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count))
+        inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
+        stmts, predecessors = self.repeated(node, times, inner)
         if len(rest := scope.ranks - ranks):
-            before = before.joined(scope.before.only(rest))
-        return _under(here, stmts), before
+            predecessors = predecessors.joined(scope.predecessors.only(rest))
+        return _under(here, stmts), predecessors
 
-    def repeated(self, node: Node, times: Expr, scope: _Scope) -> tuple[list[Stmt], Before]:
+    def repeated(self, node: Node, times: Expr, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
         """What the participants of a node do each time they meet it."""
         limits = bounds(times)
         first = self.ran_before(node, times, scope)
         if limits == (1, 1):
-            return self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
+            return self.content(node, _Scope(scope.ranks, first, scope.predecessors, scope.entry_count))
         if limits == (0, 1):
-            stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
+            stmts, predecessors = self.content(
+                node, _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
+            )
             cond = is_nonzero(times)
-            return _under(cond, stmts), scope.before.unless(cond, before)
+            return _under(cond, stmts), scope.predecessors.unless(cond, predecessors)
         variable = Var(next(self.names), limits[1] if limits else None)
         index = add(first, variable)
-        end = self.flow(node, scope.ranks, scope.before)
-        stmts, before = self.content(
-            node, _Scope(scope.ranks, index, scope.before.looped(end, variable), scope.met)
+        end = self.flow(node, scope.ranks, scope.predecessors)
+        stmts, predecessors = self.content(
+            node, _Scope(scope.ranks, index, scope.predecessors.looped(end, variable), scope.entry_count)
         )
-        before = before.left(variable)
+        predecessors = predecessors.left(variable)
         if not limits or limits[0] < 1:
-            before = scope.before.either(before)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+            predecessors = scope.predecessors.either(predecessors)
+        return [Loop(variable, times, tuple(stmts))] if stmts else [], predecessors
 
-    def flow(self, node: Node, ranks: RankList, before: Before) -> Before:
+    def flow(self, node: Node, ranks: RankList, predecessors: Predecessors) -> Predecessors:
         """What was called last after the content of a node ran once for these ranks."""
         if isinstance(node, Event):
             pred = self.trace.pred_index.get((node.op, node.signature))
             silent = pred is None or not self.runs.get(id(node))
-            return before if silent or pred is None else before.called(pred, ranks)
+            return predecessors if silent or pred is None else predecessors.called(pred, ranks)
         for child in node.nodes:
             some = _participants(child.repeat, ranks)
             if not len(some):
                 continue
-            here = before.only(some)
+            here = predecessors.only(some)
             after = self.flow(child, some, here)
             if _may_be_nothing(child.repeat):
                 after = here.either(after)
-            before = after.joined(before.only(ranks - some))
-        return before
+            predecessors = after.joined(predecessors.only(ranks - some))
+        return predecessors
 
     def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
         """How often the content ran before the node is met this time."""
-        if scope.met == Const(0):
+        if scope.entry_count == Const(0):
             return Const(0)
         if _is_constant(node.repeat):
-            return mul(scope.met, times)
-        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.met))
+            return mul(scope.entry_count, times)
+        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
 
-    def content(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
+    def content(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
         if not isinstance(node, Event):
             return self.nodes(node.nodes, scope)
         if not self.runs.get(id(node)):
-            return [], scope.before
+            return [], scope.predecessors
         pred = self.trace.pred_index.get((node.op, node.signature))
         call = self.call(node, scope)
         computes = self.computes(node, scope)
-        before = scope.before if pred is None else scope.before.called(pred, scope.ranks)
-        return [*computes, call], before
+        predecessors = scope.predecessors if pred is None else scope.predecessors.called(pred, scope.ranks)
+        return [*computes, call], predecessors
 
     def call(self, node: Event, scope: _Scope) -> Call:
         """The call of an event that has run `scope.met` times before."""
@@ -192,7 +194,9 @@ class _Builder:
                 raise GenerateError(
                     f"{op.name}{where(site)}: the values of {name} were not kept when the trace was recorded"
                 )
-            e = self.elastic(value, scope.ranks, lambda vec: of_vec(vec, scope.met, self.runs[id(node)]))
+            e = self.elastic(
+                value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
+            )
             given.append((name, kind, param, e))
         family = next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD)
         arguments = tuple(
@@ -212,34 +216,34 @@ class _Builder:
             if histogram is not None:
                 scaled = histogram.scaled(resolution)
                 known[stats.pred] = Duration(scaled.mean, scaled)
-        arrivals = scope.before.of(scope.ranks)
-        whole, told = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
-        if whole is None or told is None:
+        arrivals = scope.predecessors.of(scope.ranks)
+        whole, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        if whole is None or by_iteration is None:
             return []
-        decided = told.first is not None or len(told.contexts) == 1
+        decided = by_iteration.first is not None or len(by_iteration.contexts) == 1
         if self.exact_times or decided:
             return [whole]
-        if (turns := self.by_turns(node, known, scope)) is not None:
+        if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
-        own = self.own_means.split(node, known, scope.ranks, scope.before)
+        own = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
         return [
             stmt
             for compute, ranks in own
             for stmt in _under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
-    def by_turns(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
+    def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
         """The computation before a call by how often the call was met before; None where no rule tells."""
-        if scope.turn is None:
+        if scope.visits is None:
             return None
         found: list[Stmt] = []
-        rules = self.turns.rules(node, known, scope.ranks)
-        for rule in rules:
-            stmts = rule.stmts(scope.turn)
+        schedules = self.turns.schedules(node, known, scope.ranks)
+        for schedule in schedules:
+            stmts = schedule.stmts(scope.visits)
             if stmts is None:
                 return None
-            found += _under(among(rule.ranks, scope.ranks, self.trace.nprocs), stmts)
-        return found if rules else None
+            found += _under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
+        return found if schedules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
         return of_elastic(value, ranks, self.trace.nprocs, of)

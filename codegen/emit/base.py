@@ -79,7 +79,7 @@ class ImperativeEmitter(ABC):
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
-        frame = self.emit(Program(1, (), load=Vec((0,))), EmitOptions())
+        frame = self.emit(Program(1, (), imbalance=Vec((0,))), EmitOptions())
         return (
             words(frame)
             | {word for p in self.library.pieces.values() for word in words(p.text)}
@@ -198,9 +198,9 @@ class Writing(ABC):
 
     def share_steps(self) -> str | None:
         """Return the rank's share of the mean computation in steps of `SHARE_STEPS`; None without one."""
-        if self.program.load is None or not self.computes:
+        if self.program.imbalance is None or not self.computes:
             return None
-        return self.infix.expr(of_vec(self.program.load, Var("rank", self.program.nprocs)))
+        return self.infix.expr(of_vec(self.program.imbalance, Var("rank", self.program.nprocs)))
 
     def heading(self, clean: Callable[[str], str], command: str) -> list[str]:
         """Return the first lines of the program's comment: its purpose, and the command that runs it.

@@ -149,7 +149,7 @@ class Program:
         title: of the application; "" when that is not to be said.
         comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
         types, strings, arrays: as in the trace.
-        load: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
+        imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
         subsets: communicators that are there from the start; others are made by calls.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
@@ -162,7 +162,7 @@ class Program:
     types: tuple[Datatype, ...] = ()
     strings: tuple[str, ...] = ()
     arrays: tuple[IntArray, ...] = ()
-    load: Vec | None = None
+    imbalance: Vec | None = None
     shape: Shape | None = None
     subsets: tuple[Subset, ...] = ()
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.compiler.acts import Acts
+from scalatrace.codegen.conceptual.compiler.acts import LocalStatements
 from scalatrace.codegen.conceptual.compiler.text import (
     Functions,
     Scope,
@@ -65,7 +65,7 @@ def _runtime(name: str) -> str:
     return files(__package__).joinpath("runtime", f"{name}.c").read_text(encoding="utf-8")
 
 
-class _Compiler(Acts):
+class _Compiler(LocalStatements):
     """Writes C, statement by statement."""
 
     # the file

@@ -15,13 +15,13 @@ from scalatrace.codegen.conceptual.names import bound
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 
-__all__ = ["LARGEST", "UNIT_BYTES", "Collecting", "TooManyError", "string_tag"]
+__all__ = ["MAX_MESSAGE_BYTES", "UNIT_BYTES", "Collecting", "TooManyError", "string_tag"]
 
 UNIT_BYTES = {
     "BYTES": 1, "HALFWORDS": 2, "WORDS": 4, "INTEGERS": 4, "DOUBLEWORDS": 8, "QUADWORDS": 16,
     "PAGES": mmap.PAGESIZE, "KILOBYTE": 2**10, "MEGABYTE": 2**20, "GIGABYTE": 2**30,
 }  # fmt: skip
-LARGEST = 2**31 - 1
+MAX_MESSAGE_BYTES = 2**31 - 1
 """Bytes in one message, as MPI counts them in an int."""
 
 
@@ -131,7 +131,7 @@ class Collecting(ABC):
             return 0
         amount = 1 if measure.amount is None else integer(measure.amount, env)
         size = (amount + 7) // 8 if measure.unit == "BITS" else amount * UNIT_BYTES[measure.unit]
-        if not -LARGEST <= size <= LARGEST:
+        if not -MAX_MESSAGE_BYTES <= size <= MAX_MESSAGE_BYTES:
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", measure.place)
         return size
 
@@ -152,7 +152,7 @@ class Collecting(ABC):
         if tag is None or isinstance(tag, str):
             return 0 if tag is None else string_tag(tag)
         value = abs(integer(tag, env))
-        if value > LARGEST:
+        if value > MAX_MESSAGE_BYTES:
             raise ProgramError(f"tag {value} is too large for MPI", tag.place)
         return value
 

@@ -68,7 +68,7 @@ def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]
 
 def _restores(rank: int, events: Sequence[e.Event], depth: int = 0) -> int:
     for event in events:
-        if isinstance(event, e.Local) and isinstance(event.statement, t.Counters):
+        if isinstance(event, e.LocalStep) and isinstance(event.statement, t.Counters):
             depth += {"STORES": 1, "RESTORES": -1}.get(event.statement.action, 0)
         elif isinstance(event, (e.Repeat, e.Timed, e.Aside)):
             after = _restores(rank, event.body, depth)

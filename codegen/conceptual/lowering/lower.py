@@ -99,7 +99,7 @@ class _Lowering(Messaging):
 
     def _local(self, node: Any, env: Env) -> None:
         for task, inner in self.sources(node.tasks, env):
-            self.add(task, e.Local(node, inner, place=node.place))
+            self.add(task, e.LocalStep(node, inner, place=node.place))
 
     def _assign(self, node: t.Assign, env: Env) -> None:
         for task, inner in self.sources(node.tasks, env):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.collecting import LARGEST, UNIT_BYTES, Collecting
+from scalatrace.codegen.conceptual.lowering.collecting import MAX_MESSAGE_BYTES, UNIT_BYTES, Collecting
 from scalatrace.codegen.conceptual.lowering.collectives import multicasts, reductions
 from scalatrace.codegen.conceptual.names import source_first
 from scalatrace.codegen.conceptual.values.evaluate import Env
@@ -97,7 +97,7 @@ class Messaging(Collecting):
         receivers = tuple(sorted(self.processors[task] for task in targets))
         memory = self.memory(node.values, env)
         size = count * UNIT_BYTES[node.values.unit]
-        if size > LARGEST:
+        if size > MAX_MESSAGE_BYTES:
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", node.values.place)
         for rank, event in reductions(comm, receivers, count, node.values.unit, memory, node.place):
             self.put(rank, event)

@@ -40,7 +40,7 @@ _GROUPS: tuple[tuple[set[str], str], ...] = (
 _SPELLING: dict[str, str] = {}
 for _form, _terminal in KEYWORDS.items():
     _SPELLING.setdefault(_terminal, _form.upper())
-MOST = 8
+MAX_SHOWN_TERMINALS = 8
 
 _HINTS = {
     "or": 'conditions are joined by "\\/"',
@@ -83,6 +83,6 @@ def expected(terminals: Iterable[str]) -> str:
             said.append(name)
             left -= group
     said += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
-    if len(said) > MOST:
-        said = [*said[: MOST - 1], "..."]
+    if len(said) > MAX_SHOWN_TERMINALS:
+        said = [*said[: MAX_SHOWN_TERMINALS - 1], "..."]
     return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}" if said else "nothing"

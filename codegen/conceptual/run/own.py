@@ -50,7 +50,7 @@ class OwnWork:
             t.Output: self._output,
         }
 
-    def do(self, event: e.Local) -> None:
+    def do(self, event: e.LocalStep) -> None:
         """Execute a statement. Raises ProgramError."""
         env = replace(event.env, counter=self.counters.value, draws=self.draws)
         self._statements[type(event.statement)](event.statement, env)

@@ -16,7 +16,7 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Pending", "Request"]
 
-MOST = 1 << 16
+MAX_REQUESTS = 1 << 16
 """Requests of a rank that are followed; beyond that nothing is known."""
 
 
@@ -53,7 +53,7 @@ class Pending:
         """Each of these makes a request."""
         for rank in ranks:
             live = self.live[rank]
-            self.live[rank] = None if live is None or len(live) >= MOST else (*live, request)
+            self.live[rank] = None if live is None or len(live) >= MAX_REQUESTS else (*live, request)
 
     def start(self, rank: int, ages: Sequence[int]) -> list[Call]:
         """Persistent requests become active; the calls that made them."""
@@ -109,7 +109,7 @@ class Pending:
         grown = old is not None and new is not None and new[: len(old)] == old
         if grown and times is not None and old is not None and new is not None:
             more = new[len(old) :] * times
-            self.live[rank] = (*old, *more) if len(more) < MOST else None
+            self.live[rank] = (*old, *more) if len(more) < MAX_REQUESTS else None
         else:
             self.live[rank] = None
 

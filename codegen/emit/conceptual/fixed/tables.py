@@ -13,7 +13,7 @@ from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["combined", "listed"]
 
-MOST = 1 << 14
+MAX_ITERATIONS = 1 << 14
 """So many iterations are looked at."""
 
 Values = list[tuple[int, ...]]
@@ -42,8 +42,8 @@ def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
     every = list(dict.fromkeys(variables(*parts)))
     total = 1
     for variable in every:
-        total *= variable.limit or MOST + 1
-    if total > MOST:
+        total *= variable.limit or MAX_ITERATIONS + 1
+    if total > MAX_ITERATIONS:
         raise GenerateError("sizes, peers or roots vary without a common rule")
     rows: Values = []
     for numbers in product(*(range(v.limit or 0) for v in every)):
