@@ -22,7 +22,6 @@ from scalatrace.codegen.expr import (
     Cond,
     Const,
     Expr,
-    Item,
     Own,
     Size,
     Var,
@@ -33,11 +32,9 @@ from scalatrace.codegen.expr import (
     map_leaves,
     mul,
     sub,
-    xor,
 )
 from scalatrace.codegen.program.grid_shape import Requirement, Shape
-from scalatrace.codegen.program.peers import SELF, WORLD
-from scalatrace.codegen.program.split_special import separate
+from scalatrace.codegen.program.peers import SELF, WORLD, decoder
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.rules import (
     CYCLE,
@@ -53,7 +50,6 @@ from scalatrace.trace.model.rules import (
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
 from scalatrace.trace.symbolic.expression import names_of
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["Values"]
 
@@ -111,7 +107,7 @@ class Values:
         )
 
     def entry_count(self, position: Position, depth: int = 0) -> Expr:
-        """How often a place was met before, in this iteration of the loop at a depth (0: in all)."""
+        """Return how often a position was entered in this iteration of the loop at a depth (0: in all)."""
         if len(position.loops) <= depth:
             return Const(0)
         if depth not in position.known:
@@ -120,7 +116,7 @@ class Values:
         return position.known[depth]
 
     def before(self, value: Field, position: Position, depth: int = 0) -> Expr:
-        """The sum of what the field was all the times before, in this iteration of the loop at a depth."""
+        """Return the sum of a field over earlier entries in this iteration of the loop at a depth."""
         if len(position.loops) <= depth or self.entry_count(position, depth) == Const(0):
             return Const(0)
         return self._joined(
@@ -252,20 +248,12 @@ class Values:
     def _decoder(self, encoding: Encoding, family: Expr, facts: Facts) -> Callable[[Expr], Expr]:
         own = self._own(family)
 
-        def decoded(leaf: Expr) -> Expr:
-            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
-                return leaf
-            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
-                return separate(leaf, decoded)
-            if encoding is Encoding.RELATIVE:
-                return add(own, leaf)
-            if encoding is Encoding.XOR:
-                return xor(own, leaf)
+        def modulo(distance: Expr) -> Expr:
             size = self.shape.variables()["P"] if family == WORLD else Size(family)
-            distance = leaf if nonnegative(leaf, facts) else add(leaf, size)
-            return remainder(add(own, distance), size, facts)
+            forward = distance if nonnegative(distance, facts) else add(distance, size)
+            return remainder(add(own, forward), size, facts)
 
-        return decoded
+        return decoder(encoding, own, modulo)
 
     def _own(self, family: Expr) -> Expr:
         if family == WORLD:

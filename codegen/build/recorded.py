@@ -1,22 +1,22 @@
-"""From a trace to a program: one pass over the compressed tree, nothing expanded (§4.4.1).
+"""Build the program of a recorded trace in one pass over the compressed tree (§4.4.1).
 
-A node becomes what its repeat says: the ranks it names a condition, a constant a loop, values that differ
-from iteration to iteration a condition or a count in the loop variables. Parameters become expressions of the
-same variables, by the number of times that the node ran before.
+The repeat of a node becomes a condition for its ranks and a loop. A repeat that differs between iterations
+becomes a condition or a trip count in the loop variables. Parameters become expressions of the same
+variables, through the number of times that the node ran before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
+from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
+from scalatrace.codegen.expr import Cond, Const, Expr, Var, add, mul
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Duration, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
@@ -35,16 +35,13 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["build"]
 
-SILENT = frozenset({"Init", "Init_thread", "Finalize"})
-"""Every benchmark has these around its body."""
-
 
 def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
     """The program of a trace.
 
     Args:
-        exact_times: computations may look at the call before; else what the loops do not tell is averaged.
-        sites: calls say where the application made them.
+        exact_times: computations may depend on the preceding call; else undecided ones are averaged.
+        sites: keep the call sites of the application.
 
     Raises:
         GenerateError: ranks or values of parameters are missing from the trace.
@@ -70,13 +67,13 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a node stands.
+    """The place of a node.
 
     Attributes:
-        ranks: who comes here.
-        met: how often they did before.
-        before: what was called last.
-        turn: of a node's content, how often the node was met before.
+        ranks: the ranks that enter the node.
+        entry_count: how often they entered it before.
+        predecessors: the possible predecessors of its first call.
+        visits: of a node's content, how often the node was entered before.
     """
 
     ranks: RankList
@@ -92,78 +89,58 @@ def _root(trace: Trace) -> _Scope:
     return _Scope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
 
 
-class _Builder:
+class _Builder(TreeBuilder[Node, RankList, _Scope]):
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
+        super().__init__()
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
         self.peers = Peers(trace)
-        self.rank_means, self.turns = RankMeans(trace), PredecessorSchedules(trace)
-        self.names = (f"i{n}" for n in count(1))
+        self.rank_means, self.schedules = RankMeans(trace), PredecessorSchedules(trace)
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
 
-    def nodes(self, nodes: Sequence[Node], scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """Statements of nodes one after the other, and what was called last."""
-        found: list[Stmt] = []
-        for node in nodes:
-            stmts, predecessors = self.node(node, scope)
-            found += stmts
-            scope = scope.after(predecessors)
-        return found, scope.predecessors
-
-    def node(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """Condition and loop of one node."""
+    def node(self, node: Node, scope: _Scope) -> Built:
         ranks = _participants(node.repeat, scope.ranks)
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
             return [], scope.predecessors
-        here = among(ranks, scope.ranks, self.trace.nprocs)
+        cond = among(ranks, scope.ranks, self.trace.nprocs)
         times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count))
         inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
         stmts, predecessors = self.repeated(node, times, inner)
         if len(rest := scope.ranks - ranks):
             predecessors = predecessors.joined(scope.predecessors.only(rest))
-        return _under(here, stmts), predecessors
+        return under(cond, stmts), predecessors
 
-    def repeated(self, node: Node, times: Expr, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """What the participants of a node do each time they meet it."""
-        limits = bounds(times)
+    def once(self, node: Node, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
         first = self.ran_before(node, times, scope)
-        if limits == (1, 1):
-            return self.content(node, _Scope(scope.ranks, first, scope.predecessors, scope.entry_count))
-        if limits == (0, 1):
-            stmts, predecessors = self.content(
-                node, _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
-            )
-            cond = is_nonzero(times)
-            return _under(cond, stmts), scope.predecessors.unless(cond, predecessors)
-        variable = Var(next(self.names), limits[1] if limits else None)
-        index = add(first, variable)
-        end = self.flow(node, scope.ranks, scope.predecessors)
-        stmts, predecessors = self.content(
-            node, _Scope(scope.ranks, index, scope.predecessors.looped(end, variable), scope.entry_count)
-        )
-        predecessors = predecessors.left(variable)
-        if not limits or limits[0] < 1:
-            predecessors = scope.predecessors.either(predecessors)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], predecessors
+        return _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
 
-    def flow(self, node: Node, ranks: RankList, predecessors: Predecessors) -> Predecessors:
-        """What was called last after the content of a node ran once for these ranks."""
-        if isinstance(node, Event):
-            pred = self.trace.pred_index.get((node.op, node.signature))
-            silent = pred is None or not self.runs.get(id(node))
-            return predecessors if silent or pred is None else predecessors.called(pred, ranks)
-        for child in node.nodes:
-            some = _participants(child.repeat, ranks)
-            if not len(some):
-                continue
-            here = predecessors.only(some)
-            after = self.flow(child, some, here)
-            if _may_be_nothing(child.repeat):
-                after = here.either(after)
-            predecessors = after.joined(predecessors.only(ranks - some))
-        return predecessors
+    def iteration(
+        self, node: Node, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
+    ) -> _Scope:
+        index = add(self.ran_before(node, times, scope), variable)
+        return _Scope(scope.ranks, index, predecessors, scope.entry_count)
+
+    def ranks(self, scope: _Scope) -> RankList:
+        return scope.ranks
+
+    def listed(self, ranks: RankList) -> RankList:
+        return ranks
+
+    def children(self, node: Node) -> Sequence[Node] | None:
+        return None if isinstance(node, Event) else node.nodes
+
+    def predecessor(self, node: Node) -> int | None:
+        if not isinstance(node, Event) or not self.runs.get(id(node)):
+            return None
+        return self.trace.pred_index.get((node.op, node.signature))
+
+    def runners(self, node: Node, ranks: RankList) -> RankList | None:
+        return _participants(node.repeat, ranks) or None
+
+    def may_skip(self, node: Node) -> bool:
+        return _may_be_nothing(node.repeat)
 
     def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
         """How often the content ran before the node is met this time."""
@@ -173,19 +150,19 @@ class _Builder:
             return mul(scope.entry_count, times)
         return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
 
-    def content(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
+    def content(self, node: Node, scope: _Scope) -> Built:
         if not isinstance(node, Event):
             return self.nodes(node.nodes, scope)
         if not self.runs.get(id(node)):
             return [], scope.predecessors
-        pred = self.trace.pred_index.get((node.op, node.signature))
         call = self.call(node, scope)
         computes = self.computes(node, scope)
-        predecessors = scope.predecessors if pred is None else scope.predecessors.called(pred, scope.ranks)
-        return [*computes, call], predecessors
+        pred = self.predecessor(node)
+        outside = scope.predecessors
+        return [*computes, call], outside if pred is None else outside.called(pred, scope.ranks)
 
     def call(self, node: Event, scope: _Scope) -> Call:
-        """The call of an event that has run `scope.met` times before."""
+        """The call of an event that has run `scope.entry_count` times before."""
         op, site = self.trace.ops[node.op], self.trace.stack(node.signature)
         given = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
@@ -229,7 +206,7 @@ class _Builder:
         return [
             stmt
             for compute, ranks in own
-            for stmt in _under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
+            for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
     def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
@@ -237,12 +214,12 @@ class _Builder:
         if scope.visits is None:
             return None
         found: list[Stmt] = []
-        schedules = self.turns.schedules(node, known, scope.ranks)
+        schedules = self.schedules.schedules(node, known, scope.ranks)
         for schedule in schedules:
             stmts = schedule.stmts(scope.visits)
             if stmts is None:
                 return None
-            found += _under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
+            found += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
         return found if schedules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
@@ -274,9 +251,3 @@ def _participants(repeat: Elastic, ranks: RankList) -> RankList:
                 some = some | (group & ranks)
         return some
     return RankList() if isinstance(repeat, Vec) and repeat.constant == 0 else ranks
-
-
-def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
-    if cond == TRUE or not stmts:
-        return stmts
-    return [Branch(cond, tuple(stmts))]

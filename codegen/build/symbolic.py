@@ -1,14 +1,14 @@
-"""From a symbolic trace to a program for any number of ranks (§4.4.5).
+"""Build the program of a symbolic trace, for any number of ranks (§4.4.5).
 
-As `build.recorded` does with a trace, and with the same result: loops, conditions and calls. But ranks are
-told by their places in the grid, and numbers are formulas of its sides.
+The result has loops, conditions and calls, as that of `build.recorded`. But conditions select ranks by their
+coordinates in the grid, and numbers are formulas of its sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,27 +17,26 @@ from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.field_values import Values
 from scalatrace.codegen.build.pieces import joined
 from scalatrace.codegen.build.position import Position
-from scalatrace.codegen.build.recorded import SILENT
 from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
 from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.expr import (
     TRUE,
     Compare,
     Cond,
     Const,
+    Expr,
     Var,
     all_of,
-    bounds,
     either,
-    is_nonzero,
     names_in,
     sub,
 )
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Duration, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
@@ -98,7 +97,7 @@ def build_scalable(
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """Where a node stands, and what was called last; ranks are numbers of the sample there."""
+    """The place of a node; its predecessors are by ranks of the sample."""
 
     position: Position
     predecessors: Predecessors
@@ -108,7 +107,7 @@ class _Scope:
 
 
 @dataclass
-class _Builder:
+class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     model: Model
     shape: Shape
     times: Times
@@ -118,26 +117,16 @@ class _Builder:
     preds: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        super().__init__()
         self.values = Values(self.model, self.shape, self.functions)
-        self.names = (f"i{n}" for n in count(1))
         self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
         self._lists: dict[bytes, RankList] = {}
 
-    def nodes(self, rules: Sequence[Rule], scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """Statements of nodes one after the other, and what was called last."""
-        found: list[Stmt] = []
-        for rule in rules:
-            stmts, predecessors = self.node(rule, scope)
-            found += stmts
-            scope = scope.after(predecessors)
-        return found, scope.predecessors
-
-    def node(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """Condition and loop of one node."""
-        ranks, told = self.participants(rule.repeat, scope.position.ranks)
+    def node(self, rule: Rule, scope: _Scope) -> Built:
+        ranks, stated = self.participants(rule.repeat, scope.position.ranks)
         if not ranks.any() or rule.op in SILENT:
             return [], scope.predecessors
-        cond = self.values.places.cond(ranks, scope.position.ranks, told)
+        cond = self.values.places.cond(ranks, scope.position.ranks, stated)
         position = replace(scope.position, ranks=ranks)
         inner = _Scope(position, scope.predecessors.only(self.listed(ranks)))
         try:
@@ -145,14 +134,16 @@ class _Builder:
             if lines is not None:
                 stmts, predecessors = self.unrolled(rule, lines, inner)
             else:
-                stmts, predecessors = self.repeated(rule, inner)
+                what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
+                times = self.values.value(rule.repeat, position, what)
+                stmts, predecessors = self.repeated(rule, times, inner)
         except GenerateError as error:
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
             raise GenerateError(f"MPI_{rule.op}{where(rule.stack)}: {error}") from None
         if (rest := scope.position.ranks & ~ranks).any():
             predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
-        return _under(cond, stmts), predecessors
+        return under(cond, stmts), predecessors
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
         """Who runs a node at all."""
@@ -164,51 +155,41 @@ class _Builder:
 
         return found, either(*cond)
 
-    def repeated(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
-        """What the participants of a node do each time they meet it."""
+    def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
         position = scope.position
-        what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
-        times = self.values.value(rule.repeat, position, what)
-        limits = bounds(times)
-        if limits == (1, 1):
-            return self.content(rule, _Scope(position.once(rule.repeat), scope.predecessors))
-        if limits == (0, 1):
-            cond = is_nonzero(times)
-            once = replace(position.once(rule.repeat), facts=_told(cond, position.facts))
-            stmts, predecessors = self.content(rule, _Scope(once, scope.predecessors))
-            by_iteration = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
-            after = (
-                scope.predecessors.unless(cond, predecessors)
-                if by_iteration
-                else scope.predecessors.either(predecessors)
-            )
-            return _under(cond, stmts), after
-        variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
-        facts = position.facts.within(variable, Const(0), sub(times, Const(1)))
-        end = self.flow(rule, position.ranks, scope.predecessors)
-        body = position.inside(rule.repeat, variable, times, facts)
-        stmts, predecessors = self.content(rule, _Scope(body, scope.predecessors.looped(end, variable)))
-        predecessors = predecessors.left(variable)
-        if not limits or limits[0] < 1:
-            predecessors = scope.predecessors.either(predecessors)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], predecessors
+        inner = replace(position.once(rule.repeat), facts=_told(cond, position.facts))
+        return _Scope(inner, scope.predecessors)
 
-    def flow(self, rule: Rule, ranks: Mask, predecessors: Predecessors) -> Predecessors:
-        """What was called last after the content of a node ran once for these ranks."""
-        if rule.op is not None:
-            return predecessors.called(self.pred(rule.op, rule.stack), self.listed(ranks))
-        for child in rule.children:
-            some, _ = self.participants(child.repeat, ranks)
-            if not some.any() or child.op in SILENT:
-                continue
-            position = predecessors.only(self.listed(some))
-            after = self.flow(child, some, position)
-            if not all(_at_least_one(part.formulas) for part in child.repeat.parts):
-                after = position.either(after)
-            predecessors = after.joined(predecessors.only(self.listed(ranks & ~some)))
-        return predecessors
+    def iteration(
+        self, rule: Rule, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
+    ) -> _Scope:
+        facts = scope.position.facts.within(variable, Const(0), sub(times, Const(1)))
+        return _Scope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
 
-    def content(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Predecessors]:
+    def limit(self, limits: tuple[int, int] | None) -> int | None:
+        return limits[1] if limits and limits[1] < LIMIT else None
+
+    def unless(self, cond: Cond, outside: Predecessors, inside: Predecessors) -> Predecessors:
+        by_iteration = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
+        return outside.unless(cond, inside) if by_iteration else outside.either(inside)
+
+    def ranks(self, scope: _Scope) -> Mask:
+        return scope.position.ranks
+
+    def children(self, rule: Rule) -> Sequence[Rule] | None:
+        return rule.children if rule.op is None else None
+
+    def predecessor(self, rule: Rule) -> int | None:
+        return None if rule.op is None else self.pred(rule.op, rule.stack)
+
+    def runners(self, rule: Rule, ranks: Mask) -> Mask | None:
+        some, _ = self.participants(rule.repeat, ranks)
+        return some if some.any() and rule.op not in SILENT else None
+
+    def may_skip(self, rule: Rule) -> bool:
+        return not all(_at_least_one(part.formulas) for part in rule.repeat.parts)
+
+    def content(self, rule: Rule, scope: _Scope) -> Built:
         if rule.op is None:
             return self.nodes(rule.children, scope)
         call = self.call(rule, self.arguments(rule, scope.position))
@@ -247,7 +228,7 @@ class _Builder:
             found = [(mask, cond) for mask, cond in both if mask.any()]
         return found
 
-    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> tuple[list[Stmt], Predecessors]:
+    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> Built:
         """The calls one after the other, each for those who make it."""
         found: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
@@ -261,7 +242,7 @@ class _Builder:
             )
             computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
-            found += _under(places.cond(mine, ranks, line.cond), stmts)
+            found += under(places.cond(mine, ranks, line.cond), stmts)
             predecessors = predecessors.called(pred, self.listed(mine))
         return found, predecessors
 
@@ -315,7 +296,7 @@ class _Builder:
                 cond = self.values.places.cond(mask, ranks)
             except GenerateError:  # no condition on a rank's place tells who came which way
                 return []
-            found += _under(cond, [compute] if compute else [])
+            found += under(cond, [compute] if compute else [])
         return found
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:
@@ -345,7 +326,3 @@ def _told(cond: Cond, facts: Facts) -> Facts:
         case Compare("<", Var() as variable, above) if variable in facts.upper:
             return facts.within(variable, facts.lower.get(variable, Const(0)), sub(above, Const(1)))
     return facts
-
-
-def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
-    return stmts if cond == TRUE or not stmts else [Branch(cond, tuple(stmts))]

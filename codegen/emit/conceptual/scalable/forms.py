@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from scalatrace.codegen.build.rewrite import rewritten
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
 from scalatrace.codegen.expr import Binary, Choose, Cond, Const, Expr, Item, Var, mul
+from scalatrace.codegen.program.rewrite import rewritten
 from scalatrace.codegen.program.tree import Call
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
