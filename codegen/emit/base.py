@@ -14,7 +14,7 @@ from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_o
 from scalatrace.codegen.emit.infix import Infix, Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.expr import Const, Expr, Var
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import (
@@ -235,15 +235,15 @@ class Writing(ABC):
     def called(self, call: Call) -> str:
         """A call of a function of the library, with its arguments."""
         if not self.emitter.supports(call.op):
-            raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
+            raise cannot_write(call.op, call.site, self.emitter.name, "the language has no form of it")
         try:
             function = self.function(call)
             parameters = self.emitter.library.pieces[function].parameters
             if len(call.arguments) != len(parameters):
-                raise GenerateError("it has other parameters than a recorded one")
+                raise GenerateError(f"it has {len(call.arguments)} parameters, expected {len(parameters)}")
             given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except GenerateError as error:
-            raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+            raise cannot_write(call.op, call.site, self.emitter.name, error) from None
         self.wanted[function] = None
         return f"{function}({', '.join(given)})"
 
@@ -286,7 +286,7 @@ class Writing(ABC):
             size = len(self.program.types)
             given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
             first = next(call for call, argument in given if index in possible(argument, size))
-            raise GenerateError(f"MPI_{first.op}{where(first.site)}: {error}") from None
+            raise cannot_write(first.op, first.site, self.emitter.name, error) from None
 
     def sizes(self, index: int) -> str:
         """Size and extent of a datatype, in bytes, as arguments; of one that means nothing 0."""

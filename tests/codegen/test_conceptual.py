@@ -116,7 +116,7 @@ def test_tables_of_one_index_may_be_of_different_lengths() -> None:
 
 def test_too_many_values_are_an_error() -> None:
     i = Var("i", 1 << 20)
-    with pytest.raises(GenerateError, match="without a common rule"):
+    with pytest.raises(GenerateError, match="follow no formula"):
         combined([i, Const(2)], lambda a, b: a * b)
 
 

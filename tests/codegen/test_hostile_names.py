@@ -293,7 +293,9 @@ def test_unknown_datatypes_are_refused_with_their_call() -> None:
         kind = Datatype(name, 8, 8)
         trace = b.of(b.event("Send", at=("a.py:3:f",), count=1, datatype=kind, dest=0, tag=0, comm=Comm()))
         for language in ("c", "python"):
-            with pytest.raises(GenerateError, match=rf"MPI_Send at a\.py:3:f: '{name}' is no predefined"):
+            with pytest.raises(
+                GenerateError, match=rf"MPI_Send at a\.py:3:f to {language}: '{name}' is no predefined"
+            ):
                 generate(trace, language)
 
 

@@ -90,7 +90,7 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
             return t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, index):
             return _table(table, expr(index, task))
-    raise GenerateError(f"coNCePTuaL has no expression for {e}; use --to c or --to python")
+    raise GenerateError(f"no expression of the language means {e}")
 
 
 def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
@@ -102,8 +102,7 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
     if len(others) > MAX_ALTERNATIVES:
         if len(table) > MAX_ENTRIES:
             raise GenerateError(
-                f"{len(places)} different values of {len(table)} follow no formula (limit {MAX_ENTRIES}); "
-                "use --to c or --to python"
+                f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
             )
         return _halves(table, index, 0)
     result = expr(Const(last))

@@ -29,19 +29,17 @@ class CollectiveEmitter:
         self.writer, self.sizes = writer, Sizes(writer)
 
     def collective(self, call: Call, ranks: RankList) -> None:
-        """Each communicator of the family does the same, if they can be said together, in one statement."""
+        """Add a collective of each communicator of the family, in one statement where possible."""
         for some, (family,) in self.writer.special.classes([call["comm"]], ranks):
             if not isinstance(family, Const):
-                raise GenerateError("its communicator varies from iteration to iteration")
+                raise GenerateError("its communicator varies between iterations")
             groups: dict[tuple[int, ...], None] = {}
             for rank in some:
                 comm = self.writer.trace.communicator(family.value, rank)
                 if comm.remote is not None:
-                    raise GenerateError("it is on an intercommunicator")
+                    raise GenerateError("its communicator is an intercommunicator")
                 if not RankList(comm.members) <= some:
-                    raise GenerateError(
-                        "not all ranks of the communicator call it here: align the collectives first"
-                    )
+                    raise GenerateError("not all ranks of its communicator call it at this place")
                 groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])
 
@@ -101,9 +99,7 @@ class CollectiveEmitter:
         if by_messages:
             return steps.messages(step)
         if step == "reduce to each" and rule is not None:
-            raise GenerateError(
-                "coNCePTuaL has no statement for reductions to each task of several communicators; use --to c"
-            )
+            raise GenerateError("no statement reduces to each task of several communicators")
         return steps.statement(step)
 
     def everyone(self, group: RankList, rule: Expr | None) -> t.Tasks:
@@ -128,7 +124,7 @@ class CollectiveEmitter:
             return Const(members[0])
         roots = list({self.writer.special.expr(call["root"], rank) for rank in members})
         if all(isinstance(root, Const) for root in roots) and len(roots) > 1:
-            raise GenerateError("its ranks name different roots")
+            raise GenerateError("the ranks of its communicator give different roots")
         if isinstance(roots[0], Const):
             return Const(members[roots[0].value])
         return combined(roots[:1], lambda root: members[root])

@@ -26,7 +26,7 @@ from scalatrace.codegen.emit.conceptual.fixed.collectives import CollectiveEmitt
 from scalatrace.codegen.emit.conceptual.fixed.messages import MessageEmitter
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
@@ -134,7 +134,6 @@ class FixedEmitter:
 
     def call(self, call: Call, ranks: RankList) -> None:
         """One MPI call of these ranks."""
-        op = call.op
         if call.dropped:
             self.writer.left_out(call)
             self.messages.leave_out(call, ranks)
@@ -142,7 +141,7 @@ class FixedEmitter:
         try:
             self._call(call, ranks)
         except GenerateError as error:
-            raise GenerateError(f"MPI_{op}{where(call.site)}: {error}") from None
+            raise cannot_write(call.op, call.site, "conceptual", error) from None
 
     def _call(self, call: Call, ranks: RankList) -> None:
         op, messages = call.op, self.messages

@@ -88,7 +88,7 @@ class MessageEmitter:
         probes: dict[int, tuple[Call, list[int]]] = {}
         for rank in ranks:
             if rank not in self.probed:
-                raise GenerateError("nothing probed for the message")
+                raise GenerateError("no probe matched its message before")
             probe = self.probed[rank]
             probes.setdefault(id(probe), (probe, []))[1].append(rank)
         for probe, some in probes.values():

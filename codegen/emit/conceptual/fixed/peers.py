@@ -1,4 +1,4 @@
-"""Peers of messages as ranks of MPI_COMM_WORLD, said for as many tasks at once as one rule holds for."""
+"""Peers of messages as ranks of MPI_COMM_WORLD, with one formula for as many tasks as possible."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Peers"]
 
 
 class Peers:
-    """Says who is at the other end."""
+    """Finds formulas of peers."""
 
     def __init__(self, writer: FixedWriter) -> None:
         self.writer = writer
@@ -40,7 +40,7 @@ class Peers:
         e, family = call[name], call["comm"]
         seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}
         if any(ANY_SOURCE in numbers_in(p, operands=True) for p in seen.values()):
-            raise GenerateError("a receive takes from any source: resolve wildcards first")
+            raise GenerateError("it receives from any source")
         world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
         world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
         if all(isinstance(p, Const) for p in world.values()):
@@ -135,7 +135,7 @@ class Peers:
 
 
 def _plain(e: Expr) -> bool:
-    """Whether an expression can be said with a task variable: no condition or table asks for the rank."""
+    """Return whether a task variable can stand for the rank: no condition or table depends on the rank."""
     match e:
         case Const() | Var():
             return True

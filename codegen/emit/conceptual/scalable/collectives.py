@@ -50,10 +50,7 @@ class ScalableCollectiveEmitter:
         """Return a step of all rows, or of all columns, of a grid of two dimensions."""
         translator = self.writer.translator
         if len(translator.shape.sizes) != 2:
-            raise GenerateError(
-                "its communicator is a line of a grid of more than two dimensions: "
-                "coNCePTuaL has no statement for it; use --to c or --to python"
-            )
+            raise GenerateError("its communicator is a line of a grid of more than two dimensions")
         other = 1 - axis
         strides = translator.strides()
         first = add(mul(GROUP, strides[other]), mul(root, strides[axis]))
@@ -64,9 +61,7 @@ class ScalableCollectiveEmitter:
         if step.startswith("multicast"):
             targets = writing.without(targets, writing.expr(first))
         if step == "reduce to each":
-            raise GenerateError(
-                "coNCePTuaL has no statement for reductions to each task of several communicators; use --to c"
-            )
+            raise GenerateError("no statement reduces to each task of several communicators")
         last = writing.expr(add(self.side(other), Const(-1)))
         each = self.step(step, tasks, targets, first, size)
         return t.ForEach(GROUP.name, (writing.range_to(last),), each)
@@ -111,7 +106,7 @@ class ScalableCollectiveEmitter:
                 return rule.element
         elif isinstance(index, Const) and (values := self.writer.program_tree.arrays[index.value].values):
             return Const(round(sum(values) / len(values)))
-        raise GenerateError("the mean of its sizes follows no short rule")
+        raise GenerateError("the mean of its sizes has no closed formula")
 
 
 def _integers(nbytes: Expr) -> Expr:

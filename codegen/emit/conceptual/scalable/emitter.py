@@ -22,7 +22,7 @@ from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
 from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableCollectiveEmitter
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.expr import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from scalatrace.ops import operation
@@ -145,7 +145,7 @@ class ScalableEmitter:
         try:
             self._call(call, cond, ranks)
         except GenerateError as error:
-            raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+            raise cannot_write(call.op, call.site, "conceptual", error) from None
 
     def _call(self, call: Call, cond: Cond, ranks: Mask) -> None:
         op = call.op
@@ -159,13 +159,9 @@ class ScalableEmitter:
             self.writer.complete(call, ranks)
         elif (blocking := blocking_form(op)) in PATTERNS:
             if not ranks.all() or cond != TRUE:
-                raise GenerateError(
-                    "not all tasks call it here, so it is no collective of the grid's slices; use --to c"
-                )
+                raise GenerateError("not all tasks call it: its communicator is no slice of the grid")
             self.collectives.collective(replace(call, op=blocking))
             if blocking != op:  # its request is a number among others: nothing is under way
                 self.writer.pending.make(self.writer.listed(ranks), Request(None, False))
         elif operation(op).category not in SILENT:
-            raise GenerateError(
-                "coNCePTuaL has no statement for it in a program for any number of tasks; use --to c"
-            )
+            raise GenerateError("no statement for any number of tasks means it")

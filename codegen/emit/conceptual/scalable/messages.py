@@ -138,7 +138,7 @@ class ScalableMessageEmitter(StatementWriter):
         family = call["comm"] if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
             if leaf == Const(ANY_SOURCE):
-                raise GenerateError("a receive takes from any source: no rule was found for its sender")
+                raise GenerateError("it receives from any source, and no formula gives its sender")
             if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
                 continue  # nothing is sent to PROC_NULL
             if sends and not later and self.own(there, leaf, family):
@@ -229,7 +229,7 @@ class ScalableMessageEmitter(StatementWriter):
             return map_leaves(n, lambda leaf: multiplied(leaf, size))
         if isinstance(kind, Item):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
-        raise GenerateError("its datatype varies without a rule")
+        raise GenerateError("its datatype varies and follows no formula")
 
     def tag(self, family: Expr, tag: Expr) -> Expr:
         """The number that keeps messages of other tags and communicators away."""
