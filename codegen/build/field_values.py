@@ -101,7 +101,7 @@ class Values:
         return found
 
     def value(self, value: Field, position: Position, what: str = "") -> Expr:
-        """A number for those who come here."""
+        """Return a number for the ranks at a position."""
         return self._joined(
             [self._piece(s, position, what) for s in self.shares(value, position.ranks)], position
         )

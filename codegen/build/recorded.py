@@ -143,7 +143,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         return _may_be_nothing(node.repeat)
 
     def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
-        """How often the content ran before the node is met this time."""
+        """Return how often the content ran before the present entry of the node."""
         if scope.entry_count == Const(0):
             return Const(0)
         if _is_constant(node.repeat):
@@ -210,7 +210,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         ] or [whole]
 
     def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
-        """The computation before a call by how often the call was met before; None where no rule tells."""
+        """Return the computation before a call by the number of earlier visits; None without a schedule."""
         if scope.visits is None:
             return None
         found: list[Stmt] = []

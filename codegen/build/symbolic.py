@@ -47,7 +47,7 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["Times", "build_scalable"]
 
 SHORT_NS = 20_000
-"""What is shorter is alike, where a language averages."""
+"""Computations below this length count as equal where a language averages them."""
 
 Times = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
@@ -68,7 +68,7 @@ def build_scalable(
         exact_times, sites: see `scalatrace.codegen.build.recorded.build`.
 
     Raises:
-        GenerateError: a formula cannot be said in a program.
+        GenerateError: a formula has no form in a program.
     """
     shape = shape_of(model)
     builder = _Builder(model, shape, times, functions, exact_times, sites)
@@ -157,7 +157,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
     def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
         position = scope.position
-        inner = replace(position.once(rule.repeat), facts=_told(cond, position.facts))
+        inner = replace(position.once(rule.repeat), facts=_within_condition(cond, position.facts))
         return _Scope(inner, scope.predecessors)
 
     def iteration(
@@ -318,7 +318,7 @@ def _at_least_one(formulas: tuple[str, ...] | None) -> bool:
     return formulas is None or all(text.isdigit() and int(text) > 0 for text in formulas)
 
 
-def _told(cond: Cond, facts: Facts) -> Facts:
+def _within_condition(cond: Cond, facts: Facts) -> Facts:
     """What is known of a loop's variable where a condition holds."""
     match cond:
         case Compare(">", Var() as variable, Const(least)) if variable in facts.upper:

@@ -40,7 +40,7 @@ KEYWORDS = frozenset([*_C.split(), *kwlist, *softkwlist, *dir(builtins)])
 
 
 def words_of(shape: Shape) -> str:
-    """What ranks it is for, in words."""
+    """Return a description of the grid of ranks."""
     kinds = {1: "a line", 2: "a grid", 3: "a grid"}
     if shape.square:
         kinds = {2: "a square", 3: "a cube"}
@@ -120,8 +120,8 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
             either(Compare("!=", Binary("*", sides[0], Const(b)), Binary("*", sides[1], Const(a))))
             for a, b in shape.ratios
         ]
-        told = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
-        found.append((all_of(*apart), f"X to Y is {told}"))
+        ratios = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
+        found.append((all_of(*apart), f"X to Y is {ratios}"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Who is at the other end: what a stored peer says in its encoding, as a rank of the communicator."""
+"""Decode a peer (absolute, relative, modulo, xor) to a rank of its communicator."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Peers:
         for rank in range(len(table) // width):
             try:
                 comm = self.trace.communicator(family, rank)
-            except FormatError:  # a rank that does not come here
+            except FormatError:  # a rank that does not make the call
                 yield from table[rank * width : (rank + 1) * width]
                 continue
             size = max(len(comm.peers), 1)

@@ -144,7 +144,7 @@ def per_value(e: Expr, of: Callable[[int], int]) -> Expr:
     """A function of an expression's value, worked out for each value that it can have.
 
     Raises:
-        GenerateError: nobody knows which those are.
+        GenerateError: the values have no known bounds.
     """
     match e:
         case Const(value):

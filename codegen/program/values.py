@@ -38,10 +38,10 @@ MAX_CYCLE_VALUES = 1 << 12
 """Cycles up to this length are looked at value by value."""
 
 MAX_INDEX_LENGTH = 24
-"""So many variables and numbers are an index that may be said again and again."""
+"""Variables and numbers of an index that may be repeated in an expression."""
 
 MAX_RANK_ALTERNATIVES = 4
-"""So many alternatives are told by conditions on the rank; more become a table."""
+"""Alternatives that conditions on the rank select; more become a table."""
 
 Terms = tuple[Any, ...]
 
@@ -89,11 +89,11 @@ def _by_rank(groups: list[tuple[RankList, Expr]], universe: RankList, nprocs: in
         return Const(0)
     if len(groups) > 2 and (together := _one_table(groups, nprocs)) is not None:
         return together
-    # The last one needs no condition: the largest, if the others can be told at all.
-    *told, (_, last) = sorted(groups, key=lambda group: len(group[0]))
+    # The last one needs no condition: the largest, if conditions can select the others.
+    *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
     chain: list[tuple[RankList, RankList, Expr]] = []
-    for ranks, e in told:
+    for ranks, e in others:
         chain.append((ranks, left, e))
         left = left - ranks
     for ranks, there, e in reversed(chain):
@@ -212,11 +212,11 @@ def _shorter(terms: Terms, pieces: int, index: Expr, limit: int | None) -> int |
 
     Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
     """
-    said = length(index)
+    index_length = length(index)
     ends = [n for n in (_length(terms), limit) if n is not None]
-    if pieces < 2 or said <= MAX_INDEX_LENGTH or not ends:
+    if pieces < 2 or index_length <= MAX_INDEX_LENGTH or not ends:
         return None
-    return min(ends) if min(ends) <= min(pieces * said, MAX_CYCLE_VALUES) else None
+    return min(ends) if min(ends) <= min(pieces * index_length, MAX_CYCLE_VALUES) else None
 
 
 def _pieces(terms: Terms) -> list[Terms]:

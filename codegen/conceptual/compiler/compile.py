@@ -177,8 +177,8 @@ class _Compiler(LocalStatements):
 
     def _same_count(self, count: str, other: t.Values, scope: Scope) -> None:
         with self.block(f"if ({count} != {self.count(other.count, scope)})"):
-            said = c_string("the numbers of values reduced and received differ")
-            self.line(f"nc_fail({c_place(other.place)}, {said});")
+            reason = c_string("the numbers of values reduced and received differ")
+            self.line(f"nc_fail({c_place(other.place)}, {reason});")
 
     def _await(self, node: t.Await, scope: Scope) -> None:
         with self.each(node.tasks, scope) as (task, _):
@@ -196,8 +196,8 @@ class _Compiler(LocalStatements):
 
     def _assert(self, node: t.Assert, scope: Scope) -> None:
         with self.block(f"if (!{condition(node.condition, scope)})"):
-            said = c_string(f"the program asserts: {node.text}")
-            self.line(f'nc_fail({c_place(node.place)}, "%s", {said});')
+            reason = c_string(f"the program asserts: {node.text}")
+            self.line(f'nc_fail({c_place(node.place)}, "%s", {reason});')
 
     def _foreach(self, node: t.ForEach, scope: Scope) -> None:
         with self.block():

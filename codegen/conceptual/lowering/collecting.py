@@ -164,15 +164,15 @@ class Collecting(ABC):
     def memory(self, node: Any, env: Env, under: Any = None) -> e.Memory:
         """Return where a message lies; what the node does not say, `under` does."""
 
-        def said(name: str) -> Any:
+        def reason(name: str) -> Any:
             own = getattr(node, name, None)
             return own if own is not None or under is None else getattr(under, name)
 
-        alignment, touching, buffer = said("alignment"), said("touching"), said("buffer")
+        alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         wanted = touching is not None and touching.wanted
         return e.Memory(
             buffer=None if buffer is None or buffer.number is None else integer(buffer.number, env),
-            unique=bool(said("unique")),
+            unique=bool(reason("unique")),
             offset=self.extent(buffer.offset, env) if buffer is not None else 0,
             alignment=self.size(alignment.measure, env) if alignment is not None else 0,
             misaligned=alignment is not None and alignment.kind == "MISALIGNED",

@@ -108,8 +108,8 @@ class _Lowering(Messaging):
             else:
                 processor = integer(node.processor, self._now(inner))
             if not 0 <= processor < self.tasks:
-                said = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
-                raise ProgramError(said, node.place)
+                reason = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
+                raise ProgramError(reason, node.place)
             # Two tasks change places, so that every processor has one.
             placed = list(self.processors)
             other = placed.index(processor)

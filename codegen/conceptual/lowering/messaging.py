@@ -35,8 +35,8 @@ class Messaging(Collecting):
     def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
         alone = next((a for a, b in pairs if a == b), None)
         if alone is not None and not allowed:
-            said = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
-            raise ProgramError(said, node.place)
+            reason = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
+            raise ProgramError(reason, node.place)
 
     def _receive(self, node: t.Receive, env: Env) -> None:
         if source_first(node, env.names):
@@ -82,8 +82,8 @@ class Messaging(Collecting):
         count = self.count(node.values.count, env)
         for other in (node.to, node.result.values if node.result else None):
             if other is not None and self.count(other.count, env) != count:
-                said = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
-                raise ProgramError(said, other.place)
+                reason = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
+                raise ProgramError(reason, other.place)
         members = self.sources(node.source, env)
         sources, targets = [task for task, _ in members], {task for task, _ in members}
         if node.target is not None:

@@ -110,8 +110,8 @@ class OwnWork:
                 try:
                     self.table.add((id(node), n), self._text(column.label), column.form, functions, value)
                 except Varies as error:
-                    said = f"THE value in {self._text(column.label)!r} is not always the same: {error}"
-                    raise ProgramError(said, column.place) from None
+                    reason = f"THE value in {self._text(column.label)!r} is not always the same: {error}"
+                    raise ProgramError(reason, column.place) from None
 
     def _text(self, label: str | t.ValueOf) -> str:
         if isinstance(label, str):

@@ -76,8 +76,10 @@ def _executable(events: Sequence[e.Event]) -> None:
     """Refuse what only a compiled program can do."""
     for event in _locals(events):
         if isinstance(event.statement, t.BackendExecute) and any(event.statement.items):
-            said = "BACKEND EXECUTE has text in C, which only a compiled program can execute (ncptl compile)"
-            raise ProgramError(said, event.place)
+            reason = (
+                "BACKEND EXECUTE has text in C, which only a compiled program can execute (ncptl compile)"
+            )
+            raise ProgramError(reason, event.place)
 
 
 def run(program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT_SEED) -> int:
@@ -111,10 +113,10 @@ def run(program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT
     return 0
 
 
-def _abort(said: str) -> None:
+def _abort(reason: str) -> None:
     from mpi4py import MPI
 
-    print(said, file=sys.stderr, flush=True)
+    print(reason, file=sys.stderr, flush=True)
     MPI.COMM_WORLD.Abort(1)
 
 

@@ -63,9 +63,9 @@ def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     coming = zip(entries, symbols, strict=True)
     for event, n in collectives(loops.nodes):
         merged = entry_events[id(event)]
-        met = list(islice(coming, n))
-        merged.meet([entry for entry, _ in met])
-        for entry, symbol in met:
+        entered = list(islice(coming, n))
+        merged.meet([entry for entry, _ in entered])
+        for entry, symbol in entered:
             merged.signature = signatures[symbol]
             times.note(merged, entry, merged.signature)
     there: dict[int, RankList] = {}

@@ -72,12 +72,12 @@ class Order:
     def _at(self, stamp: IterationPath) -> list[Entry]:
         """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
-        alike: dict[Key, list[Call]] = {}
+        calls_by_key: dict[Key, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):
-            alike.setdefault((calls[0].op, frozenset(call.node.signature for call in calls)), []).extend(
-                calls
-            )
-        for calls in alike.values():
+            calls_by_key.setdefault(
+                (calls[0].op, frozenset(call.node.signature for call in calls)), []
+            ).extend(calls)
+        for calls in calls_by_key.values():
             entries.append(Entry(tuple(sorted(calls, key=lambda call: call.rank)), True))
         return entries
 
@@ -129,8 +129,10 @@ class Order:
     def _check_fit(self, here: dict[int, tuple[IterationPath, Call]], call: Call) -> None:
         first = next(iter(here.values()))[1]
         if first.op != call.op:
-            said = [f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)]
-            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{said[0]} where {said[1]}"))
+            shown = [
+                f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
+            ]
+            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{shown[0]} where {shown[1]}"))
 
     def _report(self) -> Report:
         blocked: dict[int, Waiting] = {}

@@ -45,15 +45,15 @@ def diagnose(engine: Engine) -> Report:
 
 def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
     """The report of two ranks whose collective calls do not fit together."""
-    said = [
+    lines = [
         f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
         for part in (error.first, error.second)
     ]
-    return Report(Problem.MISMATCH, detail=f"{said[0]} where {said[1]}")
+    return Report(Problem.MISMATCH, detail=f"{lines[0]} where {lines[1]}")
 
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
-    """The messages that nobody took."""
+    """Return the messages that no rank received."""
     found: Counter[tuple[int, int, int, int, int]] = Counter()
     events: dict[int, Event] = {}
     for box in engine.mailboxes.values():

@@ -31,7 +31,7 @@ class Waiting:
         op, site: the call it is in; "" and "the end of the trace" for a rank that has ended.
         awaits: world ranks that could let it go on.
         any_one: one of them is enough (a receive from any source), else all are needed.
-        what: what it waits for, in words.
+        what: a description of what it waits for.
     """
 
     rank: int

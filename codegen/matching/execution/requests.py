@@ -11,7 +11,7 @@ __all__ = ["Request", "Requests"]
 
 
 class Request:
-    """What is under way, and the call that made the request. `slot`, `stream`: of persistent ones."""
+    """Pending items, and the action that created the request. `slot`, `stream`: of persistent requests."""
 
     __slots__ = ("action", "items", "slot", "stream")
 

@@ -29,7 +29,7 @@ class Edges:
         standing = [actor for actor in actors if actor.edge is not None]
         if not standing:
             return False
-        edge = min((actor.edge for actor in standing if actor.edge), key=lambda e: (e.loop, e.turn))
+        edge = min((actor.edge for actor in standing if actor.edge), key=lambda e: (e.loop, e.iteration))
         # Ranks at later edges stay. When somebody waits for a rank at an edge, not all are there.
         first = [actor for actor in standing if actor.edge == edge]
         if len(first) == len(self._execution.actors):
@@ -46,12 +46,12 @@ class Edges:
         if (
             before is not None
             and before.loop == edge.loop
-            and before.turn == edge.turn - 1
-            and edge.turn < edge.turns
+            and before.iteration == edge.iteration - 1
+            and edge.iteration < edge.iterations
             and state is not None
             and state == self._state
         ):
-            self._leave_out(edge, edge.turns - edge.turn)
+            self._leave_out(edge, edge.iterations - edge.iteration)
         self._edge, self._state = edge, state
         self._marks = {
             (actor.rank, event): len(slots)
@@ -60,19 +60,19 @@ class Edges:
         }
         self._execution.taken.clear()
 
-    def _leave_out(self, edge: Edge, turns: int) -> None:
+    def _leave_out(self, edge: Edge, iterations: int) -> None:
         quotas, used = self._execution.quotas, defaultdict[Box, Counter[tuple[Kind, Kind]]](Counter)
         for box, receive, message in self._execution.taken:
             used[box][receive, message] += 1
-        later = {box: quotas[box].later(kinds, turns) for box, kinds in used.items()}
+        later = {box: quotas[box].later(kinds, iterations) for box, kinds in used.items()}
         if any(quotas[box].whole and not quota.whole for box, quota in later.items()):
             return  # somebody else needs these messages: not every iteration can be like this one
         quotas.update(later)
         for actor in self._execution.actors.values():
             for event, slots in actor.found.items():
                 if made := tuple(slots[self._marks.get((actor.rank, event), 0) :]):
-                    slots.append(Repeated(made, turns))
-        self._execution.script.skip(edge, edge.turns)
+                    slots.append(Repeated(made, iterations))
+        self._execution.script.skip(edge, edge.iterations)
 
 
 def _state(execution: ExecutionState) -> object:

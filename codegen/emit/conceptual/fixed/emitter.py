@@ -100,7 +100,7 @@ class FixedEmitter:
             before.idle.clear()
             self.iterations(loop, times, some)
             if (head := self.messages.pending.carried(before, some)) is not None:
-                # Awaiting what only later iterations have under way is nothing to the first.
+                # In the first iteration, an await for messages of earlier iterations returns at once.
                 self.writer.back_to(mark)
                 self.messages.pending = head.copy()
                 head.idle.clear()
@@ -165,6 +165,6 @@ class FixedEmitter:
             self.begin_collective(call, ranks)
 
     def begin_collective(self, call: Call, ranks: RankList) -> None:
-        """A nonblocking collective as a blocking one: its request has nothing under way."""
+        """Add a nonblocking collective as a blocking one; its request has no pending message."""
         self.collectives.collective(replace(call, op=blocking_form(call.op)), ranks)
         self.messages.pending.make(ranks, Request(None, False))

@@ -41,7 +41,7 @@ class MessageEmitter:
         self.channels = self._channels()
 
     def _channels(self) -> dict[tuple[int, Expr], None]:
-        """Communicators and tags that messages are told apart by."""
+        """Return the communicators and tags that distinguish messages."""
         found: dict[tuple[int, Expr], None] = {}
         for call in calls(self.writer.program_tree.body):
             for name in ("tag", "sendtag", "recvtag"):
@@ -98,7 +98,7 @@ class MessageEmitter:
             self.message(joined, RankList(some), False, call.op == "Imrecv")
 
     def exchange(self, call: Call, ranks: RankList) -> None:
-        """Sendrecv: both at once, and awaited where nothing else is under way."""
+        """Add both messages of MPI_Sendrecv; await them where nothing else is pending."""
         if call.op == "Sendrecv":
             out, back = (
                 ("sendcount", "sendtype", "dest", "sendtag"),
@@ -116,7 +116,7 @@ class MessageEmitter:
         self.pending.make(ranks, Request(call, False))
 
     def leave_out(self, call: Call, ranks: RankList) -> None:
-        """A call without words still makes its request: it is nothing that is under way."""
+        """Keep the request of a call that is left out; no message is pending for it."""
         if operation(call.op).makes_request:
             self.pending.make(ranks, Request(call if call.op.endswith("_init") else None, False))
 
@@ -141,7 +141,7 @@ class MessageEmitter:
             )
 
     def complete(self, call: Call, ranks: RankList) -> None:
-        """A wait, where it leaves nothing under way."""
+        """Await completion where the call leaves no pending message."""
         free = call.op == "Request_free"
         done = [rank for rank in ranks if self.pending.complete(rank, self.ages(call, rank), free)]
         self.awaited(RankList(done), call)

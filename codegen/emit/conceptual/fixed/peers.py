@@ -123,7 +123,7 @@ class Peers:
         return rank in self.possible(e)
 
     def is_only_own(self, peer: Expr, rank: int) -> bool:
-        """Whether a peer can be nobody else."""
+        """Return whether a peer can only be the rank itself."""
         return self.possible(self.writer.special.expr(peer, rank)) == {rank}
 
     def possible(self, e: Expr) -> set[int]:

@@ -100,7 +100,7 @@ class ScalableCollectiveEmitter:
         return number < 0 or self.writer.program_tree.types[number].description == "MPI_DATATYPE_NULL"
 
     def mean(self, index: Expr) -> Expr:
-        """The mean of an array's elements, if they are all alike or all numbers."""
+        """Return the mean of an array's elements, if they are all equal or all numbers."""
         if isinstance(index, Const) and (rule := self.writer.shape.arrays.get(index.value)) is not None:
             if rule.variable.name not in names_in(rule.element):
                 return rule.element

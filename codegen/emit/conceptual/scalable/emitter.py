@@ -161,7 +161,7 @@ class ScalableEmitter:
             if not ranks.all() or cond != TRUE:
                 raise GenerateError("not all tasks call it: its communicator is no slice of the grid")
             self.collectives.collective(replace(call, op=blocking))
-            if blocking != op:  # its request is a number among others: nothing is under way
+            if blocking != op:  # its request keeps its age, but no message is pending
                 self.writer.pending.make(self.writer.listed(ranks), Request(None, False))
         elif operation(op).category not in SILENT:
             raise GenerateError("no statement for any number of tasks means it")

@@ -15,7 +15,7 @@ __all__ = ["choice_in", "exchanged", "is_special", "multiplied", "of_task", "wit
 
 
 def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
-    """A choice within an expression whose condition depends on the task, as `local` says."""
+    """Return a choice within an expression whose condition depends on the task (`local`)."""
     match e:
         case Choose(cond, a, b):
             return e if local(cond) else choice_in(a, local) or choice_in(b, local)

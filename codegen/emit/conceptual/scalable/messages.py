@@ -112,7 +112,7 @@ class ScalableMessageEmitter(StatementWriter):
         return writing.tasks_with(condition, named=named, target=target)
 
     def single(self, cond: Cond) -> Expr | None:
-        """The one task for which a condition holds, if it says so."""
+        """Return the one task for which a condition holds, if it compares the rank."""
         match cond:
             case Compare("==", Var("rank"), e) if not self.local(e):
                 return self.translator.expr(e)
@@ -239,7 +239,7 @@ class ScalableMessageEmitter(StatementWriter):
         return add(mul(tag, Const(len(families))), Const(families.index(repr(family))))
 
     def complete(self, call: Call, ranks: Mask) -> None:
-        """A wait, where it leaves nothing under way."""
+        """Await completion where the call leaves no pending message."""
         free = call.op == "Request_free"
         ages = self.ages(call, ranks)
         done = [r for r in np.flatnonzero(ranks).tolist() if self.pending.complete(r, ages(r), free)]
@@ -267,7 +267,7 @@ class ScalableMessageEmitter(StatementWriter):
         return lambda rank: lists[numbers[rank]]
 
     def awaited(self, done: Sequence[int], call: Call) -> None:
-        """Those who have nothing more under way await it."""
+        """Add the statement for ranks that await all their pending messages."""
         if done:
             ranks = np.zeros(self.sample.n, dtype=bool)
             ranks[list(done)] = True
@@ -278,7 +278,7 @@ class ScalableMessageEmitter(StatementWriter):
         return self.places.cond(ranks, self.sample.everyone)
 
     def unfinished(self) -> Mask:
-        """Ranks that may have something under way."""
+        """Return the ranks of the sample that may have pending messages."""
         ranks: Mask = np.zeros(self.sample.n, dtype=bool)
         ranks[list(self.pending.unfinished())] = True
         return ranks
