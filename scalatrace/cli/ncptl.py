@@ -26,9 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
     check = actions.add_parser("check", help="report errors and warnings of programs", allow_abbrev=False)
     check.add_argument("files", nargs="+", metavar="FILE")
-    check.add_argument(
-        "-n", "--tasks", type=int, metavar="N", help="report errors of an execution on N tasks too"
-    )
+    check.add_argument("-n", "--tasks", type=int, metavar="N", help="report errors of a run on N tasks, too")
     add_json(check)
     run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
     run.add_argument(

@@ -142,7 +142,7 @@ def _busiest(trace: Trace) -> set[int]:
 
 
 def _repeats_equally(nodes: tuple[Node, ...], rank: int, entry_count: int, iterations: int) -> bool:
-    """Return whether all iterations are equal, in each of which a rank enters the nodes `entry_count` times."""
+    """Return whether all iterations are equal; in each, a rank enters the nodes `entry_count` times."""
     for node in nodes:
         repeats = elastic.at(node.repeat, rank)
         if repeats is None:
