@@ -127,7 +127,7 @@ class ExecutionPlan:
     """What several executions of one trace share."""
 
     def __init__(self, trace: Trace, blocking: bool = False) -> None:
-        """Raises UsageError when messages are not known. `blocking`: as in `Acts`."""
+        """Raises UsageError if messages are unknown. `blocking`: as in `MatchActions`."""
         _check_known(trace)
         self.trace, origin = cut_down(trace)
         self._keep = origin
