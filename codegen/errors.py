@@ -1,4 +1,4 @@
-"""What can go wrong when a benchmark is generated, as one line for the user."""
+"""Errors of benchmark generation, each as one line for the user."""
 
 from collections.abc import Sequence
 
@@ -6,20 +6,26 @@ from scalatrace.errors import ScalatraceError
 
 
 class GenerateError(ScalatraceError):
-    """The trace cannot become a program in the language; nothing was written."""
+    """The language cannot express the trace; no file was written."""
 
 
 class LeakError(ScalatraceError):
-    """An obfuscated program would still hold a name of the trace; nothing was written."""
+    """An obfuscated program would hold a name of the trace; no file was written."""
 
 
 def refused(text: str, language: str, why: str, line: int | None) -> GenerateError:
-    """Return the error for a text that its language refuses, with the line: a call, and where it is from."""
+    """Return the error for a text that its language rejects, with the rejected line."""
     lines = text.split("\n")
     shown = f", line {line}: {lines[line - 1].strip()[:160]}" if line and line <= len(lines) else ""
     return GenerateError(f"internal error: the generated text is no {language} ({why}){shown}")
 
 
+def cannot_write(op: str, site: Sequence[str], language: str, reason: object) -> GenerateError:
+    """Return the error for a call that a language cannot express, with the languages that can."""
+    advice = "; use --to c or --to python" if language == "conceptual" else ""
+    return GenerateError(f"cannot write MPI_{op}{where(site)} to {language}: {reason}{advice}")
+
+
 def where(site: Sequence[str]) -> str:
-    """The innermost frame of a call, for messages."""
+    """Return the innermost frame of a call, for messages."""
     return f" at {site[0]}" if site else ""

@@ -35,7 +35,7 @@ class Options:
         compute_scale: factor on computations.
         bytes_scale: factor on the elements of messages.
         by_messages: collectives become messages between each pair of ranks.
-        skip_unsupported: leave out operations that the language has no words for, with a comment.
+        skip_unsupported: replace operations that the language does not have by a comment.
         obfuscate: no names, paths, call sites or tags of the application.
         absolute_ranks: no communicators of the application: messages between ranks of MPI_COMM_WORLD.
     """
@@ -101,7 +101,7 @@ def generate_scalable(
 
     Raises:
         UsageError: no such language, or an option that needs a trace of one size.
-        GenerateError: the formulas cannot be said in the language.
+        GenerateError: the language cannot express the formulas.
         LeakError: an obfuscated text would hold a name.
     """
     options = options or Options()
@@ -147,4 +147,4 @@ def _complaint(unsupported: list[Call], language: str) -> str:
     for call in unsupported:
         first.setdefault(call.op, call)
     named = "; ".join(f"MPI_{op}{where(call.site)}" for op, call in first.items())
-    return f"{language} has no words for {named}. --skip-unsupported leaves them out"
+    return f"cannot write {named} to {language}: it has no such operation; --skip-unsupported leaves them out"

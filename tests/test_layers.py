@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 TOOLS = ("replay", "extrap", "codegen", "grammars")
 """Top-level folders, installed as `scalatrace.<name>` by links in scalatrace/."""
@@ -23,7 +25,16 @@ EXTRAP += ("fit", "instantiate", "extrapolate", "lossy", "")
 CODEGEN = ("errors", "expr", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
 CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")
-CODEGEN += ("matching.execution", "matching.alignment", "matching", "build", "passes", "emit", "")
+CODEGEN += (
+    "matching.execution",
+    "matching.diagnosis",
+    "matching.alignment",
+    "matching",
+    "build",
+    "passes",
+    "emit",
+    "",
+)
 
 
 def _layers() -> dict[str, int]:
@@ -69,7 +80,7 @@ def modules() -> dict[str, Path]:
 
 
 def imported(path: Path, known: dict[str, Path], inner: bool) -> Iterator[str]:
-    """Modules that a file imports, `inner`: inside functions too; those for type checking do not count."""
+    """Modules that a file imports, `inner`: inside functions and for type checking too."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree) if inner else tree.body:
         if isinstance(node, ast.Import):
@@ -102,6 +113,27 @@ def test_no_import_cycles() -> None:
     known = modules()
     graph = {m: {t for t in imported(path, known, inner=False) if t in known} for m, path in known.items()}
     assert set(TopologicalSorter(graph).static_order()) == set(known)  # CycleError names the cycle
+
+
+@pytest.mark.parametrize("package", ["scalatrace.codegen"])
+def test_no_cycles_of_imports_for_type_checking(package: str) -> None:
+    """Imports inside functions and for type checking count here, too."""
+    known = {m: path for m, path in modules().items() if m.startswith(package)}
+    graph = {m: {t for t in imported(path, known, inner=True) if t in known} for m, path in known.items()}
+    assert set(TopologicalSorter(graph).static_order()) == set(known)  # CycleError names the cycle
+
+
+@pytest.mark.parametrize("folder", ["scalatrace.codegen.emit.conceptual", "scalatrace.codegen.matching"])
+def test_folders_do_not_import_each_other_in_both_directions(folder: str) -> None:
+    """Files of sub-folders: what two folders need of each other belongs lower."""
+    known = {m: path for m, path in modules().items() if m.startswith(folder)}
+    arrows = {
+        (module.rsplit(".", 1)[0], target.rsplit(".", 1)[0])
+        for module, path in known.items()
+        for target in imported(path, known, inner=True)
+        if target in known and path.name != "__init__.py"
+    }
+    assert [(a, b) for a, b in sorted(arrows) if a < b and (b, a) in arrows] == []
 
 
 def test_tools_do_not_import_each_other() -> None:

@@ -13,7 +13,7 @@ from scalatrace.codegen.expr import Binary, Called, Const, Expr, Var, add, bound
 
 __all__ = ["Facts", "nonnegative", "quotient", "remainder"]
 
-MOST_STEPS = 32
+MAX_DIVISION_STEPS = 32
 """Of a division: polynomials of programs are short."""
 
 Monomial = tuple[Expr, ...]
@@ -119,7 +119,7 @@ def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
     """Quotient and rest by the divisor's leading monomial: the rest has no multiple of it."""
     lead = max(b, key=lambda m: (len(m), repr(m)), default=())
     whole: Poly = {}
-    for _ in range(MOST_STEPS if b.get(lead, 0) > 0 else 0):
+    for _ in range(MAX_DIVISION_STEPS if b.get(lead, 0) > 0 else 0):
         found = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
         if found is None:
             break

@@ -11,7 +11,7 @@ from scalatrace.codegen.build.algebra import Facts, nonnegative, remainder
 from scalatrace.codegen.build.formula import Reader, divided_evenly
 from scalatrace.codegen.build.pieces import Piece, joined
 from scalatrace.codegen.build.places import Places, atoms_of, opposite
-from scalatrace.codegen.build.position import Here
+from scalatrace.codegen.build.position import Position
 from scalatrace.codegen.build.sample import Mask, Sample
 from scalatrace.codegen.build.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.build.tables import TABLES, Tables
@@ -22,7 +22,6 @@ from scalatrace.codegen.expr import (
     Cond,
     Const,
     Expr,
-    Item,
     Own,
     Size,
     Var,
@@ -33,11 +32,9 @@ from scalatrace.codegen.expr import (
     map_leaves,
     mul,
     sub,
-    xor,
 )
 from scalatrace.codegen.program.grid_shape import Requirement, Shape
-from scalatrace.codegen.program.peers import SELF, WORLD
-from scalatrace.codegen.program.split_special import separate
+from scalatrace.codegen.program.peers import SELF, WORLD, decoder
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.rules import (
     CYCLE,
@@ -53,7 +50,6 @@ from scalatrace.trace.model.rules import (
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
 from scalatrace.trace.symbolic.expression import names_of
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["Values"]
 
@@ -104,71 +100,77 @@ class Values:
             before = either(before, own)
         return found
 
-    def value(self, value: Field, here: Here, what: str = "") -> Expr:
-        """A number for those who come here."""
-        return self._joined([self._piece(s, here, what) for s in self.shares(value, here.ranks)], here)
+    def value(self, value: Field, position: Position, what: str = "") -> Expr:
+        """Return a number for the ranks at a position."""
+        return self._joined(
+            [self._piece(s, position, what) for s in self.shares(value, position.ranks)], position
+        )
 
-    def met(self, here: Here, depth: int = 0) -> Expr:
-        """How often a place was met before, in this iteration of the loop at a depth (0: in all)."""
-        if len(here.loops) <= depth:
+    def entry_count(self, position: Position, depth: int = 0) -> Expr:
+        """Return how often a position was entered in this iteration of the loop at a depth (0: in all)."""
+        if len(position.loops) <= depth:
             return Const(0)
-        if depth not in here.known:
-            turn = here.loops[-1]
-            here.known[depth] = add(self.before(turn.repeat, turn.outer, depth), turn.index)
-        return here.known[depth]
+        if depth not in position.known:
+            turn = position.loops[-1]
+            position.known[depth] = add(self.before(turn.repeat, turn.outer, depth), turn.index)
+        return position.known[depth]
 
-    def before(self, value: Field, here: Here, depth: int = 0) -> Expr:
-        """The sum of what the field was all the times before, in this iteration of the loop at a depth."""
-        if len(here.loops) <= depth or self.met(here, depth) == Const(0):
+    def before(self, value: Field, position: Position, depth: int = 0) -> Expr:
+        """Return the sum of a field over earlier entries in this iteration of the loop at a depth."""
+        if len(position.loops) <= depth or self.entry_count(position, depth) == Const(0):
             return Const(0)
-        return self._joined([self._prefix(s, here, depth) for s in self.shares(value, here.ranks)], here)
+        return self._joined(
+            [self._prefix(s, position, depth) for s in self.shares(value, position.ranks)], position
+        )
 
-    def parameter(self, rule: ParamRule, here: Here, family: Expr) -> Expr:
+    def parameter(self, rule: ParamRule, position: Position, family: Expr) -> Expr:
         """A parameter of a call on a communicator."""
         pieces = []
-        for share in self.shares(rule.field, here.ranks):
-            piece = self._piece(share, here, rule.name if rule.name.endswith("count") else "", rule.kind)
+        for share in self.shares(rule.field, position.ranks):
+            piece = self._piece(share, position, rule.name if rule.name.endswith("count") else "", rule.kind)
             if rule.kind is Kind.PEER and rule.encoding not in (None, Encoding.ABSOLUTE):
                 assert rule.encoding is not None
-                decoded = self._decoder(rule.encoding, family, here.facts)
+                decoded = self._decoder(rule.encoding, family, position.facts)
                 piece = Piece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
             pieces.append(piece)
-        return self._joined(pieces, here)
+        return self._joined(pieces, position)
 
-    def _joined(self, pieces: list[Piece], here: Here) -> Expr:
-        return joined(self.places, pieces, here.ranks)
+    def _joined(self, pieces: list[Piece], position: Position) -> Expr:
+        return joined(self.places, pieces, position.ranks)
 
-    def _piece(self, share: _Share, here: Here, what: str, kind: Kind | None = None) -> Piece:
-        part, facts = share.part, here.facts
+    def _piece(self, share: _Share, position: Position, what: str, kind: Kind | None = None) -> Piece:
+        part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape == LOOPED:
-            e = self.reader.number(part.formulas[1], facts, self._counters(part, here))
+            e = self.reader.number(part.formulas[1], facts, self._counters(part, position))
         elif part.shape == INDEXED:
-            e = self.reader.number(part.formulas[1], facts, {"i": self.met(here)})
+            e = self.reader.number(part.formulas[1], facts, {"i": self.entry_count(position)})
         elif part.shape == CYCLE:
-            turn = remainder(self.met(here), Const(len(part.formulas)), facts)
+            turn = remainder(self.entry_count(position), Const(len(part.formulas)), facts)
             e = row(list(self._slots(share, facts)), turn)
         elif kind in TABLES:
             assert kind is not None
-            e = self.tables.index(kind, part.shape, self._slots(share, facts), lambda: self.met(here), facts)
+            e = self.tables.index(
+                kind, part.shape, self._slots(share, facts), lambda: self.entry_count(position), facts
+            )
         elif part.shape is None:
             e = next(self._slots(share, facts, what))
         else:
-            e = at(filled(part.shape, self._slots(share, facts)), self.met(here), facts)
+            e = at(filled(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return Piece(share.ranks, e, share.cond)
 
-    def _prefix(self, share: _Share, here: Here, depth: int) -> Piece:
-        part, facts = share.part, here.facts
+    def _prefix(self, share: _Share, position: Position, depth: int) -> Piece:
+        part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape is None:
-            e = mul(self.met(here, depth), next(self._slots(share, facts)))
+            e = mul(self.entry_count(position, depth), next(self._slots(share, facts)))
         elif part.shape == LOOPED:
-            e = self._prefix_of_turns(part, here, depth)
+            e = self._prefix_of_turns(part, position, depth)
         else:
-            end = self.met(here)
+            end = self.entry_count(position)
             e = self._prefix_to(share, end, facts)
             if depth:
-                start = sub(end, self.met(here, depth))
+                start = sub(end, self.entry_count(position, depth))
                 e = sub(e, self._prefix_to(share, start, facts))
         return Piece(share.ranks, e, share.cond)
 
@@ -182,33 +184,33 @@ class Values:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
         return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
 
-    def _prefix_of_turns(self, part: Part, here: Here, depth: int) -> Expr:
+    def _prefix_of_turns(self, part: Part, position: Position, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
         assert part.formulas is not None
-        text, turn = part.formulas[1], here.loops[-1]
-        counters = self._counters(part, here)
+        text, turn = part.formulas[1], position.loops[-1]
+        counters = self._counters(part, position)
         if not names_of(text) & counters.keys():
-            return mul(self.met(here, depth), self.reader.number(text, here.facts))
-        sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=here.facts)
+            return mul(self.entry_count(position, depth), self.reader.number(text, position.facts))
+        sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=position.facts)
         outer = {name: e for name, e in counters.items() if name not in ("i1", "l1")}
         begun = sums(n=turn.index, names=outer)
-        if len(here.loops) - 1 == depth and "i" not in names_of(text):
+        if len(position.loops) - 1 == depth and "i" not in names_of(text):
             return begun
         if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
             raise no_rule(text)
-        return add(mul(self.met(turn.outer, depth), sums(n=turn.times, names={})), begun)
+        return add(mul(self.entry_count(turn.outer, depth), sums(n=turn.times, names={})), begun)
 
-    def _counters(self, part: Part, here: Here) -> dict[str, Expr]:
+    def _counters(self, part: Part, position: Position) -> dict[str, Expr]:
         """What the counters in a part's formula stand for."""
         assert part.formulas is not None
         levels, text = int(part.formulas[0]), part.formulas[1]
-        inner = here.loops[::-1][: min(levels, NAMED)]
+        inner = position.loops[::-1][: min(levels, NAMED)]
         found = {}
         for n, turn in enumerate(inner, 1):
             found[f"i{n}"] = turn.index
             found[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
         if "i" in names_of(text):
-            found["i"] = self.met(here, len(here.loops) - levels)
+            found["i"] = self.entry_count(position, len(position.loops) - levels)
         return found
 
     def _slots(self, share: _Share, facts: Facts, what: str = "") -> Iterator[Expr]:
@@ -246,20 +248,12 @@ class Values:
     def _decoder(self, encoding: Encoding, family: Expr, facts: Facts) -> Callable[[Expr], Expr]:
         own = self._own(family)
 
-        def decoded(leaf: Expr) -> Expr:
-            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
-                return leaf
-            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
-                return separate(leaf, decoded)
-            if encoding is Encoding.RELATIVE:
-                return add(own, leaf)
-            if encoding is Encoding.XOR:
-                return xor(own, leaf)
+        def modulo(distance: Expr) -> Expr:
             size = self.shape.variables()["P"] if family == WORLD else Size(family)
-            distance = leaf if nonnegative(leaf, facts) else add(leaf, size)
-            return remainder(add(own, distance), size, facts)
+            forward = distance if nonnegative(distance, facts) else add(distance, size)
+            return remainder(add(own, forward), size, facts)
 
-        return decoded
+        return decoder(encoding, own, modulo)
 
     def _own(self, family: Expr) -> Expr:
         if family == WORLD:

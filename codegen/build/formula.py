@@ -110,7 +110,7 @@ class Reader:
                 return choose(self._condition(cond, facts), of(a), of(b))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._called(name, [of(arg) for arg in args], facts)
-        raise GenerateError(f"the formula {ast.unparse(node)} cannot be said in a program")
+        raise GenerateError(f"the formula {ast.unparse(node)} has no form in a generated program")
 
     def _binary(self, op: ast.operator, a: Expr, b: Expr, facts: Facts) -> Expr:
         match op:

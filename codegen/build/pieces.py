@@ -14,7 +14,7 @@ __all__ = ["Piece", "joined", "united"]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Ranks with one expression; `cond` says who they are, among those that come here."""
+    """Ranks with one expression; `cond` selects them among the ranks at a position."""
 
     ranks: Mask
     e: Expr
@@ -45,9 +45,9 @@ def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Expr:
     parts = united(places, pieces)
     if not parts:
         return Const(0)
-    *told, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
+    *others, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
     there, chain = universe, []
-    for piece in told:
+    for piece in others:
         chain.append((places.cond(piece.ranks, there, piece.cond), piece.e))
         there = there & ~piece.ranks
     e = last.e

@@ -94,7 +94,7 @@ class Places:
         found: list[Cond] = []
         left = ranks
         while left.any():
-            if len(found) == MOST_ALTERNATIVES:
+            if len(found) == MAX_CONJUNCTIONS:
                 return None
             best = self._largest(left, ranks, rest)
             if best is None:
@@ -120,7 +120,7 @@ class Places:
         return best and (best[1], best[2])
 
 
-MOST_ALTERNATIVES = 4
+MAX_CONJUNCTIONS = 4
 """Conjunctions that a condition is made of at most; beyond that the trace's own is taken."""
 
 

@@ -1,4 +1,4 @@
-"""A place in a scalable program: who comes there, in which turn of which loops."""
+"""A position in a scalable program: its ranks, and the iterations of the loops around it."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from scalatrace.codegen.expr import Const, Expr
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.symbolic.field import runs_once
 
-__all__ = ["Here", "Turn"]
+__all__ = ["LoopIteration", "Position"]
 
 
 @dataclass(frozen=True, eq=False)
-class Here:
-    """A place.
+class Position:
+    """A position.
 
     Attributes:
-        ranks: who comes here.
-        facts: what is known of variables.
-        loops: around it, the outermost first; what runs once everywhere is none.
-        known: how often it was met before, per depth; `Values.met` keeps it.
+        ranks: the ranks that get here.
+        facts: bounds of variables.
+        loops: the loops around it, the outermost first, without nodes that all ranks run once.
+        known: entry counts by depth, cached by `Values.entry_count`.
     """
 
     ranks: Mask
     facts: Facts
-    loops: tuple[Turn, ...] = ()
+    loops: tuple[LoopIteration, ...] = ()
     known: dict[int, Expr] = field(init=False, default_factory=dict)
 
-    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Facts | None = None) -> Here:
-        """The place within a node that is repeated here so many times, in one of these turns."""
-        turns = () if runs_once(repeat) else (Turn(self, repeat, index, times),)
-        return replace(self, loops=(*self.loops, *turns), facts=facts or self.facts)
+    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Facts | None = None) -> Position:
+        """Return the position within a node that is repeated here, in one of its iterations."""
+        iterations = () if runs_once(repeat) else (LoopIteration(self, repeat, index, times),)
+        return replace(self, loops=(*self.loops, *iterations), facts=facts or self.facts)
 
-    def once(self, repeat: Field) -> Here:
-        """The place within a node that those who come here run once."""
+    def once(self, repeat: Field) -> Position:
+        """Return the position within a node that the ranks here run once."""
         return self.inside(repeat, Const(0), Const(1))
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """A loop around a place, and in which turn of it that is.
+class LoopIteration:
+    """One iteration of a loop around a position.
 
     Attributes:
-        outer: where the loop stands.
-        repeat: how often it turns there.
+        outer: the position of the loop.
+        repeat: its trip count as a field of the trace.
     """
 
-    outer: Here
+    outer: Position
     repeat: Field
     index: Expr
     times: Expr

@@ -1,27 +1,27 @@
-"""From a trace to a program: one pass over the compressed tree, nothing expanded (§4.4.1).
+"""Build the program of a recorded trace in one pass over the compressed tree (§4.4.1).
 
-A node becomes what its repeat says: the ranks it names a condition, a constant a loop, values that differ
-from iteration to iteration a condition or a count in the loop variables. Parameters become expressions of the
-same variables, by the number of times that the node ran before.
+The repeat of a node becomes a condition for its ranks and a loop. A repeat that differs between iterations
+becomes a condition or a trip count in the loop variables. Parameters become expressions of the same
+variables, through the number of times that the node ran before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
+from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, Var, add, bounds, is_nonzero, mul
+from scalatrace.codegen.expr import Cond, Const, Expr, Var, add, mul
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Duration, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares
-from scalatrace.codegen.timing.predecessor_schedule import Turns
-from scalatrace.codegen.timing.predecessors import Before, choose_context
-from scalatrace.codegen.timing.rank_means import OwnMeans
+from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
+from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
+from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind
@@ -35,16 +35,13 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["build"]
 
-SILENT = frozenset({"Init", "Init_thread", "Finalize"})
-"""Every benchmark has these around its body."""
-
 
 def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
     """The program of a trace.
 
     Args:
-        exact_times: computations may look at the call before; else what the loops do not tell is averaged.
-        sites: calls say where the application made them.
+        exact_times: computations may depend on the preceding call; else undecided ones are averaged.
+        sites: keep the call sites of the application.
 
     Raises:
         GenerateError: ranks or values of parameters are missing from the trace.
@@ -53,7 +50,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         raise GenerateError(
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a benchmark needs all"
         )
-    load = shares(trace)
+    imbalance = shares(trace)
     trace = absolute(explicit(trace))
     body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
     return Program(
@@ -64,126 +61,108 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         types=tuple(trace.types),
         strings=tuple(trace.strings),
         arrays=tuple(trace.arrays),
-        load=load,
+        imbalance=imbalance,
     )
 
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where a node stands.
+    """The place of a node.
 
     Attributes:
-        ranks: who comes here.
-        met: how often they did before.
-        before: what was called last.
-        turn: of a node's content, how often the node was met before.
+        ranks: the ranks that enter the node.
+        entry_count: how often they entered it before.
+        predecessors: the possible predecessors of its first call.
+        visits: of a node's content, how often the node was entered before.
     """
 
     ranks: RankList
-    met: Expr
-    before: Before
-    turn: Expr | None = None
+    entry_count: Expr
+    predecessors: Predecessors
+    visits: Expr | None = None
 
-    def after(self, before: Before) -> _Scope:
-        return _Scope(self.ranks, self.met, before)
+    def after(self, predecessors: Predecessors) -> _Scope:
+        return _Scope(self.ranks, self.entry_count, predecessors)
 
 
 def _root(trace: Trace) -> _Scope:
-    return _Scope(trace.ranks, Const(0), Before.start(trace.ranks))
+    return _Scope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
 
 
-class _Builder:
+class _Builder(TreeBuilder[Node, RankList, _Scope]):
     def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
+        super().__init__()
         self.trace, self.exact_times, self.sites = trace, exact_times, sites
         self.peers = Peers(trace)
-        self.own_means, self.turns = OwnMeans(trace), Turns(trace)
-        self.names = (f"i{n}" for n in count(1))
+        self.rank_means, self.schedules = RankMeans(trace), PredecessorSchedules(trace)
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
 
-    def nodes(self, nodes: Sequence[Node], scope: _Scope) -> tuple[list[Stmt], Before]:
-        """Statements of nodes one after the other, and what was called last."""
-        found: list[Stmt] = []
-        for node in nodes:
-            stmts, before = self.node(node, scope)
-            found += stmts
-            scope = scope.after(before)
-        return found, scope.before
-
-    def node(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
-        """Condition and loop of one node."""
+    def node(self, node: Node, scope: _Scope) -> Built:
         ranks = _participants(node.repeat, scope.ranks)
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
-            return [], scope.before
-        here = among(ranks, scope.ranks, self.trace.nprocs)
-        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.met))
-        inner = _Scope(ranks, scope.met, scope.before.only(ranks))
-        stmts, before = self.repeated(node, times, inner)
+            return [], scope.predecessors
+        cond = among(ranks, scope.ranks, self.trace.nprocs)
+        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count))
+        inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
+        stmts, predecessors = self.repeated(node, times, inner)
         if len(rest := scope.ranks - ranks):
-            before = before.joined(scope.before.only(rest))
-        return _under(here, stmts), before
+            predecessors = predecessors.joined(scope.predecessors.only(rest))
+        return under(cond, stmts), predecessors
 
-    def repeated(self, node: Node, times: Expr, scope: _Scope) -> tuple[list[Stmt], Before]:
-        """What the participants of a node do each time they meet it."""
-        limits = bounds(times)
+    def once(self, node: Node, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
         first = self.ran_before(node, times, scope)
-        if limits == (1, 1):
-            return self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
-        if limits == (0, 1):
-            stmts, before = self.content(node, _Scope(scope.ranks, first, scope.before, scope.met))
-            cond = is_nonzero(times)
-            return _under(cond, stmts), scope.before.unless(cond, before)
-        variable = Var(next(self.names), limits[1] if limits else None)
-        index = add(first, variable)
-        end = self.flow(node, scope.ranks, scope.before)
-        stmts, before = self.content(
-            node, _Scope(scope.ranks, index, scope.before.looped(end, variable), scope.met)
-        )
-        before = before.left(variable)
-        if not limits or limits[0] < 1:
-            before = scope.before.either(before)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+        return _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
 
-    def flow(self, node: Node, ranks: RankList, before: Before) -> Before:
-        """What was called last after the content of a node ran once for these ranks."""
-        if isinstance(node, Event):
-            pred = self.trace.pred_index.get((node.op, node.signature))
-            silent = pred is None or not self.runs.get(id(node))
-            return before if silent or pred is None else before.called(pred, ranks)
-        for child in node.nodes:
-            some = _participants(child.repeat, ranks)
-            if not len(some):
-                continue
-            here = before.only(some)
-            after = self.flow(child, some, here)
-            if _may_be_nothing(child.repeat):
-                after = here.either(after)
-            before = after.joined(before.only(ranks - some))
-        return before
+    def iteration(
+        self, node: Node, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
+    ) -> _Scope:
+        index = add(self.ran_before(node, times, scope), variable)
+        return _Scope(scope.ranks, index, predecessors, scope.entry_count)
+
+    def ranks(self, scope: _Scope) -> RankList:
+        return scope.ranks
+
+    def listed(self, ranks: RankList) -> RankList:
+        return ranks
+
+    def children(self, node: Node) -> Sequence[Node] | None:
+        return None if isinstance(node, Event) else node.nodes
+
+    def predecessor(self, node: Node) -> int | None:
+        if not isinstance(node, Event) or not self.runs.get(id(node)):
+            return None
+        return self.trace.pred_index.get((node.op, node.signature))
+
+    def runners(self, node: Node, ranks: RankList) -> RankList | None:
+        return _participants(node.repeat, ranks) or None
+
+    def may_skip(self, node: Node) -> bool:
+        return _may_be_nothing(node.repeat)
 
     def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
-        """How often the content ran before the node is met this time."""
-        if scope.met == Const(0):
+        """Return how often the content ran before the present entry of the node."""
+        if scope.entry_count == Const(0):
             return Const(0)
         if _is_constant(node.repeat):
-            return mul(scope.met, times)
-        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.met))
+            return mul(scope.entry_count, times)
+        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
 
-    def content(self, node: Node, scope: _Scope) -> tuple[list[Stmt], Before]:
+    def content(self, node: Node, scope: _Scope) -> Built:
         if not isinstance(node, Event):
             return self.nodes(node.nodes, scope)
         if not self.runs.get(id(node)):
-            return [], scope.before
-        pred = self.trace.pred_index.get((node.op, node.signature))
+            return [], scope.predecessors
         call = self.call(node, scope)
         computes = self.computes(node, scope)
-        before = scope.before if pred is None else scope.before.called(pred, scope.ranks)
-        return [*computes, call], before
+        pred = self.predecessor(node)
+        outside = scope.predecessors
+        return [*computes, call], outside if pred is None else outside.called(pred, scope.ranks)
 
     def call(self, node: Event, scope: _Scope) -> Call:
-        """The call of an event that has run `scope.met` times before."""
+        """The call of an event that has run `scope.entry_count` times before."""
         op, site = self.trace.ops[node.op], self.trace.stack(node.signature)
         given = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
@@ -192,7 +171,9 @@ class _Builder:
                 raise GenerateError(
                     f"{op.name}{where(site)}: the values of {name} were not kept when the trace was recorded"
                 )
-            e = self.elastic(value, scope.ranks, lambda vec: of_vec(vec, scope.met, self.runs[id(node)]))
+            e = self.elastic(
+                value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
+            )
             given.append((name, kind, param, e))
         family = next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD)
         arguments = tuple(
@@ -212,34 +193,34 @@ class _Builder:
             if histogram is not None:
                 scaled = histogram.scaled(resolution)
                 known[stats.pred] = Duration(scaled.mean, scaled)
-        arrivals = scope.before.of(scope.ranks)
-        whole, told = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
-        if whole is None or told is None:
+        arrivals = scope.predecessors.of(scope.ranks)
+        whole, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        if whole is None or by_iteration is None:
             return []
-        decided = told.first is not None or len(told.contexts) == 1
+        decided = by_iteration.first is not None or len(by_iteration.contexts) == 1
         if self.exact_times or decided:
             return [whole]
-        if (turns := self.by_turns(node, known, scope)) is not None:
+        if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
-        own = self.own_means.split(node, known, scope.ranks, scope.before)
+        own = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
         return [
             stmt
             for compute, ranks in own
-            for stmt in _under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
+            for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
-    def by_turns(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
-        """The computation before a call by how often the call was met before; None where no rule tells."""
-        if scope.turn is None:
+    def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
+        """Return the computation before a call by the number of earlier visits; None without a schedule."""
+        if scope.visits is None:
             return None
         found: list[Stmt] = []
-        rules = self.turns.rules(node, known, scope.ranks)
-        for rule in rules:
-            stmts = rule.stmts(scope.turn)
+        schedules = self.schedules.schedules(node, known, scope.ranks)
+        for schedule in schedules:
+            stmts = schedule.stmts(scope.visits)
             if stmts is None:
                 return None
-            found += _under(among(rule.ranks, scope.ranks, self.trace.nprocs), stmts)
-        return found if rules else None
+            found += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
+        return found if schedules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
         return of_elastic(value, ranks, self.trace.nprocs, of)
@@ -270,9 +251,3 @@ def _participants(repeat: Elastic, ranks: RankList) -> RankList:
                 some = some | (group & ranks)
         return some
     return RankList() if isinstance(repeat, Vec) and repeat.constant == 0 else ranks
-
-
-def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
-    if cond == TRUE or not stmts:
-        return stmts
-    return [Branch(cond, tuple(stmts))]

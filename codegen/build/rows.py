@@ -14,9 +14,9 @@ from scalatrace.codegen.build.places import Places
 from scalatrace.codegen.build.sample import Mask
 from scalatrace.codegen.expr import Cond, Expr, either
 
-__all__ = ["MOST", "Line", "Row", "aligned"]
+__all__ = ["MAX_UNROLLED_CALLS", "Line", "Row", "aligned"]
 
-MOST = 32
+MAX_UNROLLED_CALLS = 32
 """Calls that are written one after the other at most."""
 
 

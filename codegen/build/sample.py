@@ -43,13 +43,13 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 SIDES = {1: 12, 2: 6, 3: 4, 4: 3}
 """How many sizes of each side there are, by the number of sides."""
 
-TURNS = 12
+UNKNOWN_TRIP_COUNT = 12
 """Loop variables whose end is not known are numbers below this."""
 
-MOST_TURNS = 1 << 11
+MAX_COMBINATIONS = 1 << 11
 """Combinations of loop variables that formulas are compared for, each on a few ranks."""
 
-FEW = 32
+MAX_SAMPLE_RANKS = 32
 """So many ranks."""
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -85,7 +85,7 @@ class Sample:
     def column(self, name: str) -> Ints:
         """The values of a variable; of a loop's, random ones."""
         if name not in self.columns:
-            self.columns[name] = self._random.integers(0, TURNS, self.n)
+            self.columns[name] = self._random.integers(0, UNKNOWN_TRIP_COUNT, self.n)
         return self.columns[name]
 
     def mask(self, cond: Cond) -> Mask:
@@ -118,12 +118,12 @@ class Sample:
         """Some of these ranks, each with all values of the loop variables."""
         key = where.tobytes(), loops
         if key not in self._inner:
-            ends = [min(v.limit or TURNS, MOST_TURNS) for v in loops]
+            ends = [min(v.limit or UNKNOWN_TRIP_COUNT, MAX_COMBINATIONS) for v in loops]
             table = np.stack(np.unravel_index(np.arange(prod(ends)), ends))
-            if table.shape[1] > MOST_TURNS:
-                table = table[:, self._random.choice(table.shape[1], MOST_TURNS, replace=False)]
+            if table.shape[1] > MAX_COMBINATIONS:
+                table = table[:, self._random.choice(table.shape[1], MAX_COMBINATIONS, replace=False)]
             points = np.flatnonzero(where)
-            points = points[:: max(1, len(points) // FEW)]
+            points = points[:: max(1, len(points) // MAX_SAMPLE_RANKS)]
             inner = copy(self)
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}

@@ -91,7 +91,7 @@ def _product(factors: Iterator[Expr]) -> Expr:
 
 
 def no_rule(text: str) -> GenerateError:
-    """The error for a sum of a formula that cannot be said."""
+    """Return the error for a sum that has no closed formula."""
     return GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")
 
 

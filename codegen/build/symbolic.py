@@ -1,14 +1,14 @@
-"""From a symbolic trace to a program for any number of ranks (§4.4.5).
+"""Build the program of a symbolic trace, for any number of ranks (§4.4.5).
 
-As `build.recorded` does with a trace, and with the same result: loops, conditions and calls. But ranks are
-told by their places in the grid, and numbers are formulas of its sides.
+The result has loops, conditions and calls, as that of `build.recorded`. But conditions select ranks by their
+coordinates in the grid, and numbers are formulas of its sides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,30 +16,29 @@ import numpy as np
 from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.field_values import Values
 from scalatrace.codegen.build.pieces import joined
-from scalatrace.codegen.build.position import Here
-from scalatrace.codegen.build.recorded import SILENT
-from scalatrace.codegen.build.rows import MOST, Line, Row, aligned
+from scalatrace.codegen.build.position import Position
+from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
 from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.expr import (
     TRUE,
     Compare,
     Cond,
     Const,
+    Expr,
     Var,
     all_of,
-    bounds,
     either,
-    is_nonzero,
     names_in,
     sub,
 )
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Duration, Loop, Program, Stmt
-from scalatrace.codegen.timing.predecessors import Arrival, Before, choose_context
-from scalatrace.codegen.timing.rank_means import MOST_CLASSES, level
+from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
+from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
+from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
 from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
@@ -48,7 +47,7 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["Times", "build_scalable"]
 
 SHORT_NS = 20_000
-"""What is shorter is alike, where a language averages."""
+"""Computations below this length count as equal where a language averages them."""
 
 Times = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
@@ -69,12 +68,14 @@ def build_scalable(
         exact_times, sites: see `scalatrace.codegen.build.recorded.build`.
 
     Raises:
-        GenerateError: a formula cannot be said in a program.
+        GenerateError: a formula has no form in a program.
     """
     shape = shape_of(model)
     builder = _Builder(model, shape, times, functions, exact_times, sites)
     values = builder.values
-    scope = _Scope(Here(values.sample.everyone, values.facts), Before.start(RankList.all(values.sample.n)))
+    scope = _Scope(
+        Position(values.sample.everyone, values.facts), Predecessors.start(RankList.all(values.sample.n))
+    )
     body, _ = builder.nodes(model.nodes, scope)
     made = {n: array for array, n in values.tables.arrays.items()}
     shape = replace(
@@ -96,17 +97,17 @@ def build_scalable(
 
 @dataclass(frozen=True, eq=False)
 class _Scope:
-    """Where a node stands, and what was called last; ranks are numbers of the sample there."""
+    """The place of a node; its predecessors are by ranks of the sample."""
 
-    here: Here
-    before: Before
+    position: Position
+    predecessors: Predecessors
 
-    def after(self, before: Before) -> _Scope:
-        return _Scope(self.here, before)
+    def after(self, predecessors: Predecessors) -> _Scope:
+        return _Scope(self.position, predecessors)
 
 
 @dataclass
-class _Builder:
+class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     model: Model
     shape: Shape
     times: Times
@@ -116,41 +117,33 @@ class _Builder:
     preds: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        super().__init__()
         self.values = Values(self.model, self.shape, self.functions)
-        self.names = (f"i{n}" for n in count(1))
         self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
         self._lists: dict[bytes, RankList] = {}
 
-    def nodes(self, rules: Sequence[Rule], scope: _Scope) -> tuple[list[Stmt], Before]:
-        """Statements of nodes one after the other, and what was called last."""
-        found: list[Stmt] = []
-        for rule in rules:
-            stmts, before = self.node(rule, scope)
-            found += stmts
-            scope = scope.after(before)
-        return found, scope.before
-
-    def node(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
-        """Condition and loop of one node."""
-        ranks, told = self.participants(rule.repeat, scope.here.ranks)
+    def node(self, rule: Rule, scope: _Scope) -> Built:
+        ranks, stated = self.participants(rule.repeat, scope.position.ranks)
         if not ranks.any() or rule.op in SILENT:
-            return [], scope.before
-        cond = self.values.places.cond(ranks, scope.here.ranks, told)
-        here = replace(scope.here, ranks=ranks)
-        inner = _Scope(here, scope.before.only(self.listed(ranks)))
+            return [], scope.predecessors
+        cond = self.values.places.cond(ranks, scope.position.ranks, stated)
+        position = replace(scope.position, ranks=ranks)
+        inner = _Scope(position, scope.predecessors.only(self.listed(ranks)))
         try:
-            lines = self.lines(rule, here)
+            lines = self.lines(rule, position)
             if lines is not None:
-                stmts, before = self.unrolled(rule, lines, inner)
+                stmts, predecessors = self.unrolled(rule, lines, inner)
             else:
-                stmts, before = self.repeated(rule, inner)
+                what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
+                times = self.values.value(rule.repeat, position, what)
+                stmts, predecessors = self.repeated(rule, times, inner)
         except GenerateError as error:
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
             raise GenerateError(f"MPI_{rule.op}{where(rule.stack)}: {error}") from None
-        if (rest := scope.here.ranks & ~ranks).any():
-            before = before.joined(scope.before.only(self.listed(rest)))
-        return _under(cond, stmts), before
+        if (rest := scope.position.ranks & ~ranks).any():
+            predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
+        return under(cond, stmts), predecessors
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
         """Who runs a node at all."""
@@ -162,70 +155,66 @@ class _Builder:
 
         return found, either(*cond)
 
-    def repeated(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
-        """What the participants of a node do each time they meet it."""
-        here = scope.here
-        what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
-        times = self.values.value(rule.repeat, here, what)
-        limits = bounds(times)
-        if limits == (1, 1):
-            return self.content(rule, _Scope(here.once(rule.repeat), scope.before))
-        if limits == (0, 1):
-            cond = is_nonzero(times)
-            once = replace(here.once(rule.repeat), facts=_told(cond, here.facts))
-            stmts, before = self.content(rule, _Scope(once, scope.before))
-            by_turn = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
-            after = scope.before.unless(cond, before) if by_turn else scope.before.either(before)
-            return _under(cond, stmts), after
-        variable = Var(next(self.names), limits[1] if limits and limits[1] < LIMIT else None)
-        facts = here.facts.within(variable, Const(0), sub(times, Const(1)))
-        end = self.flow(rule, here.ranks, scope.before)
-        body = here.inside(rule.repeat, variable, times, facts)
-        stmts, before = self.content(rule, _Scope(body, scope.before.looped(end, variable)))
-        before = before.left(variable)
-        if not limits or limits[0] < 1:
-            before = scope.before.either(before)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], before
+    def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
+        position = scope.position
+        inner = replace(position.once(rule.repeat), facts=_within_condition(cond, position.facts))
+        return _Scope(inner, scope.predecessors)
 
-    def flow(self, rule: Rule, ranks: Mask, before: Before) -> Before:
-        """What was called last after the content of a node ran once for these ranks."""
-        if rule.op is not None:
-            return before.called(self.pred(rule.op, rule.stack), self.listed(ranks))
-        for child in rule.children:
-            some, _ = self.participants(child.repeat, ranks)
-            if not some.any() or child.op in SILENT:
-                continue
-            here = before.only(self.listed(some))
-            after = self.flow(child, some, here)
-            if not all(_at_least_one(part.formulas) for part in child.repeat.parts):
-                after = here.either(after)
-            before = after.joined(before.only(self.listed(ranks & ~some)))
-        return before
+    def iteration(
+        self, rule: Rule, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
+    ) -> _Scope:
+        facts = scope.position.facts.within(variable, Const(0), sub(times, Const(1)))
+        return _Scope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
 
-    def content(self, rule: Rule, scope: _Scope) -> tuple[list[Stmt], Before]:
+    def limit(self, limits: tuple[int, int] | None) -> int | None:
+        return limits[1] if limits and limits[1] < LIMIT else None
+
+    def unless(self, cond: Cond, outside: Predecessors, inside: Predecessors) -> Predecessors:
+        by_iteration = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
+        return outside.unless(cond, inside) if by_iteration else outside.either(inside)
+
+    def ranks(self, scope: _Scope) -> Mask:
+        return scope.position.ranks
+
+    def children(self, rule: Rule) -> Sequence[Rule] | None:
+        return rule.children if rule.op is None else None
+
+    def predecessor(self, rule: Rule) -> int | None:
+        return None if rule.op is None else self.pred(rule.op, rule.stack)
+
+    def runners(self, rule: Rule, ranks: Mask) -> Mask | None:
+        some, _ = self.participants(rule.repeat, ranks)
+        return some if some.any() and rule.op not in SILENT else None
+
+    def may_skip(self, rule: Rule) -> bool:
+        return not all(_at_least_one(part.formulas) for part in rule.repeat.parts)
+
+    def content(self, rule: Rule, scope: _Scope) -> Built:
         if rule.op is None:
             return self.nodes(rule.children, scope)
-        call = self.call(rule, self.arguments(rule, scope.here))
-        before = scope.before.called(self.pred(rule.op, rule.stack), self.listed(scope.here.ranks))
-        return [*self.computes(rule, scope), call], before
+        call = self.call(rule, self.arguments(rule, scope.position))
+        predecessors = scope.predecessors.called(
+            self.pred(rule.op, rule.stack), self.listed(scope.position.ranks)
+        )
+        return [*self.computes(rule, scope), call], predecessors
 
-    def lines(self, rule: Rule, here: Here) -> list[Line] | None:
+    def lines(self, rule: Rule, position: Position) -> list[Line] | None:
         """A call for each of a list of neighbours, one after the other; None for any other node."""
         if rule.op is None:
             return None
         rows = []
-        for ranks, cond in self.classes(rule, here.ranks):
-            mine = replace(here, ranks=ranks)
+        for ranks, cond in self.classes(rule, position.ranks):
+            mine = replace(position, ranks=ranks)
             times = self.values.value(rule.repeat, mine)
-            if not isinstance(times, Const) or not 0 < times.value <= MOST:
+            if not isinstance(times, Const) or not 0 < times.value <= MAX_UNROLLED_CALLS:
                 return None
-            turns = [mine.inside(rule.repeat, Const(k), times) for k in range(times.value)]
-            calls = [self.arguments(rule, turn) for turn in turns]
+            iterations = [mine.inside(rule.repeat, Const(k), times) for k in range(times.value)]
+            calls = [self.arguments(rule, iteration) for iteration in iterations]
             rows.append(Row(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
         if all(len(set(row.calls)) == 1 for row in rows):
             return None
         lines = aligned(self.values.places, rows)
-        return lines if len(lines) <= MOST else None
+        return lines if len(lines) <= MAX_UNROLLED_CALLS else None
 
     def classes(self, rule: Rule, ranks: Mask) -> list[tuple[Mask, Cond]]:
         """Ranks that have the same part of each field of a node."""
@@ -239,29 +228,31 @@ class _Builder:
             found = [(mask, cond) for mask, cond in both if mask.any()]
         return found
 
-    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> tuple[list[Stmt], Before]:
+    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> Built:
         """The calls one after the other, each for those who make it."""
         found: list[Stmt] = []
-        places, ranks = self.values.places, scope.here.ranks
+        places, ranks = self.values.places, scope.position.ranks
         schema = self.model.ops[rule.op or ""]
-        before, pred = scope.before, self.pred(rule.op or "", rule.stack)
+        predecessors, pred = scope.predecessors, self.pred(rule.op or "", rule.stack)
         for line in lines:
             mine = line.ranks
             arguments = tuple(
                 Argument(name, kind, joined(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
-            computes = self.computes(rule, _Scope(replace(scope.here, ranks=mine), before))
+            computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
-            found += _under(places.cond(mine, ranks, line.cond), stmts)
-            before = before.called(pred, self.listed(mine))
-        return found, before
+            found += under(places.cond(mine, ranks, line.cond), stmts)
+            predecessors = predecessors.called(pred, self.listed(mine))
+        return found, predecessors
 
-    def arguments(self, rule: Rule, here: Here) -> tuple[Argument, ...]:
+    def arguments(self, rule: Rule, position: Position) -> tuple[Argument, ...]:
         """The parameters of a call."""
         comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
-        family = self.values.parameter(comm, here, WORLD) if comm else WORLD
-        return tuple(Argument(p.name, p.kind, self.values.parameter(p, here, family)) for p in rule.params)
+        family = self.values.parameter(comm, position, WORLD) if comm else WORLD
+        return tuple(
+            Argument(p.name, p.kind, self.values.parameter(p, position, family)) for p in rule.params
+        )
 
     def call(self, rule: Rule, arguments: tuple[Argument, ...]) -> Call:
         assert rule.op is not None
@@ -276,18 +267,18 @@ class _Builder:
             pred = 0 if stat.pred is None else self.pred(*stat.pred)
             if (duration := self.times(stat)) is not None:
                 known[pred] = duration
-        before = scope.before.only(self.listed(scope.here.ranks))
-        possible = {pred for arrival, _ in before.classes for pred in arrival.any}
+        predecessors = scope.predecessors.only(self.listed(scope.position.ranks))
+        possible = {pred for arrival, _ in predecessors.classes for pred in arrival.any}
         known = {pred: duration for pred, duration in known.items() if pred in possible} or known
-        if not self.exact_times and (own := self.own_computes(known, before, scope.here.ranks)):
+        if not self.exact_times and (own := self.own_computes(known, predecessors, scope.position.ranks)):
             return own
-        compute = choose_context(known, [arrival for arrival, _ in before.classes], self.exact_times)
+        compute = choose_context(known, [arrival for arrival, _ in predecessors.classes], self.exact_times)
         return [compute] if compute else []
 
-    def own_computes(self, known: dict[int, Duration], before: Before, ranks: Mask) -> list[Stmt]:
+    def own_computes(self, known: dict[int, Duration], predecessors: Predecessors, ranks: Mask) -> list[Stmt]:
         """Those of ranks that came by other ways; nothing where too many differ, or all compute alike."""
         ways: dict[object, tuple[set[int], list[Arrival], Mask]] = {}
-        for arrival, some in before.classes:
+        for arrival, some in predecessors.classes:
             own = {pred for pred in arrival.any if pred in known}
             compute = choose_context({pred: known[pred] for pred in own}, [arrival], exact=False)
             times = tuple(level(max(c.duration.ns, SHORT_NS)) for c in compute.contexts) if compute else ()
@@ -296,7 +287,7 @@ class _Builder:
             preds |= own
             arrivals.append(arrival)
             mask[list(some)] = True
-        if not 1 < len(ways) <= MOST_CLASSES:
+        if not 1 < len(ways) <= MAX_RANK_CLASSES:
             return []
         found: list[Stmt] = []
         for preds, arrivals, mask in ways.values():
@@ -305,7 +296,7 @@ class _Builder:
                 cond = self.values.places.cond(mask, ranks)
             except GenerateError:  # no condition on a rank's place tells who came which way
                 return []
-            found += _under(cond, [compute] if compute else [])
+            found += under(cond, [compute] if compute else [])
         return found
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:
@@ -327,7 +318,7 @@ def _at_least_one(formulas: tuple[str, ...] | None) -> bool:
     return formulas is None or all(text.isdigit() and int(text) > 0 for text in formulas)
 
 
-def _told(cond: Cond, facts: Facts) -> Facts:
+def _within_condition(cond: Cond, facts: Facts) -> Facts:
     """What is known of a loop's variable where a condition holds."""
     match cond:
         case Compare(">", Var() as variable, Const(least)) if variable in facts.upper:
@@ -335,7 +326,3 @@ def _told(cond: Cond, facts: Facts) -> Facts:
         case Compare("<", Var() as variable, above) if variable in facts.upper:
             return facts.within(variable, facts.lower.get(variable, Const(0)), sub(above, Const(1)))
     return facts
-
-
-def _under(cond: Cond, stmts: list[Stmt]) -> list[Stmt]:
-    return stmts if cond == TRUE or not stmts else [Branch(cond, tuple(stmts))]

@@ -88,7 +88,7 @@ def _numbers(terms: Any) -> list[int] | None:
 
 def _number(e: Expr) -> int:
     if not isinstance(e, Const):
-        raise GenerateError("a datatype whose layout depends on the number of ranks has no words yet")
+        raise GenerateError("the layout of its datatype depends on the number of ranks")
     return e.value
 
 

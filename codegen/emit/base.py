@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
 from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.grids import law_text, renamed
+from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
 from scalatrace.codegen.emit.infix import Infix, Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.expr import Const, Expr, Var
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import (
@@ -55,6 +55,7 @@ class ImperativeEmitter(ABC):
     exact_times = True
     matched = False
     prefix: str
+    end: str
     reserved: frozenset[str] = frozenset()
     syntax: AbstractSet[str] = frozenset()
 
@@ -78,7 +79,7 @@ class ImperativeEmitter(ABC):
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
-        frame = self.emit(Program(1, (), load=Vec((0,))), EmitOptions())
+        frame = self.emit(Program(1, (), imbalance=Vec((0,))), EmitOptions())
         return (
             words(frame)
             | {word for p in self.library.pieces.values() for word in words(p.text)}
@@ -155,9 +156,69 @@ class Writing(ABC):
     def call(self, call: Call) -> None:
         """One MPI call."""
 
-    @abstractmethod
     def compute(self, compute: Compute) -> None:
-        """A computation."""
+        """Add `compute(12.5)`: the time of the only context, or a choice between the contexts' times."""
+        contexts, choice = compute.contexts, self.infix.notation.choice
+        if len(contexts) == 1:
+            time = self.time(contexts[0].duration)
+        elif compute.first is not None:
+            first, again = (self.time(context.duration) for context in contexts)
+            time = choice(f"{compute.first.name} == 0", first, again)
+        elif self.options.drawn or any(context.duration.law for context in contexts):
+            times = [self.time(context.duration) for context in contexts]
+            time = "0.0"
+            for context, one in zip(reversed(contexts), reversed(times), strict=True):
+                time = choice(f"came == {context.marks[0]}", one, time)
+        else:
+            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
+            time = f"after({self.counted(name, sum(len(context.marks) for context in contexts))})"
+        self.lines.add(f"compute({time}){self.emitter.end}")
+
+    def time(self, duration: Duration) -> str:
+        """Return the mean of a duration, or a draw from its histogram."""
+        if not self.options.drawn or duration.histogram is None:
+            return self.us(duration)
+        self.wanted["draw"] = None
+        name = self.bins.setdefault(duration, f"bins{len(self.bins) + 1}")
+        return f"draw({self.counted(name, len(duration.histogram.all_bins))})"
+
+    @abstractmethod
+    def counted(self, name: str, length: int) -> str:
+        """Return a table as arguments of a function that reads all of it."""
+
+    def subsets(self) -> list[str]:
+        """Return the statements that create the communicators of the application's start."""
+        if self.program.subsets:
+            self.wanted["subset"] = None
+        return [
+            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})"
+            f"{self.emitter.end}"
+            for s in self.program.subsets
+        ]
+
+    def share_steps(self) -> str | None:
+        """Return the rank's share of the mean computation in steps of `SHARE_STEPS`; None without one."""
+        if self.program.imbalance is None or not self.computes:
+            return None
+        return self.infix.expr(of_vec(self.program.imbalance, Var("rank", self.program.nprocs)))
+
+    def heading(self, clean: Callable[[str], str], command: str) -> list[str]:
+        """Return the first lines of the program's comment: its purpose, and the command that runs it.
+
+        Args:
+            clean: makes a text safe for a comment.
+            command: how to start the program, with $n for the number of ranks.
+        """
+        shape, title = self.program.shape, clean(self.program.title)
+        n = str(self.program.nprocs or "P")
+        ranks, options = (words_of(shape), f" {clean(options_of(shape))}") if shape else (f"{n} ranks", "")
+        purpose = f"Communication benchmark{f' of {title}' if title else ''}, for {ranks}."
+        return [
+            f"{purpose} Made from a trace by scalatrace generate.",
+            "",
+            f"    {command.replace('$n', n)}{options} [--profile] [--sleep]",
+            "",
+        ]
 
     @abstractmethod
     def loop(self, loop: Loop) -> None:
@@ -174,15 +235,15 @@ class Writing(ABC):
     def called(self, call: Call) -> str:
         """A call of a function of the library, with its arguments."""
         if not self.emitter.supports(call.op):
-            raise GenerateError(f"MPI_{call.op}{where(call.site)} cannot be expressed in {self.emitter.name}")
+            raise cannot_write(call.op, call.site, self.emitter.name, "the language has no form of it")
         try:
             function = self.function(call)
             parameters = self.emitter.library.pieces[function].parameters
             if len(call.arguments) != len(parameters):
-                raise GenerateError("it has other parameters than a recorded one")
+                raise GenerateError(f"it has {len(call.arguments)} parameters, expected {len(parameters)}")
             given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except GenerateError as error:
-            raise GenerateError(f"MPI_{call.op}{where(call.site)}: {error}") from None
+            raise cannot_write(call.op, call.site, self.emitter.name, error) from None
         self.wanted[function] = None
         return f"{function}({', '.join(given)})"
 
@@ -225,7 +286,7 @@ class Writing(ABC):
             size = len(self.program.types)
             given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
             first = next(call for call, argument in given if index in possible(argument, size))
-            raise GenerateError(f"MPI_{first.op}{where(first.site)}: {error}") from None
+            raise cannot_write(first.op, first.site, self.emitter.name, error) from None
 
     def sizes(self, index: int) -> str:
         """Size and extent of a datatype, in bytes, as arguments; of one that means nothing 0."""

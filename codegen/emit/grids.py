@@ -1,4 +1,4 @@
-"""What C and Python say alike of a grid that is given at run time."""
+"""Options, checks and coordinates of a grid given at run time, shared by C and Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scalatrace.codegen.emit.pieces import Library
 from scalatrace.codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 from scalatrace.codegen.program.grid_shape import Shape
 
-__all__ = ["demands", "law_text", "local_demands", "options_of", "renamed", "sides_of", "words_of"]
+__all__ = ["demands", "law_text", "local_demands", "options_of", "places", "renamed", "sides_of", "words_of"]
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GENERATED = re.compile(r"(?:t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+")
@@ -40,7 +40,7 @@ KEYWORDS = frozenset([*_C.split(), *kwlist, *softkwlist, *dir(builtins)])
 
 
 def words_of(shape: Shape) -> str:
-    """What ranks it is for, in words."""
+    """Return a description of the grid of ranks."""
     kinds = {1: "a line", 2: "a grid", 3: "a grid"}
     if shape.square:
         kinds = {2: "a square", 3: "a cube"}
@@ -120,8 +120,8 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
             either(Compare("!=", Binary("*", sides[0], Const(b)), Binary("*", sides[1], Const(a))))
             for a, b in shape.ratios
         ]
-        told = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
-        found.append((all_of(*apart), f"X to Y is {told}"))
+        ratios = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
+        found.append((all_of(*apart), f"X to Y is {ratios}"))
     return found
 
 
@@ -158,3 +158,14 @@ def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None])
             wanted["lg"] = None
         text += f" {sign} {term}" if text else term if ns >= 0 else f"-{term}"
     return text or "0"
+
+
+def places(shape: Shape, quotient: str) -> list[str]:
+    """The assignments of the coordinates of rank r."""
+    pairs = list(zip(shape.coords, shape.sizes, strict=True))
+    found, stride = [], ""
+    for i, (coord, size) in enumerate(pairs if shape.column_major else reversed(pairs)):
+        whole = f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
+        found.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
+        stride = f"{stride} * {size}" if stride else size
+    return found

@@ -75,7 +75,7 @@ class Infix:
         self.notation, self.table, self.constant, self.family = notation, table, constant, family
         self.helpers: set[str] = set()
         self.renamed: dict[str, str] = {}
-        self._said: dict[int, tuple[Expr, tuple[str, int]]] = {}
+        self._texts: dict[int, tuple[Expr, tuple[str, int]]] = {}
 
     def expr(self, e: Expr) -> str:
         """The text of an expression, without parentheses around it."""
@@ -87,12 +87,12 @@ class Infix:
 
     def _expr(self, e: Expr) -> tuple[str, int]:
         if isinstance(e, Const | Var):
-            return self._spelt(e)
-        if id(e) not in self._said:  # one object stands in many places, itself long
-            self._said[id(e)] = e, self._spelt(e)
-        return self._said[id(e)][1]
+            return self._text_of(e)
+        if id(e) not in self._texts:  # one object stands in many places, itself long
+            self._texts[id(e)] = e, self._text_of(e)
+        return self._texts[id(e)][1]
 
-    def _spelt(self, e: Expr) -> tuple[str, int]:
+    def _text_of(self, e: Expr) -> tuple[str, int]:
         match e:
             case Const(value):
                 text = self.constant(value)
@@ -147,10 +147,10 @@ class Infix:
                 ), OR
             case Member(e, values, outside):
                 if len(values) <= 3:
-                    return self._few(e, values, outside)
+                    return self._comparisons(e, values, outside)
                 return self.notation.member(self.expr(e), values, outside), COMPARE
 
-    def _few(self, e: Expr, values: tuple[int, ...], outside: bool) -> tuple[str, int]:
+    def _comparisons(self, e: Expr, values: tuple[int, ...], outside: bool) -> tuple[str, int]:
         op = "!=" if outside else "=="
         parts = tuple(Compare(op, e, Const(value)) for value in values)
         return self._cond(AllOf(parts) if outside else AnyOf(parts))

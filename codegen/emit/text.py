@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-__all__ = ["Lines", "c_comment", "c_string", "hash_comment", "identifier", "ncptl_string", "python_string"]
+__all__ = ["Lines", "c_comment", "c_string", "hash_comment", "identifier", "ncptl_text", "python_string"]
 
 _ODD_IN_C_COMMENT = re.compile(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)|[^\x20-\x7e]|\\")
 _ODD_IN_HASH_COMMENT = re.compile(r"(?<=coding)(?=[:=])|[^\x20-\x7e]|\\")
@@ -32,10 +32,10 @@ def python_string(text: str) -> str:
     return f'"{_ODD_IN_PYTHON_STRING.sub(lambda m: _python_char(m[0]), text)}"'
 
 
-def ncptl_string(text: str) -> str:
-    """Return the literal of a coNCePTuaL string; what has no place in one is replaced."""
+def ncptl_text(text: str) -> str:
+    """Return a text for a coNCePTuaL string, with other characters in place of those it cannot hold."""
     spelled = {'"': "'", "\\": "/"}
-    return f'"{_ODD_IN_NCPTL_STRING.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text)}"'
+    return _ODD_IN_NCPTL_STRING.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text)
 
 
 def c_string(text: str) -> str:
@@ -75,18 +75,21 @@ def identifier(text: str) -> str:
     return name if name and not name[0].isdigit() else f"n{name}"
 
 
+INDENT = "    "
+
+
 class Lines:
     """Text that grows line by line, with indentation."""
 
-    def __init__(self, step: str = "    ") -> None:
+    def __init__(self) -> None:
         self._lines: list[str] = []
-        self._step, self._depth = step, 0
+        self._depth = 0
 
     def add(self, *lines: str) -> None:
         """Add lines at the present depth; a line of several is split."""
         for line in lines:
             for part in line.split("\n"):
-                self._lines.append(f"{self._step * self._depth}{part}" if part else "")
+                self._lines.append(f"{INDENT * self._depth}{part}" if part else "")
 
     def extend(self, lines: Iterable[str]) -> None:
         """Add all of these."""
@@ -99,28 +102,6 @@ class Lines:
     def back(self) -> None:
         """Indent no more."""
         self._depth -= 1
-
-    def cut(self, length: int) -> None:
-        """Forget what stands behind the first `length` lines."""
-        del self._lines[length:]
-
-    def mentions(self, word: str, start: int) -> bool:
-        """Whether a word stands in the lines from one on."""
-        return any(re.search(rf"\b{word}\b", line) for line in self._lines[start:])
-
-    def replace(self, at: int, line: str) -> None:
-        """Another line in the place of one at the present depth."""
-        self._lines[at] = f"{self._step * self._depth}{line}"
-
-    def without_last_then(self) -> None:
-        """Take back the THEN of the last statement: nothing follows it."""
-        for i in range(len(self._lines) - 1, -1, -1):
-            text, mark, note = self._lines[i].partition("  # ")
-            if text.strip().startswith("#"):
-                continue
-            if text.endswith(" THEN"):
-                self._lines[i] = text.removesuffix(" THEN") + mark + note
-            return
 
     def __len__(self) -> int:
         return len(self._lines)

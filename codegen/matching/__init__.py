@@ -2,7 +2,7 @@
 
 from scalatrace.codegen.matching.alignment.align import align_collectives, needs_alignment
 from scalatrace.codegen.matching.deadlock import check_deadlock
-from scalatrace.codegen.matching.execution.report import DeadlockError, Problem, Report
+from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report
 from scalatrace.codegen.matching.immediate import must_be_late, with_late_collectives
 from scalatrace.codegen.matching.wildcards import has_wildcards, resolve_wildcards
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scalatrace.codegen.matching.diagnosis.diagnose import unmatched
+from scalatrace.codegen.matching.diagnosis.report import Problem, Report
 from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
-from scalatrace.codegen.matching.execution.diagnosis import unmatched
-from scalatrace.codegen.matching.execution.report import Problem, Report
-from scalatrace.codegen.matching.wildcards import Execution, Plan
+from scalatrace.codegen.matching.wildcards import Execution, ExecutionPlan
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 
 __all__ = ["check_deadlock"]
 
-FEW_STEPS = 500_000
+MAX_CHECKED_STEPS = 500_000
 """Calls up to which every system of choosing senders is tried; beyond, only the most dangerous one."""
 
 
@@ -39,12 +39,12 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
         UsageError: the trace does not know its peers or tags.
     """
     trace = explicit(trace)
-    plan = Plan(trace)
+    plan = ExecutionPlan(trace)
     first = plan.execute(CAREFUL, synchronous=False)
     if first.report is not None:
         return first.report
     if plan.certain().keys() != plan.wild.keys():
-        few = first.engine.steps <= FEW_STEPS
+        few = first.engine.steps <= MAX_CHECKED_STEPS
         for policy in (ADVERSE, LOWEST, HIGHEST) if few else (ADVERSE,):
             if (found := plan.execute(policy, synchronous=False)).report is not None:
                 return found.report

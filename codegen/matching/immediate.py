@@ -15,9 +15,9 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.matching.alignment.align import compressed
 from scalatrace.codegen.matching.alignment.order import Order
 from scalatrace.codegen.matching.execution.choices import CAREFUL
-from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import is_collective
-from scalatrace.codegen.matching.wildcards import Plan
+from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
 from scalatrace.ops import operation
 from scalatrace.trace.model.tables import IntArray
@@ -29,10 +29,10 @@ from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["must_be_late", "with_late_collectives"]
 
-MOST_EVENTS = 2_000_000
+MAX_EVENTS = 2_000_000
 """Longer traces are not executed: their collectives stand where they start."""
 
-Step = tuple[Stamp, Call]
+Step = tuple[IterationPath, Call]
 
 
 def must_be_late(trace: Trace) -> bool:
@@ -40,10 +40,10 @@ def must_be_late(trace: Trace) -> bool:
 
     Costs O(operations) without such collectives, else one execution (`engine.py`).
     """
-    if not _immediate(trace) or trace.nevents() > MOST_EVENTS:
+    if not _immediate(trace) or trace.nevents() > MAX_EVENTS:
         return False
     try:
-        return Plan(trace, blocking=True).execute(CAREFUL, synchronous=False).report is not None
+        return ExecutionPlan(trace, blocking=True).execute(CAREFUL, synchronous=False).report is not None
     except UsageError:  # peers or tags were not recorded
         return False
 
@@ -90,7 +90,7 @@ class _Later:
     def __call__(self, trace: Trace, rank: int) -> Iterator[Step]:
         """The calls of a rank."""
         live: list[Call] = []  # oldest first
-        for stamp, call in stamped(trace, rank):
+        for stamp, call in calls_with_paths(trace, rank):
             if call.node.op in self.late:
                 live.append(call)
             elif "request" in call or "requests" in call:

@@ -17,6 +17,8 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
 from scalatrace.codegen.matching.alignment.packing import gathered, pack_peers, row
+from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
+from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Report
 from scalatrace.codegen.matching.execution.choices import (
     CAREFUL,
     FAIR,
@@ -26,13 +28,11 @@ from scalatrace.codegen.matching.execution.choices import (
     Policy,
     shuffled,
 )
-from scalatrace.codegen.matching.execution.collective_state import MismatchError
-from scalatrace.codegen.matching.execution.diagnosis import diagnose, mismatch
+from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
 from scalatrace.codegen.matching.execution.engine import Engine
 from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
-from scalatrace.codegen.matching.execution.match_actions import Acts
+from scalatrace.codegen.matching.execution.match_actions import MatchActions
 from scalatrace.codegen.matching.execution.quota import Quota
-from scalatrace.codegen.matching.execution.report import DeadlockError, Report
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
 from scalatrace.codegen.matching.execution.traffic import Traffic
@@ -46,14 +46,14 @@ from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 
-__all__ = ["Execution", "Plan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
+__all__ = ["Execution", "ExecutionPlan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
 
 Items = list[Slot | Repeated]
 
-DRAWS = 40
+MAX_RANDOM_POLICIES = 40
 """Executions with drawn senders, when those with a system came to no end."""
 
-PATIENCE = 5_000_000
+MAX_STEPS = 5_000_000
 """Calls that are executed in search of one that does."""
 
 
@@ -67,7 +67,7 @@ def resolve_wildcards(trace: Trace) -> Trace:
     trace = explicit(trace)
     if not has_wildcards(trace):
         return trace
-    plan = Plan(trace)
+    plan = ExecutionPlan(trace)
     items = plan.certain()
     left = plan.wild.keys() - items.keys()
     if left:
@@ -123,18 +123,18 @@ class Execution:
     items: dict[int, dict[int, Items]] = field(default_factory=dict)
 
 
-class Plan:
+class ExecutionPlan:
     """What several executions of one trace share."""
 
     def __init__(self, trace: Trace, blocking: bool = False) -> None:
-        """Raises UsageError when messages are not known. `blocking`: as in `Acts`."""
+        """Raises UsageError if messages are unknown. `blocking`: as in `MatchActions`."""
         _check_known(trace)
         self.trace, origin = cut_down(trace)
         self._keep = origin
         scopes = Scopes(self.trace)
         self.traffic = Traffic(self.trace, scopes)
-        self.acts = Acts(self.trace, scopes, self.traffic.only, blocking)
-        self.demand = self.traffic.demand(self.acts)
+        self.actions = MatchActions(self.trace, scopes, self.traffic.certain_match, blocking)
+        self.demand = self.traffic.demand(self.actions)
         open_events = {id(event) for event in wildcard_events(trace)}
         self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}
 
@@ -155,9 +155,9 @@ class Plan:
     def _certain(self, event: Event, rank: int, times: int) -> Items | None:
         items: Items = []
         for call, n in distinct_calls(self.trace, event, rank, times):
-            act = self.acts.of(call)
-            slot = Slot(act.named)
-            if (receive := act.receive) is not None:
+            action = self.actions.of(call)
+            slot = Slot(action.named)
+            if (receive := action.receive) is not None:
                 if receive.source == ANY_SOURCE or receive.tag == ANY_TAG:
                     return None
                 slot.fill(receive.source, receive.tag)
@@ -166,14 +166,14 @@ class Plan:
 
     def execute(self, policy: Policy, synchronous: bool, recorded: frozenset[int] = frozenset()) -> Execution:
         """Execute the trace once; it always ends."""
-        spare = self.traffic.spare(self.acts)
+        spare = self.traffic.spare(self.actions)
         quotas = {box: Quota(messages, receives) for box, messages, receives in self.demand}
         script = Script(self.trace)
-        engine = Engine(script, self.acts, spare, quotas, policy, synchronous, recorded)
+        engine = Engine(script, self.actions, spare, quotas, policy, synchronous, recorded)
         try:
             if not engine.run():
                 return Execution(engine, diagnose(engine))
-        except MismatchError as error:
+        except CollectiveMismatchError as error:
             return Execution(engine, mismatch(self.trace, error))
         items: dict[int, dict[int, Items]] = {key: {} for key in recorded}
         for rank, actor in engine.actors.items():
@@ -182,7 +182,7 @@ class Plan:
         return Execution(engine, None, items)
 
 
-def _executed(plan: Plan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
+def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
     report, steps = None, 0
     for policy, synchronous in _attempts():
         execution = plan.execute(policy, synchronous, recorded)
@@ -191,7 +191,7 @@ def _executed(plan: Plan, recorded: frozenset[int]) -> dict[int, dict[int, Items
         if report is None and not synchronous:
             report = execution.report
         steps += execution.engine.steps
-        if steps > PATIENCE and report is not None:
+        if steps > MAX_STEPS and report is not None:
             break
     assert report is not None
     raise DeadlockError(report)
@@ -202,7 +202,7 @@ def _attempts() -> Iterator[tuple[Policy, bool]]:
     yield CAREFUL, True
     for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
         yield policy, False
-    for seed in range(DRAWS):
+    for seed in range(MAX_RANDOM_POLICIES):
         yield shuffled(seed), False
 
 

@@ -20,7 +20,7 @@ from scalatrace.trace.values.vec import SPECIAL_MAX
 __all__ = ["check", "obfuscated", "words"]
 
 TAGS = ("tag", "sendtag", "recvtag")
-SHORTEST = 3
+MIN_WORD_LENGTH = 3
 """Shorter words tell nothing, and are found everywhere."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -141,7 +141,7 @@ def _indices(body: tuple[Stmt, ...], name: str, size: int) -> set[int]:
 
 def words(text: str) -> set[str]:
     """The words of a text."""
-    return {word for word in _WORD.findall(text) if len(word) >= SHORTEST}
+    return {word for word in _WORD.findall(text) if len(word) >= MIN_WORD_LENGTH}
 
 
 def secrets(trace: Trace) -> set[str]:
@@ -159,7 +159,7 @@ def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
         LeakError: it does; the error says how many, and not which.
     """
     strings = [s for s in secrets(trace) if not _harmless(s)]
-    whole = {s for s in strings if len(s) > SHORTEST and not _WORD.fullmatch(s) and s in text}
+    whole = {s for s in strings if len(s) > MIN_WORD_LENGTH and not _WORD.fullmatch(s) and s in text}
     known = {word for s in strings for word in words(s)}
     lower = {word.lower() for word in vocabulary}
     strange = {word for word in words(text) if word.lower() not in lower and not _OWN.fullmatch(word)}

@@ -1,4 +1,4 @@
-"""What a language has no words for, and what of the program goes with it.
+"""Operations that a language does not have, and the calls that depend on them.
 
 A call that is left out takes along what it made: calls on a communicator or a window that nobody makes any
 more are left out, too. A request that it made stays a number, so that others keep their ages.
@@ -21,7 +21,7 @@ Supports = Callable[[str], bool]
 
 
 def find_unsupported(program: Program, supports: Supports) -> list[Call]:
-    """The calls that have no words, in the order of the text."""
+    """Return the unsupported calls, in the order of the text."""
     return [call for call in calls(program.body) if not supports(call.op)]
 
 

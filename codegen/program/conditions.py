@@ -30,7 +30,7 @@ from scalatrace.trace.values.ranklist import MAX_RANK, RankList
 __all__ = ["RANK", "among", "rank_variable"]
 
 RANK = "rank"
-MOST_RUNS = 2
+MAX_RUNS = 2
 """So many runs are written as comparisons."""
 
 NOWHERE = MAX_RANK
@@ -56,7 +56,7 @@ def among(ranks: RankList, universe: RankList, nprocs: int) -> Cond:
         if (found := rule(rank, rest, ranks, universe)) is not None:
             return negate(found)
     few = [_run(rank, start, stop) for start, stop in _widened(ranks, rest)]
-    if len(few) <= MOST_RUNS:
+    if len(few) <= MAX_RUNS:
         return either(*few)
     if len(ranks) <= len(rest):
         return Member(rank, tuple(ranks))

@@ -18,7 +18,7 @@ __all__ = ["LIMIT", "Array", "Requirement", "Shape", "shape_of"]
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
 
-LARGEST = 1 << 62
+MAX_PARAMETER = 1 << 62
 """What is below this are parameters."""
 
 Run = tuple[tuple[int, ...], Mapping[str, int]]
@@ -112,7 +112,7 @@ class Shape:
         sides = zip(self.sizes, self.least, strict=True)
         found = {name: Var(name, LIMIT, low) for name, low in sides}
         found |= {name: Var(name, LIMIT) for name in self.coords}
-        found |= {name: Var(name, LARGEST, self.smallest(name)) for name in self.inputs}
+        found |= {name: Var(name, MAX_PARAMETER, self.smallest(name)) for name in self.inputs}
         found["r"] = Var("rank", LIMIT)
         if len(self.sizes) == 1:
             return found | {"P": found["X"], "x": found["r"]}

@@ -1,8 +1,8 @@
-"""Who is at the other end: what a stored peer says in its encoding, as a rank of the communicator."""
+"""Decode a peer (absolute, relative, modulo, xor) to a rank of its communicator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scalatrace.codegen.expr import (
     Binary,
@@ -26,7 +26,7 @@ from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
-__all__ = ["SELF", "WORLD", "Peers"]
+__all__ = ["SELF", "WORLD", "Peers", "decoder"]
 
 WORLD, SELF = Const(0), Const(1)
 """The numbers of the communicators that every program has."""
@@ -46,15 +46,7 @@ class Peers:
         if (table := self.absolute(stored, encoding, family)) is not None:
             return table
 
-        def decoded(leaf: Expr) -> Expr:
-            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
-                return leaf
-            if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
-                return separate(leaf, decoded)
-            if encoding is Encoding.RELATIVE:
-                return add(own, leaf)
-            return self.modulo(own, leaf, family) if encoding is Encoding.MODULO else xor(own, leaf)
-
+        decoded = decoder(encoding, own, lambda distance: self.modulo(own, distance, family))
         return map_leaves(stored, decoded)
 
     def absolute(self, stored: Expr, encoding: Encoding, family: Expr) -> Expr | None:
@@ -75,7 +67,7 @@ class Peers:
         for rank in range(len(table) // width):
             try:
                 comm = self.trace.communicator(family, rank)
-            except FormatError:  # a rank that does not come here
+            except FormatError:  # a rank that does not make the call
                 yield from table[rank * width : (rank + 1) * width]
                 continue
             size = max(len(comm.peers), 1)
@@ -96,3 +88,23 @@ class Peers:
         if low and low[0] < 0:
             distance = add(distance, size)
         return Binary("%", add(own, distance), size)
+
+
+def decoder(encoding: Encoding, own: Expr, modulo: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    """Return the function that decodes a stored peer; constants of MPI stay.
+
+    Args:
+        own: this process's rank in the communicator.
+        modulo: gives the rank at a distance around the ring.
+    """
+
+    def decoded(leaf: Expr) -> Expr:
+        if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
+            return leaf
+        if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
+            return separate(leaf, decoded)
+        if encoding is Encoding.RELATIVE:
+            return add(own, leaf)
+        return modulo(leaf) if encoding is Encoding.MODULO else xor(own, leaf)
+
+    return decoded

@@ -1,7 +1,7 @@
-"""Expressions as one rank sees them, and sets of ranks that see the same.
+"""Values of expressions on one rank, and sets of ranks with equal values.
 
-Languages that speak of tasks, not of this process, say who does something and what: so what depends on the
-rank is taken out of expressions, by looking at them from each rank and putting equal results together.
+A language whose statements name tasks needs expressions that do not depend on the rank. So each expression is
+evaluated on each rank as far as the rank decides it, and ranks with equal results are put together.
 """
 
 from __future__ import annotations
@@ -11,33 +11,27 @@ from collections.abc import Callable, Sequence
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import (
     FALSE,
-    AllOf,
-    AnyOf,
     Binary,
-    Called,
     Choose,
-    Compare,
     Cond,
     Const,
     Expr,
     Item,
-    Member,
     Own,
     Size,
     Truth,
     Var,
     add,
-    all_of,
     bounds,
     choose,
     compare,
     div,
-    either,
     mod,
     mul,
     xor,
 )
 from scalatrace.codegen.program.conditions import RANK
+from scalatrace.codegen.program.rewrite import Rewriter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 
@@ -47,58 +41,24 @@ Classes = list[tuple[RankList, tuple[Expr, ...]]]
 
 
 class Specialiser:
-    """Looks at expressions of one trace's program."""
+    """Looks at expressions of one trace's program from each rank."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self._views: dict[int, _RankView] = {}
 
     def expr(self, e: Expr, rank: int) -> Expr:
-        """The expression for a rank: of loop variables only."""
-        match e:
-            case Const():
-                return e
-            case Var(name):
-                return Const(rank) if name == RANK else e
-            case Own(family) | Size(family):
-                return self.of_families(self.expr(family, rank), rank, isinstance(e, Own))
-            case Item(table, index):
-                at = self.expr(index, rank)
-                return Const(table[at.value]) if isinstance(at, Const) else _shortened(table, at)
-            case Choose(cond, a, b):
-                decided = self.cond(cond, rank)
-                if isinstance(decided, Truth):
-                    return self.expr(a if decided.value else b, rank)
-                return choose(decided, self.expr(a, rank), self.expr(b, rank))
-            case Binary(op, a, b):
-                return _combined(op, self.expr(a, rank), self.expr(b, rank))
-            case Called(name, arguments):
-                return Called(name, tuple(self.expr(a, rank) for a in arguments))
-
-    def of_families(self, family: Expr, rank: int, own: bool) -> Expr:
-        """The own rank in a communicator, or its number of peers; by a table where that varies."""
-
-        def of(number: int) -> int:
-            comm = self.trace.communicator(number, rank)
-            return comm.rank if own else max(len(comm.peers), 1)
-
-        return per_value(family, of)
+        """Return an expression on a rank, in terms of loop variables."""
+        return self._view(rank).expr(e)
 
     def cond(self, cond: Cond, rank: int) -> Cond:
-        """The condition for a rank."""
-        match cond:
-            case Truth():
-                return cond
-            case Compare(op, a, b):
-                return compare(op, self.expr(a, rank), self.expr(b, rank))
-            case AllOf(parts):
-                return all_of(*(self.cond(part, rank) for part in parts))
-            case AnyOf(parts):
-                return either(*(self.cond(part, rank) for part in parts))
-            case Member(e, values, outside):
-                at = self.expr(e, rank)
-                if isinstance(at, Const):
-                    return Truth((at.value in values) != outside)
-                return Member(at, values, outside)
+        """Return a condition on a rank."""
+        return self._view(rank).cond(cond)
+
+    def _view(self, rank: int) -> _RankView:
+        if rank not in self._views:
+            self._views[rank] = _RankView(self.trace, rank)
+        return self._views[rank]
 
     def classes(self, exprs: Sequence[Expr], ranks: RankList) -> Classes:
         """Sets of ranks for which all these are the same."""
@@ -113,6 +73,44 @@ class Specialiser:
         for rank in ranks:
             found.setdefault(self.cond(cond, rank), []).append(rank)
         return [(RankList(some), seen) for seen, some in found.items() if seen != FALSE]
+
+
+class _RankView(Rewriter):
+    """Replaces all that depends on the rank by the values of one rank."""
+
+    def __init__(self, trace: Trace, rank: int) -> None:
+        self.trace, self.rank = trace, rank
+
+    def expr(self, e: Expr) -> Expr:
+        match e:
+            case Var(name):
+                return Const(self.rank) if name == RANK else e
+            case Own(family) | Size(family):
+                return self.of_families(self.expr(family), isinstance(e, Own))
+        return super().expr(e)
+
+    def of_families(self, family: Expr, own: bool) -> Expr:
+        """Return the rank in a communicator, or its number of peers; a table if it varies."""
+
+        def of(number: int) -> int:
+            comm = self.trace.communicator(number, self.rank)
+            return comm.rank if own else max(len(comm.peers), 1)
+
+        return per_value(family, of)
+
+    def item(self, table: tuple[int, ...], index: Expr) -> Expr:
+        return super().item(table, index) if isinstance(index, Const) else _shortened(table, index)
+
+    def binary(self, op: str, a: Expr, b: Expr) -> Expr:
+        return _combined(op, a, b)
+
+    def compare(self, op: str, a: Expr, b: Expr) -> Cond:
+        return compare(op, a, b)
+
+    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> Cond:
+        if isinstance(e, Const):
+            return Truth((e.value in values) != outside)
+        return super().member(e, values, outside)
 
 
 def _shortened(table: tuple[int, ...], index: Expr) -> Expr:
@@ -146,7 +144,7 @@ def per_value(e: Expr, of: Callable[[int], int]) -> Expr:
     """A function of an expression's value, worked out for each value that it can have.
 
     Raises:
-        GenerateError: nobody knows which those are.
+        GenerateError: the values have no known bounds.
     """
     match e:
         case Const(value):

@@ -40,8 +40,8 @@ class Call:
     Attributes:
         op: without `MPI_`.
         arguments: in the order of the trace's schema.
-        site: where the application made it, innermost frame first; () when that is not to be said.
-        mark: number by which later computations tell that this was the call before; None: nobody asks.
+        site: where the application made it, innermost frame first; () if call sites are left out.
+        mark: number of the call as a predecessor of computations; None: no computation uses it.
         dropped: stands in the text as a comment only.
     """
 
@@ -146,10 +146,10 @@ class Program:
 
     Attributes:
         nprocs: ranks it runs on; 0: as many as its shape allows.
-        title: of the application; "" when that is not to be said.
+        title: of the application; "" to leave it out.
         comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
         types, strings, arrays: as in the trace.
-        load: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
+        imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
         subsets: communicators that are there from the start; others are made by calls.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
@@ -162,7 +162,7 @@ class Program:
     types: tuple[Datatype, ...] = ()
     strings: tuple[str, ...] = ()
     arrays: tuple[IntArray, ...] = ()
-    load: Vec | None = None
+    imbalance: Vec | None = None
     shape: Shape | None = None
     subsets: tuple[Subset, ...] = ()
 

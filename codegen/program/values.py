@@ -34,14 +34,14 @@ from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
 __all__ = ["of_elastic", "of_vec", "prefix_of_vec"]
 
-LONGEST_CYCLE = 1 << 12
+MAX_CYCLE_VALUES = 1 << 12
 """Cycles up to this length are looked at value by value."""
 
-PLAIN = 24
-"""So many variables and numbers are an index that may be said again and again."""
+MAX_INDEX_LENGTH = 24
+"""Variables and numbers of an index that may be repeated in an expression."""
 
-FEW = 4
-"""So many alternatives are told by conditions on the rank; more become a table."""
+MAX_RANK_ALTERNATIVES = 4
+"""Alternatives that conditions on the rank select; more become a table."""
 
 Terms = tuple[Any, ...]
 
@@ -82,18 +82,18 @@ def _by_rank(groups: list[tuple[RankList, Expr]], universe: RankList, nprocs: in
         values = {rank: e.value for ranks, e in groups for rank in ranks if isinstance(e, Const)}
         if (found := _formula(values, nprocs)) is not None:
             return found
-        if len(groups) > FEW:
+        if len(groups) > MAX_RANK_ALTERNATIVES:
             table = tuple(values.get(rank, 0) for rank in range(max(values) + 1))
             return Item(table, rank_variable(nprocs))
     if not groups:
         return Const(0)
     if len(groups) > 2 and (together := _one_table(groups, nprocs)) is not None:
         return together
-    # The last one needs no condition: the largest, if the others can be told at all.
-    *told, (_, last) = sorted(groups, key=lambda group: len(group[0]))
+    # The last one needs no condition: the largest, if conditions can select the others.
+    *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
     chain: list[tuple[RankList, RankList, Expr]] = []
-    for ranks, e in told:
+    for ranks, e in others:
         chain.append((ranks, left, e))
         left = left - ranks
     for ranks, there, e in reversed(chain):
@@ -126,7 +126,7 @@ def _formula(values: dict[int, int], nprocs: int) -> Expr | None:
     if ranks != list(range(ranks[0], ranks[-1] + 1, step)):
         return None
     terms = compress(values[rank] for rank in ranks)
-    if len(terms) > 1 or len(terms[0]) > 3 + FEW or not _short(terms[0]):
+    if len(terms) > 1 or len(terms[0]) > 3 + MAX_RANK_ALTERNATIVES or not _short(terms[0]):
         return None
     if _grows(terms[0]) and min(values.values()) < SPECIAL_MAX:  # from a rank to MPI_PROC_NULL
         return None
@@ -181,7 +181,7 @@ def _unrotated(terms: Terms) -> Terms:
     if len(terms) < 2 or isinstance(last, int) or last[0] != 0 or last[1] != 0:
         return terms
     head, period = _length(terms[:-1]), _length(last[2:])
-    if head is None or period is None or max(head, period) > LONGEST_CYCLE:
+    if head is None or period is None or max(head, period) > MAX_CYCLE_VALUES:
         return terms
     cycle, first = Vec(last[2:]).first(period), Vec(terms[:-1]).first(head)
     if any(value != cycle[(i - head) % period] for i, value in enumerate(first)):
@@ -212,17 +212,17 @@ def _shorter(terms: Terms, pieces: int, index: Expr, limit: int | None) -> int |
 
     Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
     """
-    said = length(index)
+    index_length = length(index)
     ends = [n for n in (_length(terms), limit) if n is not None]
-    if pieces < 2 or said <= PLAIN or not ends:
+    if pieces < 2 or index_length <= MAX_INDEX_LENGTH or not ends:
         return None
-    return min(ends) if min(ends) <= min(pieces * said, LONGEST_CYCLE) else None
+    return min(ends) if min(ends) <= min(pieces * index_length, MAX_CYCLE_VALUES) else None
 
 
 def _pieces(terms: Terms) -> list[Terms]:
     """Single integers side by side become one table, and so does all that a table makes not much longer."""
     whole = _length(terms)
-    if len(terms) > FEW and whole is not None and whole <= 8 * len(terms):
+    if len(terms) > MAX_RANK_ALTERNATIVES and whole is not None and whole <= 8 * len(terms):
         return [Vec(terms).first(whole)]
     pieces: list[Terms] = []
     for term in terms:

@@ -1,4 +1,4 @@
-"""What the ranks of a benchmark compute more or less than the means of their calls."""
+"""Load of each rank relative to the mean computation of its calls."""
 
 from __future__ import annotations
 

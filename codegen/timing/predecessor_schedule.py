@@ -1,7 +1,7 @@
-"""After which call each execution of a call comes, where that follows a rule (§4.3).
+"""Predict the predecessor of each execution of a call (§4.3).
 
-A language that cannot look at the call before can count: in a wavefront the block after a corner comes late,
-the next one at once. Only the mean of both would make every rank wait for the others at the wrong moments.
+A language that cannot look at the preceding call can count executions. In a wavefront, the block after a
+corner comes late and the next one at once; with the mean of both, ranks would wait at the wrong moments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scalatrace.codegen.expr import Const, Expr, compare, length
 from scalatrace.codegen.program.tree import Branch, Compute, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.codegen.timing.predecessors import averaged
-from scalatrace.codegen.timing.rank_means import MOST_CLASSES, level
+from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -24,33 +24,33 @@ from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Turns"]
+__all__ = ["PredecessorSchedules"]
 
-MOST_EVENTS = 200_000
-"""Events of all ranks up to which they are walked through."""
+MAX_EVENTS = 200_000
+"""Events of all ranks in a trace whose predecessors are looked up."""
 
-ALIKE = 16
-"""Means that are closer than such a part of the longest are one."""
+MEAN_RESOLUTION = 16
+"""Means closer than 1 / MEAN_RESOLUTION of the longest count as equal."""
 
-RARE = 16
-"""A computation that comes once in so many executions or more is left to the others."""
+RARE_SHARE = 16
+"""Ignore a computation that occurs once in at least so many executions."""
 
-LONGEST = 48
-"""Variables and numbers of a rule that may still be read."""
+MAX_RULE_LENGTH = 48
+"""Variables and numbers in the formula of a schedule."""
 
-LONGEST_PERIOD = 1 << 10
-"""Times that a call is met until its turns come again."""
+MAX_PERIOD = 1 << 10
+"""Visits of a call until its schedule repeats."""
 
-Turn = int | None
-"""Which computation it is when a call is met; None: it is not made, any would do."""
+ComputeNumber = int | None
+"""Index of the computation before a call; None: the call is skipped, so any computation will do."""
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Which of several computations comes when a call is met, on some ranks.
+class Schedule:
+    """The computation at each visit of a call, on some ranks.
 
     Attributes:
-        turns: its number each time, in several ways that are all right.
+        turns: index of the computation by visit, as equivalent vectors.
         computes: the computations.
     """
 
@@ -58,54 +58,56 @@ class Rule:
     computes: tuple[Compute, ...]
     ranks: RankList
 
-    def stmts(self, met: Expr) -> list[Stmt] | None:
-        """Statements where the call was met so often before; None: they would be too long."""
+    def stmts(self, entry_count: Expr) -> list[Stmt] | None:
+        """Return the statements for a number of earlier visits; None if they would be too long."""
         *others, last = self.computes
         if not others:
             return [last]
-        turn = min((of_vec(vec, met) for vec in self.turns), key=length)
-        if length(turn) * len(others) > LONGEST:
+        turn = min((of_vec(vec, entry_count) for vec in self.turns), key=length)
+        if length(turn) * len(others) > MAX_RULE_LENGTH:
             return None
-        said: tuple[Stmt, ...] = (last,)
+        stmts: tuple[Stmt, ...] = (last,)
         for number, compute in reversed(list(enumerate(others))):
-            said = (Branch(compare("==", turn, Const(number)), (compute,), said),)
-        return list(said)
+            stmts = (Branch(compare("==", turn, Const(number)), (compute,), stmts),)
+        return list(stmts)
 
 
-class Turns:
-    """The rules of a trace's calls."""
+class PredecessorSchedules:
+    """The schedules of a trace's calls."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def rules(self, node: Event, known: dict[int, Duration], ranks: RankList) -> list[Rule]:
-        """The rules of a node's executions on these ranks; none where one of them follows none."""
-        found: dict[tuple[tuple[Turn, ...], tuple[int, ...]], tuple[list[Counter[int]], list[int]]] = {}
-        kinds = _kinds(known)
+    def schedules(self, node: Event, known: dict[int, Duration], ranks: RankList) -> list[Schedule]:
+        """Return the schedules of a node on these ranks; none if one of the ranks follows no schedule."""
+        found: dict[
+            tuple[tuple[ComputeNumber, ...], tuple[int, ...]], tuple[list[Counter[int]], list[int]]
+        ] = {}
+        kinds = _kinds_of_time(known)
         for rank in ranks:
             preds = self._preds.get((id(node), rank), [])
-            told = _told(preds, _made(node.repeat, rank, len(preds)), kinds)
-            if told is None:
+            schedule = _schedule_of(preds, _visits_with_call(node.repeat, rank, len(preds)), kinds)
+            if schedule is None:
                 return []
-            turns, own = told
-            means = tuple(level(averaged(known, n).contexts[0].duration.ns) for n in own)
-            totals, some = found.setdefault((turns, means), ([Counter() for _ in own], []))
+            turns, counts = schedule
+            means = tuple(level(averaged(known, n).contexts[0].duration.ns) for n in counts)
+            totals, some = found.setdefault((turns, means), ([Counter() for _ in counts], []))
             some.append(rank)
-            for total, mine in zip(totals, own, strict=True):
+            for total, mine in zip(totals, counts, strict=True):
                 total.update(mine)
-        if len(found) > MOST_CLASSES:
+        if len(found) > MAX_RANK_CLASSES:
             return []
         return [
-            Rule(_vecs(turns), tuple(averaged(known, n) for n in totals), RankList(some))
+            Schedule(_endless(turns), tuple(averaged(known, n) for n in totals), RankList(some))
             for (turns, _), (totals, some) in found.items()
         ]
 
     @cached_property
     def _preds(self) -> dict[tuple[int, int], list[int]]:
-        """The call before each execution, by node and rank; nothing when there are too many."""
+        """The predecessor of each execution by node and rank; empty if the trace has too many events."""
         found: dict[tuple[int, int], list[int]] = {}
         trace = self._trace
-        if trace.nevents() > MOST_EVENTS:
+        if trace.nevents() > MAX_EVENTS:
             return found
         for rank in trace.ranks:
             for call in trace.walk(rank):
@@ -113,31 +115,31 @@ class Turns:
         return found
 
 
-def _told(
+def _schedule_of(
     preds: Sequence[int], made: Sequence[int], kinds: Mapping[int, int]
-) -> tuple[tuple[Turn, ...], list[Counter[int]]] | None:
-    """One rank's turns until they come again, and after what how often each of them comes; None: no rule."""
+) -> tuple[tuple[ComputeNumber, ...], list[Counter[int]]] | None:
+    """Return one rank's period of computations with their counts by predecessor; None without a period."""
     often = Counter(kinds.get(pred) for pred in preds)
-    met = [kind for kind, n in often.items() if n > 1 or len(preds) < RARE]
-    if not made or not met or None in often:
+    frequent = [kind for kind, n in often.items() if n > 1 or len(preds) < RARE_SHARE]
+    if not made or not frequent or None in often:
         return None
-    number = {kind: i for i, kind in enumerate(met)}
+    number = {kind: i for i, kind in enumerate(frequent)}
     each = iter([number.get(kinds[pred]) for pred in preds])
     turns = list(_period([next(each) if n else None for n in made]))
-    if len(met) > 1 and len(turns) > LONGEST_PERIOD:
+    if len(frequent) > 1 and len(turns) > MAX_PERIOD:
         return None
     places = [i % len(turns) for i, n in enumerate(made) if n]
-    counts: list[Counter[int]] = [Counter() for _ in met]
+    counts: list[Counter[int]] = [Counter() for _ in frequent]
     for place, pred in zip(places, preds, strict=True):
         turn = turns[place] = turns[place] or 0  # where only rare ones are, any will do
         counts[turn][pred] += 1
     return tuple(turns), counts
 
 
-def _kinds(known: Mapping[int, Duration]) -> dict[int, int]:
-    """Predecessors by how long the computation after them is: about as long is one kind."""
+def _kinds_of_time(known: Mapping[int, Duration]) -> dict[int, int]:
+    """Group predecessors by the length of the computation after them."""
     ordered = sorted(known, key=lambda pred: known[pred].ns)
-    apart = known[ordered[-1]].ns / ALIKE
+    apart = known[ordered[-1]].ns / MEAN_RESOLUTION
     kinds, kind, last = {}, 0, known[ordered[0]].ns
     for pred in ordered:
         kind += known[pred].ns - last > apart
@@ -145,13 +147,13 @@ def _kinds(known: Mapping[int, Duration]) -> dict[int, int]:
     return kinds
 
 
-def _made(repeat: Elastic, rank: int, executions: int) -> list[int]:
-    """Whether a call is made each time it is met, until its last execution; nothing where made twice."""
+def _visits_with_call(repeat: Elastic, rank: int, executions: int) -> list[int]:
+    """Return whether each visit makes the call, up to its last execution; empty if a visit makes it twice."""
     vec = at(repeat, rank)
     if vec is None or (vec.constant is not None and vec.constant != 1):
         return []
     made, n = [], 0
-    for times in islice(vec, MOST_EVENTS):
+    for times in islice(vec, MAX_EVENTS):
         if times > 1:
             return []
         made.append(times)
@@ -161,9 +163,9 @@ def _made(repeat: Elastic, rank: int, executions: int) -> list[int]:
     return []
 
 
-def _period(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns until they come again; all when they do not."""
-    for n in range(1, min(len(turns) // 2, LONGEST_PERIOD) + 1):
+def _period(turns: Sequence[ComputeNumber]) -> tuple[ComputeNumber, ...]:
+    """Return the shortest period; all computations if they do not repeat."""
+    for n in range(1, min(len(turns) // 2, MAX_PERIOD) + 1):
         first = list(turns[:n])
         for i, turn in enumerate(turns[n:]):
             if first[i % n] is None:
@@ -175,8 +177,8 @@ def _period(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _vecs(turns: Sequence[Turn]) -> tuple[Vec, ...]:
-    """Without end, with a number where any would do."""
+def _endless(turns: Sequence[ComputeNumber]) -> tuple[Vec, ...]:
+    """Return endless vectors, with an index where any computation will do."""
     found = []
     for filled in _filled(turns):
         once = vec_of(filled)
@@ -184,7 +186,7 @@ def _vecs(turns: Sequence[Turn]) -> tuple[Vec, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _filled(turns: Sequence[Turn]) -> Iterator[list[int]]:
+def _filled(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
     for number in sorted({turn for turn in turns if turn is not None}):
         yield [number if turn is None else turn for turn in turns]
     for order in (1, -1):

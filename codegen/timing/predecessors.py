@@ -1,8 +1,8 @@
-"""Which call came before: what decides how long the computation is (§2.3), worked out on the tree.
+"""Possible predecessors of each call, which decide the length of the computation before it (§2.3).
 
-Statistics are kept per predecessor event. A benchmark that is to be read should say "in the first iteration"
-and not "after the call of mark 7", so the possible predecessors are followed through loops and conditions,
-for each set of ranks that went the same way. Where they do not decide it, the program looks back itself.
+Statistics are kept per predecessor event. A readable benchmark has "in the first iteration" and not "after
+the call of mark 7". So the possible predecessors are followed through loops and conditions, for each set of
+ranks with the same path. Where they do not decide the computation, the program looks at its last call.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from scalatrace.codegen.expr import Compare, Cond, Const, Var
 from scalatrace.codegen.program.tree import Compute, Context, Duration
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Arrival", "Before", "averaged", "choose_context"]
+__all__ = ["Arrival", "Predecessors", "averaged", "choose_context"]
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The calls that may have come last, as indices into Trace.preds.
+    """Possible last calls, as indices into Trace.preds.
 
     Attributes:
         first: in the first iteration of `loop`, or at all when there is no such loop.
@@ -32,37 +32,37 @@ class Arrival:
 
     @property
     def any(self) -> frozenset[int]:
-        """Both together."""
+        """The possible last calls of all iterations."""
         return self.first | self.again
 
 
 @dataclass(frozen=True)
-class Before:
+class Predecessors:
     """Arrivals of disjoint sets of ranks."""
 
     classes: tuple[tuple[Arrival, RankList], ...]
 
     @classmethod
-    def start(cls, ranks: RankList) -> Before:
-        """Nothing was called yet."""
+    def start(cls, ranks: RankList) -> Predecessors:
+        """Return the predecessors before the first call."""
         return cls(((Arrival(frozenset({0})), ranks),))
 
     def of(self, ranks: RankList) -> list[Arrival]:
-        """The different arrivals of these ranks."""
+        """Return the different arrivals of these ranks."""
         return list(dict.fromkeys(a for a, some in self.classes if not some.isdisjoint(ranks)))
 
-    def only(self, ranks: RankList) -> Before:
-        """Of these ranks alone."""
+    def only(self, ranks: RankList) -> Predecessors:
+        """Return the predecessors of these ranks."""
         kept = ((a, some & ranks) for a, some in self.classes)
-        return Before(tuple((a, some) for a, some in kept if len(some)))
+        return Predecessors(tuple((a, some) for a, some in kept if len(some)))
 
-    def called(self, pred: int, ranks: RankList) -> Before:
-        """After a call that these ranks make for certain."""
+    def called(self, pred: int, ranks: RankList) -> Predecessors:
+        """Return the predecessors after a call that these ranks certainly make."""
         rest = ((a, some - ranks) for a, some in self.classes)
         return _united([*((a, some) for a, some in rest if len(some)), (Arrival(frozenset({pred})), ranks)])
 
-    def either(self, other: Before) -> Before:
-        """This or the other, whichever way was taken."""
+    def either(self, other: Predecessors) -> Predecessors:
+        """Return the predecessors after one of two alternatives."""
         found = []
         for a, ranks in self.classes:
             left = ranks
@@ -74,8 +74,8 @@ class Before:
                 found.append((a, left))
         return _united(found)
 
-    def looped(self, end: Before, loop: Var) -> Before:
-        """At the head of a loop: this in the first iteration, what its end left in later ones."""
+    def looped(self, end: Predecessors, loop: Var) -> Predecessors:
+        """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
         found = []
         for a, ranks in self.classes:
             left = ranks
@@ -87,24 +87,24 @@ class Before:
                 found.append((a, left))
         return _united(found)
 
-    def left(self, loop: Var) -> Before:
-        """Behind a loop, where its variable is no more."""
+    def left(self, loop: Var) -> Predecessors:
+        """Return the predecessors after a loop, without its variable."""
         return _united([(Arrival(a.any) if a.loop == loop else a, some) for a, some in self.classes])
 
-    def unless(self, cond: Cond, other: Before) -> Before:
-        """The other where a condition holds, else this; told by the iteration if the condition is.
+    def unless(self, cond: Cond, other: Predecessors) -> Predecessors:
+        """Return the other predecessors where a condition holds, else these.
 
         Variables of the condition count from 0.
         """
         match cond:
             case Compare("!=" | ">", Var() as loop, Const(0)):
-                return self._turning(other, loop)
+                return self._by_iteration(other, loop)
             case Compare("==", Var() as loop, Const(0)):
-                return other._turning(self, loop)
+                return other._by_iteration(self, loop)
         return self.either(other)
 
-    def _turning(self, later: Before, loop: Var) -> Before:
-        """This in the first iteration, the other in later ones."""
+    def _by_iteration(self, later: Predecessors, loop: Var) -> Predecessors:
+        """Return these predecessors in the first iteration and the others in later ones."""
         found = []
         for a, ranks in self.classes:
             for b, some in later.classes:
@@ -113,8 +113,8 @@ class Before:
                     found.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
         return _united(found)
 
-    def joined(self, other: Before) -> Before:
-        """With the other, which is of other ranks."""
+    def joined(self, other: Predecessors) -> Predecessors:
+        """Return the union with the predecessors of other ranks."""
         return _united([*self.classes, *other.classes])
 
 
@@ -124,18 +124,18 @@ def _merged(a: Arrival, b: Arrival) -> Arrival:
     return Arrival(a.any | b.any)
 
 
-def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Before:
+def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
     found: dict[Arrival, RankList] = {}
     for arrival, ranks in classes:
         found[arrival] = found[arrival] | ranks if arrival in found else ranks
-    return Before(tuple(found.items()))
+    return Predecessors(tuple(found.items()))
 
 
 def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: bool) -> Compute | None:
-    """The computation before a call whose statistics are `known` by predecessor; None when there is none.
+    """Return the computation before a call from its statistics by predecessor; None without statistics.
 
     Args:
-        exact: the language can look at the last call; else what cannot be told is averaged.
+        exact: the language can look at the last call; else undecided computations are averaged.
     """
     if not known:
         return None
@@ -160,13 +160,13 @@ def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int]
 
 
 def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Compute:
-    """The mean computation of ranks that make a call so often after each predecessor."""
+    """Return the mean computation, weighted by the executions after each predecessor."""
     met = {pred: n for pred, n in times.items() if pred in known and n}
     return Compute((Context((), _mean([known[pred] for pred in met], list(met.values()))),))
 
 
 def _mean(durations: list[Duration], weights: list[int] | None = None) -> Duration:
-    """All samples together, or so many of each; how they were distributed is that of the most."""
+    """Return the weighted mean, with the histogram of the duration that has the most samples."""
     if len(durations) == 1:
         return durations[0]
     if weights is None:

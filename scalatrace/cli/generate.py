@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--obfuscate", action="store_true", help="no names, paths, call sites or tags of the application"
     )
     parser.add_argument(
-        "--skip-unsupported", action="store_true", help="leave out what the language has no words for"
+        "--skip-unsupported", action="store_true", help="leave out operations that the language does not have"
     )
     parser.add_argument(
         "--timing-model",

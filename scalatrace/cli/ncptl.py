@@ -1,5 +1,5 @@
 """Check, run or compile a program in coNCePTuaL, the language for network benchmarks.
-"run" is for mpiexec; what stands behind the file are the program's own options (-? lists them)."""
+"run" is for mpiexec; the arguments after the file are options of the program (-? lists them)."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ SEED_VARIABLE = "NCPTL_SEED"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
-    check = actions.add_parser("check", help="is it a program, and would it run?", allow_abbrev=False)
+    check = actions.add_parser("check", help="report errors and warnings of programs", allow_abbrev=False)
     check.add_argument("files", nargs="+", metavar="FILE")
-    check.add_argument("-n", "--tasks", type=int, metavar="N", help="find what would go wrong on N tasks too")
+    check.add_argument("-n", "--tasks", type=int, metavar="N", help="report errors of a run on N tasks, too")
     add_json(check)
-    run = actions.add_parser("run", help="run it on the tasks of mpiexec", allow_abbrev=False)
+    run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
     )
     run.add_argument("file", metavar="FILE")
     run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
-    compile_ = actions.add_parser("compile", help="make one C file of it", allow_abbrev=False)
+    compile_ = actions.add_parser("compile", help="compile a program to one C file", allow_abbrev=False)
     compile_.add_argument("file", metavar="FILE")
     compile_.add_argument("-o", "--output", metavar="FILE.c", help="default: stdout")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what the action says."""
+    """Run the action."""
     return {"check": _check, "run": _run, "compile": _compile}[args.action](args)
 
 
@@ -53,15 +53,15 @@ def _text(path: str) -> str:
 
 
 def _check(args: argparse.Namespace) -> int:
-    found = [_facts(path, args.tasks) for path in args.files]
+    results = [_facts(path, args.tasks) for path in args.files]
     if args.json:
-        print_json(found)
+        print_json(results)
     else:
-        for facts in found:
+        for facts in results:
             for each in (*facts["errors"], *facts["warnings"]):
                 mark = "warning: " if each in facts["warnings"] else ""
                 print(f"{facts['file']}:{each['line']}:{each['column']}: {mark}{each['text']}")
-    return 1 if any(facts["errors"] for facts in found) else 0
+    return 1 if any(facts["errors"] for facts in results) else 0
 
 
 def _facts(path: str, tasks: int | None) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def _try(report: Any, tasks: int, path: str) -> None:
     from scalatrace.codegen.conceptual.lowering.lower import lower
 
     if tasks < 1:
-        raise UsageError("--tasks wants at least 1")
+        raise UsageError("--tasks needs at least 1")
     try:
         report.notes += find_faults(lower(report.program, tasks))
     except ProgramError as error:
@@ -115,7 +115,7 @@ def _run(args: argparse.Namespace) -> int:
                 print(usage(program, f"scalatrace ncptl run {args.file}"))
             return 0
     except ScalatraceError as error:
-        # All tasks come to the same conclusion; one says it.
+        # All tasks find the same error; only one prints it.
         if launched_rank():
             return error.exit_status
         raise

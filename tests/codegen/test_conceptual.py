@@ -13,12 +13,13 @@ from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import lower
+from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
-from scalatrace.codegen.emit.conceptual.durations import draw
-from scalatrace.codegen.emit.conceptual.sizes import Sizes
-from scalatrace.codegen.emit.conceptual.statement_writer import Speech
-from scalatrace.codegen.emit.conceptual.tables import combined
+from scalatrace.codegen.emit.conceptual.common.durations import draw
+from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.tables import combined
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import Binary, Const, Item, Var
@@ -107,7 +108,7 @@ def test_many_values_without_a_rule() -> None:
 
 def test_tables_of_one_index_may_be_of_different_lengths() -> None:
     """Whichever is longer, what lies beyond the other's end never comes."""
-    sizes, i = Sizes(Speech(Program(2, (), types=(INT, DOUBLE)))), Var("i", 3)
+    sizes, i = Sizes(FixedWriter(Program(2, (), types=(INT, DOUBLE)))), Var("i", 3)
     for counts, kinds in (((1, 2, 5), (0, 1)), ((1, 2), (0, 1, 0))):
         size = sizes.nbytes(Item(counts, i), Item(kinds, i))
         assert [value(size, Setting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]
@@ -115,7 +116,7 @@ def test_tables_of_one_index_may_be_of_different_lengths() -> None:
 
 def test_too_many_values_are_an_error() -> None:
     i = Var("i", 1 << 20)
-    with pytest.raises(GenerateError, match="without a common rule"):
+    with pytest.raises(GenerateError, match="follow no formula"):
         combined([i, Const(2)], lambda a, b: a * b)
 
 
@@ -153,7 +154,7 @@ def test_a_draw_has_the_mean_and_the_shares_of_its_bins() -> None:
     bins = (Bin(60, 1e6, 3e6, 2e6), Bin(30, 10e6, 12e6, 11e6), Bin(10, 50e6, 50e6, 50e6))
     mean = sum(b.count * b.mean for b in bins) / 100
     histogram = Histogram(100, 1e6, 50e6, mean, 1e6, bins)
-    program = check(f"ALL TASKS COMPUTE FOR {draw(Duration(mean, histogram))} MICROSECONDS.")
+    program = check(f"ALL TASKS COMPUTE FOR {show(draw(Duration(mean, histogram)))} MICROSECONDS.")
     duration = program.sentences[0].statements[0].duration  # type: ignore[attr-defined]
     env = Env({}, 1, draws=Draws(1), me=0)
     found = [integer(duration, env) for _ in range(4000)]

@@ -50,7 +50,7 @@ def computed_us(events: tuple[e.Event, ...]) -> int:
     return sum(
         n * integer(event.statement.duration, event.env) * TIME_UNITS[event.statement.unit]
         for event, n in once(events)
-        if isinstance(event, e.Local) and isinstance(event.statement, t.Delay)
+        if isinstance(event, e.LocalStep) and isinstance(event.statement, t.Delay)
     )
 
 
@@ -63,7 +63,7 @@ def test_each_task_computes_as_long_as_the_means_of_its_calls(
     means = Means(trace, COMPUTE)
     for rank in trace.ranks:
         found = computed_us(program.events[rank])
-        rounding = sum(n for event, n in once(program.events[rank]) if isinstance(event, e.Local)) / 2
+        rounding = sum(n for event, n in once(program.events[rank]) if isinstance(event, e.LocalStep)) / 2
         # A mean that ranks share is known to a sixteenth of an octave.
         assert found == pytest.approx(means.of(rank) / 1000, rel=0.05, abs=rounding)
 

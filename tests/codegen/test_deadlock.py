@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scalatrace import save
 from scalatrace.cli import main
 from scalatrace.codegen.matching import Problem, check_deadlock
-from scalatrace.codegen.matching.execution.diagnosis import shortest_cycle
-from scalatrace.codegen.matching.execution.report import Report
+from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
+from scalatrace.codegen.matching.diagnosis.report import Report
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec

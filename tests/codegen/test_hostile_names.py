@@ -15,7 +15,8 @@ from scalatrace import Trace
 from scalatrace.codegen.conceptual.checks.program import examine
 from scalatrace.codegen.conceptual.parser.lexer import scan
 from scalatrace.codegen.conceptual.parser.parse import parse as parse_ncptl
-from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_string, python_string
+from scalatrace.codegen.conceptual.printer.parts import quoted
+from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_text, python_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
@@ -70,7 +71,7 @@ def test_strings(text: str) -> None:
         c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass") for c in text
     )
     assert ast.literal_eval(f"b{in_c}") == raw
-    (token,) = scan(ncptl_string(text), [])
+    (token,) = scan(quoted(ncptl_text(text)), [])
     assert token.type == "STRING"
 
 
@@ -279,7 +280,7 @@ def test_texts_that_a_language_refuses_are_internal_errors(monkeypatch: pytest.M
     ):
         generate(wrong, "python", SKIPPING)
     monkeypatch.setattr(
-        "scalatrace.codegen.emit.conceptual.statement_writer.Sentences.site",
+        "scalatrace.codegen.emit.conceptual.common.statement_writer.StatementWriter.site",
         lambda self, call: "x\nTASK TASK",
     )
     with pytest.raises(GenerateError, match=r"internal error: .* no coNCePTuaL .* line \d+: "):
@@ -292,10 +293,12 @@ def test_unknown_datatypes_are_refused_with_their_call() -> None:
         kind = Datatype(name, 8, 8)
         trace = b.of(b.event("Send", at=("a.py:3:f",), count=1, datatype=kind, dest=0, tag=0, comm=Comm()))
         for language in ("c", "python"):
-            with pytest.raises(GenerateError, match=rf"MPI_Send at a\.py:3:f: '{name}' is no predefined"):
+            with pytest.raises(
+                GenerateError, match=rf"MPI_Send at a\.py:3:f to {language}: '{name}' is no predefined"
+            ):
                 generate(trace, language)
 
 
 def test_conceptual_strings_are_what_the_parser_reads() -> None:
-    text = f"ASSERT THAT {ncptl_string(PAYLOAD)} WITH num_tasks = 1 ."
+    text = f"ASSERT THAT {quoted(ncptl_text(PAYLOAD))} WITH num_tasks = 1 ."
     assert parse_ncptl(text)

@@ -95,12 +95,12 @@ def test_ordinary_programs_need_no_new_mpi() -> None:
 def test_what_has_no_large_form_is_refused() -> None:
     b = Builder(2)
     tag = b.event("Send", at=("app.py:3:main",), count=1, datatype=DOUBLE, dest=1, tag=MANY, comm=Comm())
-    with pytest.raises(GenerateError, match=rf"MPI_Send at app.py:3:main: tag goes up to {MANY}"):
+    with pytest.raises(GenerateError, match=rf"MPI_Send at app.py:3:main to c: tag goes up to {MANY}"):
         generate(b.of(tag), "c")
     b = Builder(2)
     new = b.family("cart", (2,), (0, 1))
     cart = b.event("Cart_create", comm=Comm(), ndims=1, dims=(MANY,), periods=(0,), reorder=0, newcomm=new)
-    with pytest.raises(GenerateError, match="MPI_Cart_create: an array holds numbers that an int does not"):
+    with pytest.raises(GenerateError, match="MPI_Cart_create to c: an array holds numbers that an int does"):
         generate(b.of(cart), "c")
 
 

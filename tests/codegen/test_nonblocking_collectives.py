@@ -11,7 +11,7 @@ from scalatrace import Trace, load
 from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import lower
-from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, blocking_form
+from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.matching import align_collectives, must_be_late, with_late_collectives
@@ -87,8 +87,8 @@ def test_they_stand_where_they_end_if_ranks_waited_for_each_other_otherwise() ->
     assert must_be_late(crossing(4))
     assert said(crossing(4)) == [
         "FOR 4 REPETITIONS {",
-        "TASK 1 RECEIVE A 8 BYTE MESSAGE FROM TASK 0",
-        "TASK 0 SEND A 8 BYTE MESSAGE TO UNSUSPECTING TASK 1",
+        "TASK 1 RECEIVES A 8 BYTE MESSAGE FROM TASK 0",
+        "TASK 0 SENDS A 8 BYTE MESSAGE TO UNSUSPECTING TASK 1",
         "ALL TASKS SYNCHRONIZE",
         "}",
     ]

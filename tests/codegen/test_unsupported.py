@@ -1,9 +1,10 @@
-"""What has no words takes along what it made."""
+"""Unsupported calls are left out with the calls that depend on them."""
 
 from __future__ import annotations
 
 from scalatrace import Trace
 from scalatrace.codegen.emit import emitter
+from scalatrace.codegen.errors import cannot_write
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.values.vec import Vec
@@ -60,3 +61,11 @@ def test_requests_keep_their_ages() -> None:
     assert "left out: MPI_Ialltoallw" in text
     assert text.count("AWAIT COMPLETION") == 1
     assert not emitter("conceptual").supports("Ialltoallw")
+
+
+def test_errors_name_call_language_reason_and_way_out() -> None:
+    error = cannot_write("Bcast", ("a.py:3:f", "a.py:9:main"), "conceptual", "its communicator varies")
+    assert str(error) == (
+        "cannot write MPI_Bcast at a.py:3:f to conceptual: its communicator varies; use --to c or --to python"
+    )
+    assert str(cannot_write("Send", (), "c", "bad tag")) == "cannot write MPI_Send to c: bad tag"

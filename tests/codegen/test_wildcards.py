@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from scalatrace.codegen.matching import has_wildcards, resolve_wildcards
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.script import _comes_again
-from scalatrace.codegen.matching.wildcards import Plan
+from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Summary
@@ -88,7 +88,7 @@ def test_tags_that_only_one_rank_uses_need_no_execution() -> None:
         for r in range(n)
     ]  # fmt: skip
     trace = record(ranks)
-    plan = Plan(trace)
+    plan = ExecutionPlan(trace)
     assert plan.certain().keys() == plan.wild.keys()
     made = resolve_wildcards(trace)
     assert_resolved(trace, made)
@@ -221,7 +221,7 @@ def test_steps_do_not_grow_with_iterations(turns: int) -> None:
     """Up to 64 ranks: one iteration is executed, and found to leave everything as it was."""
     n = 64 if turns > 100 else 8
     trace = all_to_one(n, turns)
-    plan = Plan(trace)
+    plan = ExecutionPlan(trace)
     execution = plan.execute(CAREFUL, synchronous=False, recorded=frozenset(plan.wild))
     assert execution.report is None
     assert execution.engine.steps == 6 * n
@@ -238,7 +238,7 @@ def test_steps_are_calls_where_no_iteration_is_like_another() -> None:
     for worker in order:
         ranks[0] += [recv(), send(worker, site=11)]
         ranks[worker] += [send(0, site=30), recv(0, site=31)]
-    plan = Plan(record(ranks))
+    plan = ExecutionPlan(record(ranks))
     assert plan.execute(CAREFUL, synchronous=False).engine.steps == 800
 
 

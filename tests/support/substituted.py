@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scalatrace import Trace
-from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, blocking_form
+from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
 from scalatrace.ops import Category, operation
 from scalatrace.trace.query.requests import started
 

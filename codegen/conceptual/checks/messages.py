@@ -63,8 +63,8 @@ class MessagesChecker(NamesChecker):
         self._spec(node.message, scope)
         self._form(node.message.unique, node.message.alignment, node.message.buffer)
         if node.asynchronous:
-            said = "a multicast cannot be asynchronous; leave ASYNCHRONOUSLY out, or use SEND"
-            self.wrong(said, node.place, Stage.EXECUTION)
+            reason = "a multicast cannot be asynchronous; leave ASYNCHRONOUSLY out, or use SEND"
+            self.wrong(reason, node.place, Stage.EXECUTION)
         self.tasks(node.target, "target", self.tasks(node.source, "source", scope))
 
     def _reduce(self, node: t.Reduce, scope: Scope) -> None:
@@ -88,8 +88,8 @@ class MessagesChecker(NamesChecker):
 
     def _values(self, values: t.Values, scope: Scope) -> None:
         if values.unit not in REDUCED:
-            said = f"{values.unit} cannot be reduced; expected {' or '.join(REDUCED)}"
-            self.wrong(said, values.place)
+            reason = f"{values.unit} cannot be reduced; expected {' or '.join(REDUCED)}"
+            self.wrong(reason, values.place)
         self._spec(values, scope)
         self._form(values.unique, values.alignment, values.buffer)
         self._no_verification(values.touching)

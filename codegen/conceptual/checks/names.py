@@ -56,7 +56,7 @@ class NamesChecker:
     def __init__(self, report: Report) -> None:
         self.report = report
         self.definitions: list[Definition] = []
-        self.told_my_task = False
+        self.noted_my_task = False
 
     def wrong(self, reason: str, place: Place, stage: Stage = Stage.MEANING) -> None:
         self.report.errors.append(ProgramError(reason, place, stage))
@@ -101,8 +101,8 @@ class NamesChecker:
         elif isinstance(node, t.Call):
             self._call(node, ctx)
         elif isinstance(node, t.FileData) and not node.static and ctx.steady:
-            said = "use STATIC_FILE_DATA, which is the same on all tasks"
-            self.wrong(f"FILE_DATA cannot be used in {ctx.steady}; {said}", node.place)
+            reason = "use STATIC_FILE_DATA, which is the same on all tasks"
+            self.wrong(f"FILE_DATA cannot be used in {ctx.steady}; {reason}", node.place)
         elif isinstance(node, t.MyTask):
             self._my_task(node, ctx)
         elif isinstance(node, t.Between):
@@ -121,20 +121,20 @@ class NamesChecker:
 
     def _call(self, node: t.Call, ctx: Context) -> None:
         if ctx.steady and node.function.startswith("RANDOM_"):
-            said = "it would differ from task to task"
-            self.wrong(f"{node.function} cannot be used in {ctx.steady}; {said}", node.place)
+            reason = "it would differ from task to task"
+            self.wrong(f"{node.function} cannot be used in {ctx.steady}; {reason}", node.place)
         least, most = FUNCTIONS[node.function]
         given = len(node.arguments)
         if given < least or (most is not None and given > most):
             wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
-            said = f"{node.function} has {given} arguments; expected {wanted}"
-            self.wrong(said, node.place, Stage.EXECUTION)
+            reason = f"{node.function} has {given} arguments; expected {wanted}"
+            self.wrong(reason, node.place, Stage.EXECUTION)
 
     def _my_task(self, node: t.MyTask, ctx: Context) -> None:
         if not ctx.my_task:
             self.wrong("MY TASK can only be used in the condition of IF", node.place)
-        elif not self.told_my_task:
-            self.told_my_task = True
+        elif not self.noted_my_task:
+            self.noted_my_task = True
             self.note("MY TASK sends tasks different ways; a task description says it better", node.place)
 
     # task descriptions
@@ -160,8 +160,8 @@ class NamesChecker:
     def _role(self, tasks: t.Tasks, role: str) -> None:
         forms = "TASK expression, TASKS t SUCH THAT condition, TASKS {...} or TASK GROUP name"
         if role == "source" and isinstance(tasks, t.AllOthers):
-            said = f"ALL OTHER TASKS has no task to leave out here; expected ALL TASKS, {forms}"
-            self.wrong(said, tasks.place)
+            reason = f"ALL OTHER TASKS has no task to leave out here; expected ALL TASKS, {forms}"
+            self.wrong(reason, tasks.place)
         if role == "target" and isinstance(tasks, t.AllTasks):
             self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)
 

@@ -73,18 +73,18 @@ class _Checker(MessagesChecker):
         seen: dict[str, Place] = {}
         for header in headers:
             if isinstance(header, t.Version) and header.text != LANGUAGE_VERSION:
-                said = f"this is version {LANGUAGE_VERSION} of the language, not {header.text!r}"
-                self.note(said, header.place)
+                reason = f"this is version {LANGUAGE_VERSION} of the language, not {header.text!r}"
+                self.note(reason, header.place)
             elif isinstance(header, t.Parameter):
                 self._parameter(header, scope, seen)
 
     def _parameter(self, header: t.Parameter, scope: Scope, seen: dict[str, Place]) -> None:
         if not _LONG.fullmatch(header.long):
-            said = 'expected two hyphens and then letters, digits, "-" or "_"'
-            self.wrong(f"{header.long!r} is no long option; {said}", header.place)
+            reason = 'expected two hyphens and then letters, digits, "-" or "_"'
+            self.wrong(f"{header.long!r} is no long option; {reason}", header.place)
         if not _SHORT.fullmatch(header.short):
-            said = "expected a hyphen and one small letter or digit"
-            self.wrong(f"{header.short!r} is no short option; {said}", header.place)
+            reason = "expected a hyphen and one small letter or digit"
+            self.wrong(f"{header.short!r} is no short option; {reason}", header.place)
         for kind, name in (("variable", header.name), ("option", header.long), ("option", header.short)):
             if name in seen:
                 self.wrong(f"the {kind} {name} is declared in line {seen[name].line} already", header.place)

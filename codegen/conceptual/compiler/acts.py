@@ -12,7 +12,7 @@ from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.names import children
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
-__all__ = ["Acts"]
+__all__ = ["LocalStatements"]
 
 FORMS = {"": "ALL", "EACH": "ALL", "THE": "ONLY", "OF": "COLLAPSED", "HISTOGRAM": "HISTOGRAM"}
 FUNCTIONS = {
@@ -21,10 +21,10 @@ FUNCTIONS = {
     "HARMONIC MEAN": "HARMONIC_MEAN",
     "GEOMETRIC MEAN": "GEOMETRIC_MEAN",
 }
-MOST_FUNCTIONS = 32
+MAX_COLUMN_FUNCTIONS = 32
 
 
-class Acts(Writing):
+class LocalStatements(Writing):
     """Statements that do not communicate."""
 
     def _local(self, node: Any, scope: Scope) -> None:
@@ -110,8 +110,8 @@ class Acts(Writing):
     def _columns(self, node: t.Log, name: str) -> None:
         rows = []
         for column in node.columns:
-            if len(column.functions) > MOST_FUNCTIONS:
-                raise ProgramError(f"a column has at most {MOST_FUNCTIONS} functions", column.place)
+            if len(column.functions) > MAX_COLUMN_FUNCTIONS:
+                raise ProgramError(f"a column has at most {MAX_COLUMN_FUNCTIONS} functions", column.place)
             functions = ", ".join(_function(each) for each in column.functions) or "MEAN"
             place = f"{{{column.place.line}, {column.place.column}}}"
             rows.append(

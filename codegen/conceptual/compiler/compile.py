@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.compiler.acts import Acts
+from scalatrace.codegen.conceptual.compiler.acts import LocalStatements
 from scalatrace.codegen.conceptual.compiler.text import (
     Functions,
     Scope,
@@ -65,7 +65,7 @@ def _runtime(name: str) -> str:
     return files(__package__).joinpath("runtime", f"{name}.c").read_text(encoding="utf-8")
 
 
-class _Compiler(Acts):
+class _Compiler(LocalStatements):
     """Writes C, statement by statement."""
 
     # the file
@@ -177,8 +177,8 @@ class _Compiler(Acts):
 
     def _same_count(self, count: str, other: t.Values, scope: Scope) -> None:
         with self.block(f"if ({count} != {self.count(other.count, scope)})"):
-            said = c_string("the numbers of values reduced and received differ")
-            self.line(f"nc_fail({c_place(other.place)}, {said});")
+            reason = c_string("the numbers of values reduced and received differ")
+            self.line(f"nc_fail({c_place(other.place)}, {reason});")
 
     def _await(self, node: t.Await, scope: Scope) -> None:
         with self.each(node.tasks, scope) as (task, _):
@@ -196,8 +196,8 @@ class _Compiler(Acts):
 
     def _assert(self, node: t.Assert, scope: Scope) -> None:
         with self.block(f"if (!{condition(node.condition, scope)})"):
-            said = c_string(f"the program asserts: {node.text}")
-            self.line(f'nc_fail({c_place(node.place)}, "%s", {said});')
+            reason = c_string(f"the program asserts: {node.text}")
+            self.line(f'nc_fail({c_place(node.place)}, "%s", {reason});')
 
     def _foreach(self, node: t.ForEach, scope: Scope) -> None:
         with self.block():

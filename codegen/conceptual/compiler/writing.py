@@ -116,17 +116,17 @@ class Writing:
         return f"nc_tag({c_place(tag.place)}, {integer(tag, scope)})"
 
     def memory(self, node: Any, scope: Scope, under: Any = None) -> str:
-        def said(name: str) -> Any:
+        def reason(name: str) -> Any:
             own = getattr(node, name, None)
             return own if own is not None or under is None else getattr(under, name)
 
-        alignment, touching, buffer = said("alignment"), said("touching"), said("buffer")
+        alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         parts = []
         if buffer is not None and buffer.number is not None:
             parts += [".has_buffer = 1", f".buffer = {integer(buffer.number, scope)}"]
         if buffer is not None and buffer.offset is not None:
             parts.append(f".offset = {self.size(buffer.offset, scope)}")
-        if said("unique"):
+        if reason("unique"):
             parts.append(".unique = 1")
         if alignment is not None and alignment.measure is not None:
             parts.append(f".alignment = {self.size(alignment.measure, scope, negative=True)}")

@@ -15,13 +15,13 @@ from scalatrace.codegen.conceptual.names import bound
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 
-__all__ = ["LARGEST", "UNIT_BYTES", "Collecting", "TooManyError", "string_tag"]
+__all__ = ["MAX_MESSAGE_BYTES", "UNIT_BYTES", "Collecting", "TooManyError", "string_tag"]
 
 UNIT_BYTES = {
     "BYTES": 1, "HALFWORDS": 2, "WORDS": 4, "INTEGERS": 4, "DOUBLEWORDS": 8, "QUADWORDS": 16,
     "PAGES": mmap.PAGESIZE, "KILOBYTE": 2**10, "MEGABYTE": 2**20, "GIGABYTE": 2**30,
 }  # fmt: skip
-LARGEST = 2**31 - 1
+MAX_MESSAGE_BYTES = 2**31 - 1
 """Bytes in one message, as MPI counts them in an int."""
 
 
@@ -131,7 +131,7 @@ class Collecting(ABC):
             return 0
         amount = 1 if measure.amount is None else integer(measure.amount, env)
         size = (amount + 7) // 8 if measure.unit == "BITS" else amount * UNIT_BYTES[measure.unit]
-        if not -LARGEST <= size <= LARGEST:
+        if not -MAX_MESSAGE_BYTES <= size <= MAX_MESSAGE_BYTES:
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", measure.place)
         return size
 
@@ -152,7 +152,7 @@ class Collecting(ABC):
         if tag is None or isinstance(tag, str):
             return 0 if tag is None else string_tag(tag)
         value = abs(integer(tag, env))
-        if value > LARGEST:
+        if value > MAX_MESSAGE_BYTES:
             raise ProgramError(f"tag {value} is too large for MPI", tag.place)
         return value
 
@@ -164,15 +164,15 @@ class Collecting(ABC):
     def memory(self, node: Any, env: Env, under: Any = None) -> e.Memory:
         """Return where a message lies; what the node does not say, `under` does."""
 
-        def said(name: str) -> Any:
+        def reason(name: str) -> Any:
             own = getattr(node, name, None)
             return own if own is not None or under is None else getattr(under, name)
 
-        alignment, touching, buffer = said("alignment"), said("touching"), said("buffer")
+        alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         wanted = touching is not None and touching.wanted
         return e.Memory(
             buffer=None if buffer is None or buffer.number is None else integer(buffer.number, env),
-            unique=bool(said("unique")),
+            unique=bool(reason("unique")),
             offset=self.extent(buffer.offset, env) if buffer is not None else 0,
             alignment=self.size(alignment.measure, env) if alignment is not None else 0,
             misaligned=alignment is not None and alignment.kind == "MISALIGNED",

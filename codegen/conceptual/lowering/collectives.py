@@ -54,6 +54,6 @@ def reductions(
     found: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
     if receivers != (root,):
         comm = tuple(sorted({root, *receivers}))
-        told = e.Bcast(comm, root, count, unit, 1, memory, place=place)
-        found += [(rank, told) for rank in comm]
+        bcast = e.Bcast(comm, root, count, unit, 1, memory, place=place)
+        found += [(rank, bcast) for rank in comm]
     return found

@@ -118,7 +118,7 @@ class Reduction(Action):
 
 
 @dataclass(frozen=True)
-class Local(Action):
+class LocalStep(Action):
     """A statement that a task executes by itself, with what is known there."""
 
     statement: t.Statement
@@ -163,7 +163,7 @@ Event: TypeAlias = (
     | Alltoall
     | Alltoallv
     | Reduction
-    | Local
+    | LocalStep
     | Repeat
     | Timed
     | Aside

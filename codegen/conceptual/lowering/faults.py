@@ -51,8 +51,8 @@ def unawaited(rank: int, events: Sequence[e.Event]) -> None:
     left = _pending(events, [])
     if left:
         shown = f"{len(left)} messages" if len(left) > 1 else "a message"
-        said = f"task {rank} never awaits {shown} that it starts; expected AWAIT COMPLETION behind"
-        raise ProgramError(said, left[0].place)
+        reason = f"task {rank} never awaits {shown} that it starts; expected AWAIT COMPLETION behind"
+        raise ProgramError(reason, left[0].place)
 
 
 def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]:
@@ -68,7 +68,7 @@ def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]
 
 def _restores(rank: int, events: Sequence[e.Event], depth: int = 0) -> int:
     for event in events:
-        if isinstance(event, e.Local) and isinstance(event.statement, t.Counters):
+        if isinstance(event, e.LocalStep) and isinstance(event.statement, t.Counters):
             depth += {"STORES": 1, "RESTORES": -1}.get(event.statement.action, 0)
         elif isinstance(event, (e.Repeat, e.Timed, e.Aside)):
             after = _restores(rank, event.body, depth)
@@ -88,7 +88,7 @@ class _Task:
     at: e.Event | None = None
     blocked: Callable[[], bool] | None = None
     waits: list[tuple[Channel, int, e.Transfer]] = field(default_factory=list)
-    met: Counter[e.Comm] = field(default_factory=Counter)
+    entry_counts: Counter[e.Comm] = field(default_factory=Counter)
 
 
 class _Simulation:
@@ -187,14 +187,14 @@ class _Simulation:
         send = self.sent[channel][number]
         if send.size > receive.size:
             sends = f"task {channel[0]} sends {send.size} in line {send.place.line}"
-            said = f"task {channel[1]} receives at most {receive.size} bytes here, but {sends}"
-            raise ProgramError(said, receive.place)
+            reason = f"task {channel[1]} receives at most {receive.size} bytes here, but {sends}"
+            raise ProgramError(reason, receive.place)
         return True
 
     def _collective(self, rank: int, task: _Task, event: e.Event) -> Callable[[], bool]:
         comm: e.Comm = event.comm  # type: ignore[union-attr]
-        key = (comm, task.met[comm])
-        task.met[comm] += 1
+        key = (comm, task.entry_counts[comm])
+        task.entry_counts[comm] += 1
         arrived = self.arrived[key]
         arrived.add(rank)
         root = getattr(event, "root", None)
@@ -225,8 +225,8 @@ class _Simulation:
         found = []
         for channel, sent in self.sent.items():
             if len(sent) > self.posted[channel]:
-                said = f"task {channel[1]} never receives what task {channel[0]} sends here"
-                found.append(Note(said, sent[self.posted[channel]].place))
+                reason = f"task {channel[1]} never receives what task {channel[0]} sends here"
+                found.append(Note(reason, sent[self.posted[channel]].place))
         return found
 
 

@@ -99,7 +99,7 @@ class _Lowering(Messaging):
 
     def _local(self, node: Any, env: Env) -> None:
         for task, inner in self.sources(node.tasks, env):
-            self.add(task, e.Local(node, inner, place=node.place))
+            self.add(task, e.LocalStep(node, inner, place=node.place))
 
     def _assign(self, node: t.Assign, env: Env) -> None:
         for task, inner in self.sources(node.tasks, env):
@@ -108,8 +108,8 @@ class _Lowering(Messaging):
             else:
                 processor = integer(node.processor, self._now(inner))
             if not 0 <= processor < self.tasks:
-                said = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
-                raise ProgramError(said, node.place)
+                reason = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
+                raise ProgramError(reason, node.place)
             # Two tasks change places, so that every processor has one.
             placed = list(self.processors)
             other = placed.index(processor)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.collecting import LARGEST, UNIT_BYTES, Collecting
+from scalatrace.codegen.conceptual.lowering.collecting import MAX_MESSAGE_BYTES, UNIT_BYTES, Collecting
 from scalatrace.codegen.conceptual.lowering.collectives import multicasts, reductions
 from scalatrace.codegen.conceptual.names import source_first
 from scalatrace.codegen.conceptual.values.evaluate import Env
@@ -35,8 +35,8 @@ class Messaging(Collecting):
     def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
         alone = next((a for a, b in pairs if a == b), None)
         if alone is not None and not allowed:
-            said = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
-            raise ProgramError(said, node.place)
+            reason = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"
+            raise ProgramError(reason, node.place)
 
     def _receive(self, node: t.Receive, env: Env) -> None:
         if source_first(node, env.names):
@@ -82,8 +82,8 @@ class Messaging(Collecting):
         count = self.count(node.values.count, env)
         for other in (node.to, node.result.values if node.result else None):
             if other is not None and self.count(other.count, env) != count:
-                said = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
-                raise ProgramError(said, other.place)
+                reason = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
+                raise ProgramError(reason, other.place)
         members = self.sources(node.source, env)
         sources, targets = [task for task, _ in members], {task for task, _ in members}
         if node.target is not None:
@@ -97,7 +97,7 @@ class Messaging(Collecting):
         receivers = tuple(sorted(self.processors[task] for task in targets))
         memory = self.memory(node.values, env)
         size = count * UNIT_BYTES[node.values.unit]
-        if size > LARGEST:
+        if size > MAX_MESSAGE_BYTES:
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", node.values.place)
         for rank, event in reductions(comm, receivers, count, node.values.unit, memory, node.place):
             self.put(rank, event)

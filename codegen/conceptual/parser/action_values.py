@@ -130,8 +130,8 @@ class ValuesBuilder(Transformer[Any, Any]):
     def mesh_neighbor(self, parts: Parts) -> t.MeshNeighbor:
         mesh, task, offsets = nodes_of(parts)
         if len(mesh) != len(offsets):
-            said = f"{len(offsets)} offsets for a mesh of {len(mesh)} dimensions; expected as many"
-            raise ProgramError(said, spot(offsets), Stage.SYNTAX)
+            reason = f"{len(offsets)} offsets for a mesh of {len(mesh)} dimensions; expected as many"
+            raise ProgramError(reason, spot(offsets), Stage.SYNTAX)
         return t.MeshNeighbor(tuple(mesh), task, tuple(offsets), place=spot(parts))
 
     def mesh_coordinate(self, parts: Parts) -> t.MeshCoordinate:

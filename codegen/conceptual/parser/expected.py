@@ -40,7 +40,7 @@ _GROUPS: tuple[tuple[set[str], str], ...] = (
 _SPELLING: dict[str, str] = {}
 for _form, _terminal in KEYWORDS.items():
     _SPELLING.setdefault(_terminal, _form.upper())
-MOST = 8
+MAX_SHOWN_TERMINALS = 8
 
 _HINTS = {
     "or": 'conditions are joined by "\\/"',
@@ -77,12 +77,12 @@ def _split(word: str) -> str | None:
 def expected(terminals: Iterable[str]) -> str:
     """Return "a comparison, AND or a statement" for what a parser accepts."""
     left = set(terminals)
-    said = []
+    terms = []
     for group, name in _GROUPS:
         if group <= left:
-            said.append(name)
+            terms.append(name)
             left -= group
-    said += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
-    if len(said) > MOST:
-        said = [*said[: MOST - 1], "..."]
-    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} or {said[-1]}" if said else "nothing"
+    terms += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
+    if len(terms) > MAX_SHOWN_TERMINALS:
+        terms = [*terms[: MAX_SHOWN_TERMINALS - 1], "..."]
+    return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} or {terms[-1]}" if terms else "nothing"

@@ -88,11 +88,11 @@ def _tree(tokens: list[Token], end: Place) -> Any:
         token = error.token
         place = Place(token.line or end.line, token.column or end.column)
         accepted = parsing.accepts()  # type: ignore[no-untyped-call]
-        said = "the program ends too early" if token.type == "$END" else f"unexpected {_shown(token)}"
+        reason = "the program ends too early" if token.type == "$END" else f"unexpected {_shown(token)}"
         if accepted == {"IDENT"} and token.type in KEYWORDS.values():
-            said = f"{_shown(token)} is a reserved word"
+            reason = f"{_shown(token)} is a reserved word"
         wanted = expected(accepted) + hint(token.type, str(token))
-        raise ProgramError(f"{said}; expected {wanted}", place, Stage.SYNTAX) from None
+        raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
             raise error.orig_exc from None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from keyword import iskeyword
+from typing import cast
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.words import KEYWORDS
@@ -12,7 +14,10 @@ from scalatrace.codegen.conceptual.words import KEYWORDS
 __all__ = ["ADD", "PartsPrinter", "indented", "joined", "quoted"]
 
 EXPR, ADD, MUL, UNARY, POWER, PRIM = range(6)
-_LEVELS = {"+": ADD, "-": ADD, "|": ADD, "XOR": ADD, "**": POWER}
+_LEVELS = {"+": ADD, "-": ADD, "**": POWER}
+_BITWISE = frozenset({"|", "XOR", "&", ">>", "<<"})
+"""Operators that always stand in parentheses: their precedence is not that of C."""
+
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 _WORD = re.compile(r"[A-Za-z]\w*")
 INDENT = "  "
@@ -35,17 +40,22 @@ def _starts_with_word(text: str) -> bool:
     return found is not None and found.group().lower() in KEYWORDS
 
 
+@cache
+def _method(kind: str) -> str:
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+    return f"{name}_" if iskeyword(name) else name
+
+
 class PartsPrinter:
     """One method per node kind, called by its name in lower case."""
 
     def any(self, node: t.Node) -> str:
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(node).__name__).lower()
-        return str(getattr(self, f"{name}_" if iskeyword(name) else name)(node))
+        return str(getattr(self, _method(type(node).__name__))(node))
 
     # expressions
 
     def at(self, node: t.Expr, level: int) -> str:
-        """An expression, in parentheses if it would be torn apart there."""
+        """Return an expression, in parentheses if it binds less tightly than a level."""
         text = self.any(node)
         return text if self._level(node) >= level else f"({text})"
 
@@ -53,7 +63,7 @@ class PartsPrinter:
         if isinstance(node, t.Conditional):
             return EXPR
         if isinstance(node, t.Binary):
-            return _LEVELS.get(node.operator, MUL)
+            return PRIM if node.operator in _BITWISE else _LEVELS.get(node.operator, MUL)
         if isinstance(node, t.Unary):
             return ADD if node.operator == "-" and isinstance(node.operand, t.Call) else UNARY
         return UNARY if isinstance(node, t.Integer) and node.value < 0 else PRIM
@@ -61,10 +71,9 @@ class PartsPrinter:
     def _minus(self, text: str) -> str:
         return f"({text})" if _starts_with_word(text) else text
 
-    def unsigned(self, node: t.Expr, level: int = ADD) -> str:
-        """An expression that may stand behind another."""
-        text = self.at(node, level)
-        return f"({text})" if text[0] in "+-" else text
+    def atom(self, node: t.Expr) -> str:
+        """Return an expression that other words may follow or precede."""
+        return self.at(node, PRIM)
 
     def integer(self, node: t.Integer) -> str:
         return str(node.value)
@@ -84,15 +93,24 @@ class PartsPrinter:
         return node.operator + (self._minus(operand) if node.operator == "-" else operand)
 
     def binary(self, node: t.Binary) -> str:
-        level = _LEVELS.get(node.operator, MUL)
         if node.operator == "**":
             return f"{self.at(node.left, PRIM)}**{self.at(node.right, UNARY)}"
-        left, right = self.at(node.left, level), self.at(node.right, level + 1)
-        return f"{left} {node.operator} {self._minus(right) if node.operator == '-' else right}"
+        if node.operator in _BITWISE:
+            return f"({self.atom(node.left)} {node.operator} {self.atom(node.right)})"
+        level, terms = self._level(node), []
+        left: t.Expr = node
+        while isinstance(left, t.Binary) and self._level(left) == level:  # a long sum in one go
+            right = self.at(left.right, level + 1)
+            terms.append(f"{left.operator} {self._minus(right) if left.operator == '-' else right}")
+            left = left.left
+        return " ".join((self.at(left, level), *reversed(terms)))
 
     def conditional(self, node: t.Conditional) -> str:
-        value, otherwise = self.at(node.value, ADD), self.at(node.otherwise, EXPR)
-        return f"{value} IF {self.any(node.condition)} OTHERWISE {otherwise}"
+        text, rest = "", cast(t.Expr, node)
+        while isinstance(rest, t.Conditional):  # a long chain in one go
+            text += f"{self.at(rest.value, ADD)} IF {self.any(rest.condition)} OTHERWISE "
+            rest = rest.otherwise
+        return text + self.any(rest)
 
     def _list(self, nodes: Iterable[t.Node]) -> str:
         return ", ".join(map(self.any, nodes))
@@ -126,27 +144,29 @@ class PartsPrinter:
     # relations and ranges
 
     def compare(self, node: t.Compare) -> str:
-        return f"{self.any(node.left)} {node.operator} {self.any(node.right)}"
+        return f"{self.at(node.left, ADD)} {node.operator} {self.at(node.right, ADD)}"
 
     def parity(self, node: t.Parity) -> str:
-        return f"{self.any(node.operand)} IS {'ODD' if node.odd else 'EVEN'}"
+        return f"{self.at(node.operand, ADD)} IS {'ODD' if node.odd else 'EVEN'}"
 
     def within(self, node: t.Within) -> str:
-        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {self._list(node.ranges)}"
+        return f"{self.at(node.operand, ADD)} IS {'NOT ' * node.negated}IN {self._list(node.ranges)}"
 
     def between(self, node: t.Between) -> str:
         interval = f"[{self.any(node.low)}, {self.any(node.high)}]"
-        return f"{self.any(node.operand)} IS {'NOT ' * node.negated}IN {interval}"
+        return f"{self.at(node.operand, ADD)} IS {'NOT ' * node.negated}IN {interval}"
 
     def logical(self, node: t.Logical) -> str:
-        def side(rel: t.Rel, right: bool) -> str:
-            text = self.any(rel)
-            if not isinstance(rel, t.Logical) or (rel.conjunction and not node.conjunction):
-                return text
-            return text if rel.conjunction == node.conjunction and not right else f"({text})"
+        """Print a chain of one kind flat, and parts of the other kind in parentheses."""
+        parts: list[str] = []
+        left: t.Rel = node
+        while isinstance(left, t.Logical) and left.conjunction == node.conjunction:
+            parts.append(self._operand(left.right))
+            left = left.left
+        return (" /\\ " if node.conjunction else " \\/ ").join((self._operand(left), *reversed(parts)))
 
-        word = "/\\" if node.conjunction else "\\/"
-        return f"{side(node.left, False)} {word} {side(node.right, True)}"
+    def _operand(self, rel: t.Rel) -> str:
+        return f"({self.any(rel)})" if isinstance(rel, t.Logical) else self.any(rel)
 
     def listing(self, node: t.Listing) -> str:
         return f"{{{self._list(node.values)}}}"
@@ -171,7 +191,7 @@ class PartsPrinter:
         return "ALL OTHER TASKS"
 
     def one_task(self, node: t.OneTask) -> str:
-        return f"TASK {self.at(node.task, ADD)}"
+        return f"TASK {self.atom(node.task)}"
 
     def such_that(self, node: t.SuchThat) -> str:
         return f"TASKS {node.variable} SUCH THAT {self.any(node.condition)}"

@@ -7,7 +7,7 @@ side by side the second must not start with a sign; `-(F(1))` means F(-1) there,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
@@ -28,6 +28,10 @@ def _is_open(stmt: t.Statement | None) -> bool:
     return _is_open(getattr(stmt, "body", None)) if stmt is not None else False
 
 
+def _commented(lines: Iterable[str]) -> list[str]:
+    return [f"# {line}" for line in lines]
+
+
 class _Printer(PartsPrinter):
     """Messages, statements and programs, too."""
 
@@ -35,10 +39,10 @@ class _Printer(PartsPrinter):
 
     def measure(self, node: t.Measure) -> str:
         unit = node.unit.removesuffix("S")
-        return unit if node.amount is None else f"{self.unsigned(node.amount)} {unit}"
+        return unit if node.amount is None else f"{self.atom(node.amount)} {unit}"
 
     def _count(self, count: t.Expr | None) -> str:
-        return "A" if count is None else self.at(count, ADD)
+        return "A" if count is None else self.atom(count)
 
     def _size(self, size: t.Measure | None) -> str:
         if size is None:
@@ -58,12 +62,12 @@ class _Printer(PartsPrinter):
         return f"{'WITH' if node.wanted else 'WITHOUT'} {what}"
 
     def buffer(self, node: t.Buffer) -> str:
-        name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.at(node.number, ADD)}"
+        name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.atom(node.number)}"
         return f"{self.measure(node.offset)} INTO {name}" if node.offset else name
 
     def _clauses(self, node: Any, preposition: str) -> str:
         """Touching, tag and buffer."""
-        tag = quoted(node.tag) if isinstance(node.tag, str) else node.tag and self.at(node.tag, ADD)
+        tag = quoted(node.tag) if isinstance(node.tag, str) else node.tag and self.atom(node.tag)
         return joined(
             self.any(node.touching) if node.touching else "",
             f"USING TAG {tag}" if tag else "",
@@ -142,11 +146,11 @@ class _Printer(PartsPrinter):
 
     def delay(self, node: t.Delay) -> str:
         does = self.does(node.tasks, "SLEEP" if node.sleeps else "COMPUTE")
-        return f"{does} FOR {self.at(node.duration, ADD)} {node.unit}"
+        return f"{does} FOR {self.atom(node.duration)} {node.unit}"
 
     def touch_memory(self, node: t.TouchMemory) -> str:
         some = f"{self._typed(node.amount)} OF" if node.amount else ""
-        times = f"{self.at(node.times, ADD)} TIMES" if node.times else ""
+        times = f"{self.atom(node.times)} TIMES" if node.times else ""
         stride = f"WITH STRIDE {self._typed(node.stride)}" if node.stride else ""
         return joined(
             self.does(node.tasks, "TOUCH"),
@@ -160,7 +164,7 @@ class _Printer(PartsPrinter):
 
     def _typed(self, measure: t.Measure) -> str:
         assert measure.amount is not None
-        return f"{self.at(measure.amount, ADD)} {measure.unit}"
+        return f"{self.atom(measure.amount)} {measure.unit}"
 
     def touch_buffers(self, node: t.TouchBuffers) -> str:
         does = self.does(node.tasks, "TOUCH")
@@ -168,7 +172,7 @@ class _Printer(PartsPrinter):
             return f"{does} THE CURRENT MESSAGE BUFFER"
         if node.number is None:
             return f"{does} ALL MESSAGE BUFFERS"
-        return f"{does} MESSAGE BUFFER {self.at(node.number, ADD)}"
+        return f"{does} MESSAGE BUFFER {self.atom(node.number)}"
 
     def value_of(self, node: t.ValueOf) -> str:
         return f"THE VALUE OF {quoted(node.key)}"
@@ -178,7 +182,7 @@ class _Printer(PartsPrinter):
 
     def aggregate(self, node: t.Aggregate) -> str:
         if node.percentile is not None:
-            return f"{self.at(node.percentile, ADD)} PERCENTILE"
+            return f"{self.atom(node.percentile)} PERCENTILE"
         return node.function
 
     def column(self, node: t.Column) -> str:
@@ -211,9 +215,7 @@ class _Printer(PartsPrinter):
 
     def assign(self, node: t.Assign) -> str:
         be = "IS" if isinstance(node.tasks, t.OneTask) else "ARE"
-        where = (
-            "A RANDOM PROCESSOR" if node.processor is None else f"PROCESSOR {self.at(node.processor, ADD)}"
-        )
+        where = "A RANDOM PROCESSOR" if node.processor is None else f"PROCESSOR {self.atom(node.processor)}"
         return f"{self.any(node.tasks)} {be} ASSIGNED TO {where}"
 
     def assert_(self, node: t.Assert) -> str:
@@ -221,7 +223,8 @@ class _Printer(PartsPrinter):
 
     def _body(self, head: str, body: t.Statement) -> str:
         text = self.any(body)
-        return f"{head} {text}" if isinstance(body, t.Block) else f"{head}\n{indented(text)}"
+        same_line = isinstance(body, t.Block) or "\n" not in text
+        return f"{head} {text}" if same_line else f"{head}\n{indented(text)}"
 
     def for_each(self, node: t.ForEach) -> str:
         return self._body(f"FOR EACH {node.variable} IN {self._list(node.ranges)}", node.body)
@@ -230,14 +233,14 @@ class _Printer(PartsPrinter):
         if node.warmup is None:
             return ""
         also = " AND A SYNCHRONIZATION" * node.synchronized
-        return f"PLUS {self.at(node.warmup, ADD)} WARMUP {unit}{also}"
+        return f"PLUS {self.atom(node.warmup)} WARMUP {unit}{also}"
 
     def for_count(self, node: t.ForCount) -> str:
-        head = f"FOR {self.at(node.count, ADD)} REPETITIONS"
+        head = f"FOR {self.atom(node.count)} REPETITIONS"
         return self._body(joined(head, self._warmup(node, "REPETITIONS")), node.body)
 
     def for_time(self, node: t.ForTime) -> str:
-        head = f"FOR {self.at(node.duration, ADD)} {node.unit}"
+        head = f"FOR {self.atom(node.duration)} {node.unit}"
         return self._body(joined(head, self._warmup(node, node.warmup_unit or "")), node.body)
 
     def let_value(self, node: t.LetValue) -> str:
@@ -275,7 +278,18 @@ class _Printer(PartsPrinter):
     def block(self, node: t.Block) -> str:
         if not node.statements:
             return "{ }"
-        return "{\n" + indented(" THEN\n".join(map(self.any, node.statements))) + "\n}"
+        return "{\n" + indented(self._sequence(node.statements, "")) + "\n}"
+
+    def _sequence(self, statements: Sequence[t.Statement], end: str) -> str:
+        """Print statements in order, each with its comments: THEN between them, `end` behind the last."""
+        lines: list[str] = []
+        for number, statement in enumerate(statements, 1):
+            comments = statement.comments
+            behind = f"  # {comments.behind}" if comments.behind else ""
+            lines += _commented(comments.above)
+            lines.append(f"{self.any(statement)}{' THEN' if number < len(statements) else end}{behind}")
+            lines += _commented(comments.below)
+        return "\n".join(lines)
 
     # the program
 
@@ -291,9 +305,9 @@ class _Printer(PartsPrinter):
         return f"THE BACKEND DECLARES {quoted(node.text)}."
 
     def sentence(self, node: t.Sentence) -> str:
-        return " THEN\n".join(map(self.any, node.statements)) + "."
+        return self._sequence(node.statements, ".")
 
     def program(self, node: t.Program) -> str:
-        headers = "".join(self.any(header) + "\n" for header in node.headers)
-        sentences = "\n".join(self.any(sentence) + "\n" for sentence in node.sentences)
-        return headers + ("\n" if headers and sentences else "") + sentences
+        comments = "\n".join(_commented(node.comments.above))
+        headers, sentences = ("\n".join(map(self.any, parts)) for parts in (node.headers, node.sentences))
+        return "\n\n".join(part for part in (comments, headers, sentences) if part) + "\n"

@@ -52,7 +52,7 @@ class Executor:
             e.Alltoall: self._alltoall,
             e.Alltoallv: self._alltoallv,
             e.Reduction: self._reduction,
-            e.Local: self.own.do,
+            e.LocalStep: self.own.do,
             e.Repeat: self._repeat,
             e.Timed: self._timed,
             e.Aside: self._aside,

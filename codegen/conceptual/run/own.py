@@ -50,7 +50,7 @@ class OwnWork:
             t.Output: self._output,
         }
 
-    def do(self, event: e.Local) -> None:
+    def do(self, event: e.LocalStep) -> None:
         """Execute a statement. Raises ProgramError."""
         env = replace(event.env, counter=self.counters.value, draws=self.draws)
         self._statements[type(event.statement)](event.statement, env)
@@ -110,8 +110,8 @@ class OwnWork:
                 try:
                     self.table.add((id(node), n), self._text(column.label), column.form, functions, value)
                 except Varies as error:
-                    said = f"THE value in {self._text(column.label)!r} is not always the same: {error}"
-                    raise ProgramError(said, column.place) from None
+                    reason = f"THE value in {self._text(column.label)!r} is not always the same: {error}"
+                    raise ProgramError(reason, column.place) from None
 
     def _text(self, label: str | t.ValueOf) -> str:
         if isinstance(label, str):

@@ -19,8 +19,8 @@ from scalatrace.errors import ScalatraceError
 
 __all__ = ["bind", "run"]
 
-MOST_CHECKED = 64
-MOST_EVENTS = 200_000
+MAX_CHECKED_TASKS = 64
+MAX_CHECKED_EVENTS = 200_000
 """With more tasks, or more events in all, each looks at its own only: deadlocks are then not found."""
 
 
@@ -56,17 +56,17 @@ def _check(lowered: Lowered, rank: int, path: str) -> None:
 
 def _lowered(program: t.Program, tasks: int, rank: int, options: Options, seed: int) -> Lowered:
     """All tasks' events if they are not too many, else this task's."""
-    if tasks <= MOST_CHECKED:
+    if tasks <= MAX_CHECKED_TASKS:
         try:
-            return lower(program, tasks, options.parameters, None, seed, MOST_EVENTS)
+            return lower(program, tasks, options.parameters, None, seed, MAX_CHECKED_EVENTS)
         except TooManyError:
             pass
     return lower(program, tasks, options.parameters, (rank,), seed)
 
 
-def _locals(events: Sequence[e.Event]) -> Iterator[e.Local]:
+def _locals(events: Sequence[e.Event]) -> Iterator[e.LocalStep]:
     for event in events:
-        if isinstance(event, e.Local):
+        if isinstance(event, e.LocalStep):
             yield event
         elif isinstance(event, (e.Repeat, e.Timed, e.Aside)):
             yield from _locals(event.body)
@@ -76,8 +76,10 @@ def _executable(events: Sequence[e.Event]) -> None:
     """Refuse what only a compiled program can do."""
     for event in _locals(events):
         if isinstance(event.statement, t.BackendExecute) and any(event.statement.items):
-            said = "BACKEND EXECUTE has text in C, which only a compiled program can execute (ncptl compile)"
-            raise ProgramError(said, event.place)
+            reason = (
+                "BACKEND EXECUTE has text in C, which only a compiled program can execute (ncptl compile)"
+            )
+            raise ProgramError(reason, event.place)
 
 
 def run(program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT_SEED) -> int:
@@ -111,10 +113,10 @@ def run(program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT
     return 0
 
 
-def _abort(said: str) -> None:
+def _abort(reason: str) -> None:
     from mpi4py import MPI
 
-    print(said, file=sys.stderr, flush=True)
+    print(reason, file=sys.stderr, flush=True)
     MPI.COMM_WORLD.Abort(1)
 
 

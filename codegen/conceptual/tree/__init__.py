@@ -8,20 +8,31 @@ receive that does as its sender does.
 from __future__ import annotations
 
 from scalatrace.codegen.conceptual.tree.expressions import (
+    Between,
     Binary,
     Call,
+    Compare,
+    Comprehension,
     Conditional,
     Dimension,
     Expr,
     FileData,
+    Generator,
     Integer,
+    Listing,
+    Logical,
     MeshCoordinate,
     MeshDistance,
     MeshNeighbor,
     MyTask,
+    Parity,
+    Progression,
+    Range,
     Real,
+    Rel,
     Unary,
     Variable,
+    Within,
 )
 from scalatrace.codegen.conceptual.tree.messages import (
     Alignment,
@@ -33,7 +44,7 @@ from scalatrace.codegen.conceptual.tree.messages import (
     Touching,
     Values,
 )
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Comments, Node
 from scalatrace.codegen.conceptual.tree.own import (
     Aggregate,
     BackendExecute,
@@ -55,19 +66,6 @@ from scalatrace.codegen.conceptual.tree.program import (
     Program,
     Sentence,
     Version,
-)
-from scalatrace.codegen.conceptual.tree.relations import (
-    Between,
-    Compare,
-    Comprehension,
-    Generator,
-    Listing,
-    Logical,
-    Parity,
-    Progression,
-    Range,
-    Rel,
-    Within,
 )
 from scalatrace.codegen.conceptual.tree.statements import (
     Assert,
@@ -112,6 +110,7 @@ __all__ = [
     "Buffer",
     "Call",
     "Column",
+    "Comments",
     "Compare",
     "Comprehension",
     "ComputeAggregates",

@@ -20,7 +20,7 @@ from scalatrace.codegen.conceptual.tree.own import (
 from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.relations import Range, Rel
+    from scalatrace.codegen.conceptual.tree.expressions import Range, Rel
     from scalatrace.codegen.conceptual.tree.tasks import Tasks
 
 __all__ = [

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from scalatrace.codegen.conceptual.tree.node import Node
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.expressions import Expr
-    from scalatrace.codegen.conceptual.tree.relations import Range, Rel
+    from scalatrace.codegen.conceptual.tree.expressions import Expr, Range, Rel
 
 __all__ = ["AllOthers", "AllTasks", "OneTask", "SuchThat", "TaskGroup", "TaskRanges", "Tasks"]
 

@@ -34,8 +34,8 @@ def cell(node: t.FileData, row: int, column: int) -> float:
 def _pick(parts: Sequence[Part], number: int, what: str, node: t.FileData) -> Part:
     index = number - 1 if number > 0 else number + len(parts)
     if number == 0 or not 0 <= index < len(parts):
-        said = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
-        raise ProgramError(said, node.place)
+        reason = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
+        raise ProgramError(reason, node.place)
     return parts[index]
 
 

@@ -8,7 +8,7 @@ import math
 __all__ = ["Draws"]
 
 _MASK = 2**64 - 1
-LARGEST_STEP = 500.0
+MAX_POISSON_MEAN = 500.0
 """Poisson numbers with larger means are sums of ones with smaller: exp(-mean) must not vanish."""
 
 
@@ -46,7 +46,7 @@ class Draws:
         """Draw from a Poisson distribution (Knuth), in steps of at most 500."""
         total = 0
         while mean > 0.0:
-            step = min(mean, LARGEST_STEP)
+            step = min(mean, MAX_POISSON_MEAN)
             mean -= step
             limit, product = math.exp(-step), self.unit()
             while product > limit:

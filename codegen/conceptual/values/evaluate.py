@@ -197,15 +197,15 @@ def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
 
 # Ranges
 
-MOST_NUMBERS = 10_000_000
+MAX_RANGE_NUMBERS = 10_000_000
 """In one range that is gone through."""
 
 
 def values(ranges: Sequence[t.Range], env: Env) -> list[int]:
     """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
     found = [_terms(each, env) for each in ranges]
-    if sum(map(len, found)) > MOST_NUMBERS:
-        raise ProgramError(f"more than {MOST_NUMBERS:,} numbers in a range", ranges[0].place)
+    if sum(map(len, found)) > MAX_RANGE_NUMBERS:
+        raise ProgramError(f"more than {MAX_RANGE_NUMBERS:,} numbers in a range", ranges[0].place)
     return [value for terms in found for value in terms]
 
 

@@ -35,7 +35,7 @@ class CData(Writing):
 
     @property
     def large_types(self) -> bool:
-        """Whether datatypes are larger than an int says, or are made of large counts."""
+        """Whether a datatype or a count of its constructor exceeds an int."""
         return any(
             self.program.types[i].size > INT_MAX or self.of_type(i, needs_large) for i in self.used_types
         )

@@ -10,15 +10,13 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
 from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.grids import options_of, words_of
 from scalatrace.codegen.emit.infix import Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Choose, Const, Expr, Var, bounds
+from scalatrace.codegen.expr import Choose, Const, Expr, bounds
 from scalatrace.codegen.passes.obfuscate import words
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Compute, Duration, Loop, Program, Stmt
-from scalatrace.codegen.program.values import of_vec
+from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.ops import operation
 from scalatrace.trace.model.tables import Kind
@@ -31,6 +29,11 @@ FILES = (
 )  # fmt: skip
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
+
+NOTES = (
+    "Functions are called as MPI's and take what the application gave; requests are named by their age (how",
+    "many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds.",
+)
 
 HEAD = """\
 #define _POSIX_C_SOURCE 200809L
@@ -51,7 +54,7 @@ HEAD = """\
 class CEmitter(ImperativeEmitter):
     """C11 with MPI 3; with MPI 4 where counts need more than an int."""
 
-    name, suffix, prefix = "c", ".c", "MPI_"
+    name, suffix, prefix, end = "c", ".c", "MPI_", ";"
     syntax = words(
         "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
         " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
@@ -88,7 +91,7 @@ class _Writing(CData):
         self.lines.deeper()
         self.body(self.program.body)
         body = str(self.lines)
-        share = self.subsets() + self.share()
+        share = "".join(f"    {line}\n" for line in (*self.subsets(), *self.share()))
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
             self.wanted["after" if self.contexts else "came"] = None
@@ -104,40 +107,24 @@ class _Writing(CData):
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
-        """The comment at the top."""
-        of = f" of {c_comment(self.program.title)}" if self.program.title else ""
-        n = self.program.nprocs or "P"
-        ranks, options = f"{n} ranks", ""
-        if self.program.shape:
-            ranks, options = words_of(self.program.shape), f" {c_comment(options_of(self.program.shape))}"
-        return f"""\
-/* Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.
- *
- *     mpicc -O2 -o bench bench.c && mpiexec -n {n} ./bench{options} [--profile] [--sleep]
- *
- * Functions are called as MPI's and take what the application gave; requests are named by their age (how
- * many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds. */"""
+        """Return the comment at the top."""
+        heading = self.heading(c_comment, "mpicc -O2 -o bench bench.c && mpiexec -n $n ./bench")
+        lines = (f" * {line}".rstrip() for line in (*heading, *NOTES))
+        return "/" + "\n".join(lines).removeprefix(" ") + " */"
 
-    def subsets(self) -> str:
-        """The communicators that are there from the start."""
-        if self.program.subsets:
-            self.wanted["subset"] = None
-        return "".join(
-            f"    subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)});\n"
-            for s in self.program.subsets
-        )
+    def counted(self, name: str, length: int) -> str:
+        return f"{name}, {length}"
 
-    def share(self) -> str:
-        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
-        load = self.program.load
-        if load is None or not self.computes:
-            return ""
-        steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
+    def share(self) -> list[str]:
+        """Return the statements that set the rank's share of the mean computation."""
+        steps = self.share_steps()
+        if steps is None:
+            return []
         down, up = (f"{2 ** (sign / SHARE_STEPS):.10f}" for sign in (-1, 1))
-        return (
-            f"    for (int steps = {steps}; steps; steps += steps < 0 ? 1 : -1)\n"
-            f"        share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{SHARE_STEPS} */\n"
-        )
+        return [
+            f"for (int steps = {steps}; steps; steps += steps < 0 ? 1 : -1)",
+            f"    share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{SHARE_STEPS} */",
+        ]
 
     def main(self, share: str) -> str:
         """Start, check, run, report."""
@@ -195,32 +182,6 @@ class _Writing(CData):
             return super().argument(argument, parameter)
         finally:
             self.wide = False
-
-    def compute(self, compute: Compute) -> None:
-        """`compute(12.5);`"""
-        contexts = compute.contexts
-        if len(contexts) == 1:
-            time = self.time(contexts[0].duration)
-        elif compute.first is not None:
-            first, again = (self.time(c.duration) for c in contexts)
-            time = f"{compute.first.name} == 0 ? {first} : {again}"
-        elif self.options.drawn or any(context.duration.law for context in contexts):
-            time = ""
-            for context in contexts:
-                time += f"came == {context.marks[0]} ? {self.time(context.duration)} : "
-            time += "0.0"
-        else:
-            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
-            time = f"after({name}, {sum(len(c.marks) for c in contexts)})"
-        self.lines.add(f"compute({time});")
-
-    def time(self, duration: Duration) -> str:
-        """Mean, or a draw from the histogram."""
-        if not self.options.drawn or duration.histogram is None:
-            return self.us(duration)
-        self.wanted["draw"] = None
-        name = self.bins.setdefault(duration, f"bins{len(self.bins) + 1}")
-        return f"draw({name}, {len(duration.histogram.all_bins)})"
 
     def loop(self, loop: Loop) -> None:
         """`for (int i1 = 0; i1 < 20; i1++) {`"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
+from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
 from scalatrace.codegen.emit.infix import Infix
 from scalatrace.codegen.emit.text import c_string
 from scalatrace.codegen.expr import negate
@@ -46,17 +46,6 @@ def rules(infix: Infix, shape: Shape) -> str:
             lines.append(f"        if ({infix.cond(negate(cond))}) return {c_string(complaint)};")
         lines.append("    }")
     return "\n".join([*lines, "    return NULL;", "}"])
-
-
-def places(shape: Shape, quotient: str) -> list[str]:
-    """The assignments of the coordinates of rank r."""
-    pairs = list(zip(shape.coords, shape.sizes, strict=True))
-    found, stride = [], ""
-    for i, (coord, size) in enumerate(pairs if shape.column_major else reversed(pairs)):
-        whole = f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
-        found.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
-        stride = f"{stride} * {size}" if stride else size
-    return found
 
 
 def array(infix: Infix, number: int, made: Array) -> str:

@@ -1,1 +1,1 @@
-"""coNCePTuaL: programs that say who communicates with whom (§4.4)."""
+"""Emitter of coNCePTuaL: programs of tasks that communicate (§4.4)."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from scalatrace.codegen.emit.base import ImperativeEmitter, Writing
 from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.grids import options_of, words_of
 from scalatrace.codegen.emit.infix import Notation
 from scalatrace.codegen.emit.pieces import Library, Piece, library
 from scalatrace.codegen.emit.python import grid as grid_python
@@ -14,8 +13,7 @@ from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
 from scalatrace.codegen.expr import Choose, Const, Expr, Var
 from scalatrace.codegen.passes.obfuscate import words
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Duration, Loop, Program, Stmt
-from scalatrace.codegen.program.values import of_vec
+from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.ops import operation
 from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
@@ -27,11 +25,16 @@ FILES = (
     "partitioned", "alltoallw",
 )  # fmt: skip
 
+NOTES = (
+    "Functions are called as MPI's and take what the application gave; requests are named by age",
+    "(how many of those alive are younger), arrays by number. compute() waits for microseconds.",
+)
+
 
 class PythonEmitter(ImperativeEmitter):
     """Python 3.10 with mpi4py 4."""
 
-    name, suffix, prefix = "python", ".py", "MPI."
+    name, suffix, prefix, end = "python", ".py", "MPI.", ""
     syntax = words(
         "for range else not and types arrays left out pass global came random seed share subset lists bench"
         " io"
@@ -79,7 +82,8 @@ class _Writing(Writing):
             self.lines.add("global came")
         self.body(self.program.body)
         body = str(self.lines) if self.program.body else "    pass\n"
-        setup = self.datatypes() + self.arrays() + self.subsets() + self.share()
+        setup = self.datatypes() + self.arrays()
+        setup += "".join(f"{line}\n" for line in (*self.subsets(), *self.share()))
         shape = self.program.shape
         grid = grid_python.rules(self.infix, shape) if shape else ""
         check = "arrange" if shape else "fitting"
@@ -98,18 +102,10 @@ class _Writing(Writing):
 
     def title(self) -> str:
         """Comment, imports, and names of communicators and datatypes."""
-        shape, n = self.program.shape, self.program.nprocs or "P"
-        ranks, options = (
-            (words_of(shape), f" {hash_comment(options_of(shape))}") if shape else (f"{n} ranks", "")
-        )
-        of = f" of {hash_comment(self.program.title)}" if self.program.title else ""
+        shape = self.program.shape
+        heading = (*self.heading(hash_comment, "mpiexec -n $n python bench.py"), *NOTES)
         lines = [
-            f"# Communication benchmark{of}, for {ranks}. Made from a trace by scalatrace generate.",
-            "#",
-            f"#     mpiexec -n {n} python bench.py{options} [--profile] [--sleep]",
-            "#",
-            "# Functions are called as MPI's and take what the application gave; requests are named by age",
-            "# (how many of those alive are younger), arrays by number. compute() waits for microseconds.",
+            *(f"# {line}".rstrip() for line in heading),
             "",
             "import ctypes",
             "import math",
@@ -120,7 +116,7 @@ class _Writing(Writing):
             "",
             "from mpi4py import MPI",
             "",
-            grid_python.declarations(shape) if shape else f"RANKS = {n}",
+            grid_python.declarations(shape) if shape else f"RANKS = {self.program.nprocs or 'P'}",
             "rank = MPI.COMM_WORLD.Get_rank()",
         ]
         if comms := [self.families[i] for i in range(len(self.program.comms))]:
@@ -175,23 +171,15 @@ class _Writing(Writing):
             self.wanted[NAMED] = None
         return "\n".join(lines) + "\n" if lines else ""
 
-    def subsets(self) -> str:
-        """The communicators that are there from the start."""
-        if self.program.subsets:
-            self.wanted["subset"] = None
-        return "".join(
-            f"subset({self.families[s.family]}, {self.infix.expr(s.color)}, {self.infix.expr(s.key)})\n"
-            for s in self.program.subsets
-        )
+    def counted(self, name: str, length: int) -> str:
+        return name
 
-    def share(self) -> str:
-        """What this rank computes over the means, in steps of `SHARE_STEPS`."""
-        load = self.program.load
-        lines = f"random.seed({self.program.nprocs} * 1000003 + rank)\n" if self.bins else ""
-        if load is None or not self.computes:
-            return lines
-        steps = self.infix.expr(of_vec(load, Var("rank", self.program.nprocs)))
-        return f"{lines}share = 2.0 ** (({steps}) / {SHARE_STEPS})\n"
+    def share(self) -> list[str]:
+        """Return the statements that set the random numbers and the rank's share of the mean computation."""
+        lines = [f"random.seed({self.program.nprocs} * 1000003 + rank)"] if self.bins else []
+        if (steps := self.share_steps()) is not None:
+            lines.append(f"share = 2.0 ** (({steps}) / {SHARE_STEPS})")
+        return lines
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
@@ -202,29 +190,6 @@ class _Writing(Writing):
         self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
-
-    def compute(self, compute: Compute) -> None:
-        """`compute(12.5)`"""
-        contexts = compute.contexts
-        if len(contexts) == 1:
-            time = self.time(contexts[0].duration)
-        elif compute.first is not None:
-            first, again = (self.time(c.duration) for c in contexts)
-            time = f"{first} if {compute.first.name} == 0 else {again}"
-        elif self.options.drawn or any(context.duration.law for context in contexts):
-            chain = [f"{self.time(c.duration)} if came == {c.marks[0]} else " for c in contexts]
-            time = "".join(chain) + "0.0"
-        else:
-            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
-            time = f"after({name})"
-        self.lines.add(f"compute({time})")
-
-    def time(self, duration: Duration) -> str:
-        """Mean, or a draw from the histogram."""
-        if not self.options.drawn or duration.histogram is None:
-            return self.us(duration)
-        self.wanted["draw"] = None
-        return f"draw({self.bins.setdefault(duration, f'bins{len(self.bins) + 1}')})"
 
     def loop(self, loop: Loop) -> None:
         """`for i1 in range(20):`"""

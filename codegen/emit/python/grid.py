@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.emit.c.grid import places
-from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
+from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
 from scalatrace.codegen.emit.infix import Infix
 from scalatrace.codegen.emit.text import python_string
 from scalatrace.codegen.expr import negate

@@ -22,9 +22,9 @@ from dataclasses import replace
 from itertools import islice
 
 from scalatrace.codegen.matching.alignment.aligned import misaligned
-from scalatrace.codegen.matching.alignment.entry_events import Leaf, Times
+from scalatrace.codegen.matching.alignment.entry_events import ComputeTimes, EntryEvent
 from scalatrace.codegen.matching.alignment.order import Entry, Order
-from scalatrace.codegen.matching.alignment.skeleton import meetings, repeats, skeleton
+from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
 from scalatrace.trace.model.elastic import Elastic, Groups
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
@@ -58,21 +58,21 @@ def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
     symbols, signatures = _symbols(entries)
     loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
-    leaves: defaultdict[int, Leaf] = defaultdict(Leaf)
-    times = Times(trace)
+    entry_events: defaultdict[int, EntryEvent] = defaultdict(EntryEvent)
+    times = ComputeTimes(trace)
     coming = zip(entries, symbols, strict=True)
-    for event, n in meetings(loops.nodes):
-        leaf = leaves[id(event)]
-        met = list(islice(coming, n))
-        leaf.meet([entry for entry, _ in met])
-        for entry, symbol in met:
-            leaf.signature = signatures[symbol]
-            times.note(leaf, entry, leaf.signature)
+    for event, n in collectives(loops.nodes):
+        merged = entry_events[id(event)]
+        entered = list(islice(coming, n))
+        merged.meet([entry for entry, _ in entered])
+        for entry, symbol in entered:
+            merged.signature = signatures[symbol]
+            times.note(merged, entry, merged.signature)
     there: dict[int, RankList] = {}
     for node in loops.nodes:
-        _participants(node, leaves, there)
+        _participants(node, entry_events, there)
     preds = times.preds()
-    nodes = [_node(trace, node, trace.ranks, leaves, there, times) for node in loops.nodes]
+    nodes = [_node(trace, node, trace.ranks, entry_events, there, times) for node in loops.nodes]
     return replace(trace, nodes=nodes, preds=preds)
 
 
@@ -99,11 +99,11 @@ def _symbols(entries: AnySequence[Entry]) -> tuple[list[int], list[int]]:
     return symbols, signatures
 
 
-def _participants(node: Node, leaves: dict[int, Leaf], there: dict[int, RankList]) -> RankList:
+def _participants(node: Node, entry_events: dict[int, EntryEvent], there: dict[int, RankList]) -> RankList:
     if isinstance(node, Event):
-        found = leaves[id(node)].ranks
+        found = entry_events[id(node)].ranks
     else:
-        runs = [run for child in node.nodes for run in _participants(child, leaves, there).runs]
+        runs = [run for child in node.nodes for run in _participants(child, entry_events, there).runs]
         found = RankList.from_runs(runs)
     there[id(node)] = found
     return found
@@ -113,19 +113,19 @@ def _node(
     trace: Trace,
     node: Node,
     around: RankList,
-    leaves: dict[int, Leaf],
+    entry_events: dict[int, EntryEvent],
     there: dict[int, RankList],
-    times: Times,
+    times: ComputeTimes,
 ) -> Node:
     here = there[id(node)]
     if isinstance(node, Event):
-        leaf = leaves[id(node)]
-        repeat, op, params = leaf.content(trace)
-        return Event(_named(repeat, here, around), op, leaf.signature, params, times.stats(leaf))
-    inner = tuple(_node(trace, child, here, leaves, there, times) for child in node.nodes)
+        merged = entry_events[id(node)]
+        repeat, op, params = merged.content(trace)
+        return Event(_named(repeat, here, around), op, merged.signature, params, times.stats(merged))
+    inner = tuple(_node(trace, child, here, entry_events, there, times) for child in node.nodes)
     return Sequence(_named(repeats(node), here, around), inner)
 
 
 def _named(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
-    """A repeat that leaves out who is not there."""
+    """A repeat that entry_events out who is not there."""
     return Groups([(here, repeat)]) if isinstance(repeat, Vec) and here != around else repeat

@@ -15,19 +15,19 @@ from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Leaf", "Times"]
+__all__ = ["ComputeTimes", "EntryEvent"]
 
 Ranks = tuple[int, ...]
 Context = tuple[int, int]
 """id of an old event node, and the predecessor."""
 
 
-class Leaf:
+class EntryEvent:
     """A node: who was there each time it was met, and with which values. `signature`: its call site."""
 
     def __init__(self) -> None:
         self._profiles: dict[tuple[Ranks, ...], int] = {}
-        self._met: list[int] = []
+        self._entry_counts: list[int] = []
         self._values: dict[int, list[tuple[int, ...]]] = {}
         self._op = -1
         self.signature = 0
@@ -35,7 +35,7 @@ class Leaf:
     def meet(self, entries: Sequence[Entry]) -> None:
         """The node is met, and runs once for each entry."""
         profile = tuple(entry.ranks for entry in entries)
-        self._met.append(self._profiles.setdefault(profile, len(self._profiles)))
+        self._entry_counts.append(self._profiles.setdefault(profile, len(self._profiles)))
         for entry in entries:
             for call in entry.calls:
                 self._values.setdefault(call.rank, []).append(call.values)
@@ -71,7 +71,7 @@ class Leaf:
         for rank in self._values:
             times = tuple(count[rank] for count in counts)
             if times not in rows:
-                rows[times] = tuple(times[profile] for profile in self._met)
+                rows[times] = tuple(times[profile] for profile in self._entry_counts)
             found[rank] = rows[times]
         return gathered(found)
 
@@ -83,7 +83,7 @@ def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | Non
     return comm.rank, max(len(comm.peers), 1)
 
 
-class Times:
+class ComputeTimes:
     """Where the statistics of the old nodes belong in the new ones."""
 
     def __init__(self, trace: Trace) -> None:
@@ -96,7 +96,7 @@ class Times:
         )
         self._index: dict[tuple[int, int], int] = {START: 0}
 
-    def note(self, leaf: Leaf, entry: Entry, signature: int) -> None:
+    def note(self, leaf: EntryEvent, entry: Entry, signature: int) -> None:
         """Calls of an old node are made at a new one."""
         calls = self._calls[id(leaf)]
         for call in entry.calls:
@@ -113,7 +113,7 @@ class Times:
                 self._index.setdefault(pred, len(self._index))
         return list(self._index)
 
-    def stats(self, leaf: Leaf) -> tuple[PredStats, ...]:
+    def stats(self, leaf: EntryEvent) -> tuple[PredStats, ...]:
         """The statistics of a new node; after `preds`."""
         calls = self._calls[id(leaf)]
         found = [PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()]

@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.diagnosis import shortest_cycle
-from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
-from scalatrace.codegen.matching.execution.report import DeadlockError, Problem, Report, Waiting, shown_ranks
+from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
+from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
+from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call
@@ -25,7 +25,7 @@ from scalatrace.trace.query.walk import Call
 __all__ = ["Entry", "Order"]
 
 Key = tuple[object, ...]
-Walk = Callable[[Trace, int], Iterator[tuple[Stamp, Call]]]
+Walk = Callable[[Trace, int], Iterator[tuple[IterationPath, Call]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,15 @@ class Entry:
 class Order:
     """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
 
-    def __init__(self, trace: Trace, walk: Walk = stamped) -> None:
+    def __init__(self, trace: Trace, walk: Walk = calls_with_paths) -> None:
         self._trace = trace
         self._scopes = Scopes(trace)
         self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
-        self._local: dict[Stamp, list[Call]] = {}  # of ranks that can go on
-        self._whole: dict[Stamp, list[list[Call]]] = {}  # collective calls for which all have come
-        self._waiting: dict[Key, dict[int, tuple[Stamp, Call]]] = {}
-        self._met: Counter[tuple[Key, int]] = Counter()
-        self._heap: list[Stamp] = []
+        self._local: dict[IterationPath, list[Call]] = {}  # of ranks that can go on
+        self._whole: dict[IterationPath, list[list[Call]]] = {}  # collective calls for which all have come
+        self._waiting: dict[Key, dict[int, tuple[IterationPath, Call]]] = {}
+        self._entry_counts: Counter[tuple[Key, int]] = Counter()
+        self._heap: list[IterationPath] = []
         self._collective = [is_collective(op.name) for op in trace.ops]
         self.steps = 0
 
@@ -69,15 +69,15 @@ class Order:
         if self._waiting:
             raise DeadlockError(self._report())
 
-    def _at(self, stamp: Stamp) -> list[Entry]:
+    def _at(self, stamp: IterationPath) -> list[Entry]:
         """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
-        alike: dict[Key, list[Call]] = {}
+        calls_by_key: dict[Key, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):
-            alike.setdefault((calls[0].op, frozenset(call.node.signature for call in calls)), []).extend(
-                calls
-            )
-        for calls in alike.values():
+            calls_by_key.setdefault(
+                (calls[0].op, frozenset(call.node.signature for call in calls)), []
+            ).extend(calls)
+        for calls in calls_by_key.values():
             entries.append(Entry(tuple(sorted(calls, key=lambda call: call.rank)), True))
         return entries
 
@@ -104,7 +104,10 @@ class Order:
             self._push(max(at for at, _ in here.values()), self._whole, [call for _, call in here.values()])
 
     def _push(
-        self, stamp: Stamp, table: dict[Stamp, list[Call]] | dict[Stamp, list[list[Call]]], what: object
+        self,
+        stamp: IterationPath,
+        table: dict[IterationPath, list[Call]] | dict[IterationPath, list[list[Call]]],
+        what: object,
     ) -> None:
         if stamp not in self._local and stamp not in self._whole:
             heapq.heappush(self._heap, stamp)
@@ -119,15 +122,17 @@ class Order:
         """Names the collective operation, the same on all members: the n-th of its stream."""
         inner = stream_parameter(call.place.op)
         stream = (call.family, self._members(call)[0], inner, call.raw(inner) if inner else -1)
-        n = self._met[stream, call.rank]
-        self._met[stream, call.rank] = n + 1
+        n = self._entry_counts[stream, call.rank]
+        self._entry_counts[stream, call.rank] = n + 1
         return (*stream, n)
 
-    def _check_fit(self, here: dict[int, tuple[Stamp, Call]], call: Call) -> None:
+    def _check_fit(self, here: dict[int, tuple[IterationPath, Call]], call: Call) -> None:
         first = next(iter(here.values()))[1]
         if first.op != call.op:
-            said = [f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)]
-            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{said[0]} where {said[1]}"))
+            shown = [
+                f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
+            ]
+            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{shown[0]} where {shown[1]}"))
 
     def _report(self) -> Report:
         blocked: dict[int, Waiting] = {}

@@ -13,7 +13,7 @@ from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["meetings", "repeats", "skeleton"]
+__all__ = ["collectives", "repeats", "skeleton"]
 
 
 def skeleton(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
@@ -48,7 +48,7 @@ def repeats(node: Node) -> Vec:
     return vec
 
 
-def meetings(nodes: Sequence[Node]) -> Iterator[tuple[Event, int]]:
+def collectives(nodes: Sequence[Node]) -> Iterator[tuple[Event, int]]:
     """Each time an event node of a skeleton is met, and how often it runs then, also 0 times."""
     coming: dict[int, Iterator[int]] = {}
     stack: list[tuple[Sequence[Node], int, int]] = [(nodes, 0, 1)]

@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Iterator
 
 from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot
-from scalatrace.codegen.matching.execution.match_actions import Act
+from scalatrace.codegen.matching.execution.match_actions import MatchAction
 from scalatrace.codegen.matching.execution.requests import Requests
 from scalatrace.codegen.matching.execution.script import Edge, Step, When
 from scalatrace.trace.query.walk import Call
 
 __all__ = ["Actor"]
 
-AHEAD = 8
+MAX_LOOKAHEAD_CALLS = 8
 """Calls after a receive that are looked at to guess whose message it got."""
 
 
@@ -23,7 +23,7 @@ class Actor:
     def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
         self.rank, self._calls = rank, calls
         self._ahead: deque[Step | Edge] = deque()
-        self.act: Act | None = None
+        self.action: MatchAction | None = None
         self.when: When | None = None
         self.items: list[Item] = []
         self.pending = 0
@@ -39,7 +39,7 @@ class Actor:
 
     def coming(self) -> Iterator[Call]:
         """Some of the calls after the present one, up to the next edge."""
-        for i in range(AHEAD):
+        for i in range(MAX_LOOKAHEAD_CALLS):
             if i == len(self._ahead):
                 if (thing := next(self._calls, None)) is None:
                     return

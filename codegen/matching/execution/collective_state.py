@@ -1,73 +1,73 @@
-"""Collective operations under way: who has come, and who may go."""
+"""Pending collective operations: the ranks that entered, and the ranks that may leave."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from scalatrace.codegen.matching.execution.mailbox import Item
-from scalatrace.codegen.matching.execution.match_actions import Finish, Meeting
+from scalatrace.codegen.matching.execution.match_actions import CollectiveCall, Finish
 from scalatrace.trace.model.nodes import Event
 
-__all__ = ["Meetings", "MismatchError", "Part"]
+__all__ = ["CollectiveMismatchError", "CollectivePart", "CollectiveState"]
 
 Stream = tuple[object, ...]
 Key = tuple[Stream, int]
 """The n-th operation of a stream."""
 
 
-class MismatchError(Exception):
-    """Two ranks make different collective calls where MPI wants one."""
+class CollectiveMismatchError(Exception):
+    """Two ranks call different collective operations where MPI requires the same one."""
 
-    def __init__(self, first: Part, second: Part) -> None:
+    def __init__(self, first: CollectivePart, second: CollectivePart) -> None:
         self.first, self.second = first, second
 
 
-class Part(Item):
+class CollectivePart(Item):
     """One rank's part in a collective operation."""
 
-    __slots__ = ("event", "key", "meeting", "rank")
+    __slots__ = ("collective", "event", "key", "rank")
 
-    def __init__(self, rank: int, meeting: Meeting, key: Key, event: Event) -> None:
+    def __init__(self, rank: int, collective: CollectiveCall, key: Key, event: Event) -> None:
         super().__init__()
-        self.rank, self.meeting, self.key, self.event = rank, meeting, key, event
+        self.rank, self.collective, self.key, self.event = rank, collective, key, event
 
 
-class Meetings:
-    """All operations that some ranks have come to and others not. `strict`: everybody waits for everybody."""
+class CollectiveState:
+    """Operations that some ranks entered and others did not. `strict`: each rank waits for all."""
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
-        self._met: Counter[tuple[int, Stream]] = Counter()
-        self.open: dict[Key, dict[int, Part]] = {}
+        self._entry_counts: Counter[tuple[int, Stream]] = Counter()
+        self.open: dict[Key, dict[int, CollectivePart]] = {}
 
     def next_key(self, rank: int, stream: Stream) -> Key:
-        """Which operation of a stream a rank comes to next."""
-        n = self._met[rank, stream]
-        self._met[rank, stream] = n + 1
+        """Return the operation of a stream that a rank enters next."""
+        n = self._entry_counts[rank, stream]
+        self._entry_counts[rank, stream] = n + 1
         return stream, n
 
-    def come(self, part: Part) -> list[Part]:
-        """A rank comes; the parts that are done thereby. Raises MismatchError."""
+    def enter(self, part: CollectivePart) -> list[CollectivePart]:
+        """Enter a rank; return the parts that this completes. Raises CollectiveMismatchError."""
         parts = self.open.setdefault(part.key, {})
         first = next(iter(parts.values()), part)
-        if first.meeting.op != part.meeting.op:
-            raise MismatchError(first, part)
+        if first.collective.op != part.collective.op:
+            raise CollectiveMismatchError(first, part)
         parts[part.rank] = part
-        if len(parts) == len(part.meeting.members):
+        if len(parts) == len(part.collective.members):
             del self.open[part.key]
             return [part for part in parts.values() if not part.done]
         return [] if self._strict else _released(part, parts)
 
-    def missing(self, part: Part) -> tuple[int, ...]:
-        """Who has not come yet."""
+    def missing(self, part: CollectivePart) -> tuple[int, ...]:
+        """Return the ranks that did not enter yet."""
         there = self.open.get(part.key, {})
-        absent = tuple(rank for rank in part.meeting.members if rank not in there)
-        if not self._strict and part.meeting.finish is Finish.ROOT:
-            return (part.meeting.root,)
+        absent = tuple(rank for rank in part.collective.members if rank not in there)
+        if not self._strict and part.collective.finish is Finish.ROOT:
+            return (part.collective.root,)
         return absent
 
     def state(self) -> tuple[object, ...]:
-        """The open operations, named relative to each other: later ones can be equal to earlier ones."""
+        """Return the open operations, numbered relative to each other: later ones can equal earlier ones."""
         first: dict[Stream, int] = {}
         for stream, n in self.open:
             first[stream] = min(n, first.get(stream, n))
@@ -75,11 +75,11 @@ class Meetings:
         return tuple(sorted(found))
 
 
-def _released(comer: Part, there: dict[int, Part]) -> list[Part]:
-    """Who is done before all have come, now that one more has: whoever has all data it needs."""
-    meeting = comer.meeting
-    if meeting.finish is Finish.ROOT:
-        if comer.rank == meeting.root:
+def _released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:
+    """Return the parts that an entering rank completes although others are missing."""
+    collective = comer.collective
+    if collective.finish is Finish.ROOT:
+        if comer.rank == collective.root:
             return [part for part in there.values() if not part.done]
-        return [comer] if meeting.root in there else []
-    return [comer] if meeting.finish is Finish.AT_ROOT and comer.rank != meeting.root else []
+        return [comer] if collective.root in there else []
+    return [comer] if collective.finish is Finish.AT_ROOT and comer.rank != collective.root else []

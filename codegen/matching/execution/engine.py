@@ -23,12 +23,20 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.choices import Candidate, Policy
-from scalatrace.codegen.matching.execution.collective_state import Meetings, Part
+from scalatrace.codegen.matching.execution.collective_state import CollectivePart
 from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot
-from scalatrace.codegen.matching.execution.match_actions import Act, Acts, Do, Meeting, Receive, Send
-from scalatrace.codegen.matching.execution.quota import Kind, Quota
+from scalatrace.codegen.matching.execution.match_actions import (
+    ActionKind,
+    CollectiveCall,
+    MatchAction,
+    MatchActions,
+    Receive,
+    Send,
+)
+from scalatrace.codegen.matching.execution.quota import Quota
 from scalatrace.codegen.matching.execution.requests import Request
 from scalatrace.codegen.matching.execution.script import Edge, Script
+from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.steady import Edges
 from scalatrace.codegen.matching.execution.traffic import Box, Spare
 from scalatrace.trace.model.nodes import Event
@@ -44,13 +52,13 @@ class Decision:
     source: int
 
 
-class Engine:
+class Engine(ExecutionState):
     """One execution. `steps` counts calls that were executed, `decisions` are those that had a choice."""
 
     def __init__(
         self,
         script: Script,
-        acts: Acts,
+        actions: MatchActions,
         spare: Spare,
         quotas: dict[Box, Quota],
         policy: Policy,
@@ -58,18 +66,11 @@ class Engine:
         recorded: frozenset[int],
     ) -> None:
         """`recorded`: ids of the event nodes whose matches are wanted."""
-        self.script, self.acts, self.policy = script, acts, policy
-        self.spare, self.quotas = spare, quotas
-        self.synchronous, self.recorded = synchronous, recorded
-        self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
-        self.meetings = Meetings(synchronous)
-        self.mailboxes: dict[tuple[object, int], Mailbox] = {}
+        super().__init__(script, quotas, synchronous)
+        self.actions, self.policy, self.spare, self.recorded = actions, policy, spare, recorded
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self.taken: list[tuple[Box, Kind, Kind]] = []
         self._undecided: dict[tuple[object, int], Mailbox] = {}
-        self._parked = 0
-        self._ready: deque[Actor] = deque(self.actors.values())
         self._chosen: dict[tuple[int, int, int], int] = {}
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -78,15 +79,10 @@ class Engine:
         """Execute as far as possible; whether all ranks came to their ends. Raises MismatchError."""
         edges = Edges(self)
         while True:
-            while self._ready:
-                self._advance(self._ready.popleft())
+            while self.ready:
+                self._advance(self.ready.popleft())
             if not (self._decide(forced=False) or edges.release() or self._decide(forced=True)):
                 return all(actor.ended for actor in self.actors.values())
-
-    def resume(self, actor: Actor) -> None:
-        """Let a rank go on that stood at an edge."""
-        actor.edge = None
-        self._ready.append(actor)
 
     def _advance(self, actor: Actor) -> None:
         while (thing := actor.next()) is not None:
@@ -95,10 +91,10 @@ class Engine:
                 return
             self.steps += 1
             actor.when = thing[0]
-            act = actor.act = self.acts.of(thing[1])
-            if act.do is not Do.NOTHING and actor.wait_for(self._perform(actor, act)):
+            action = actor.action = self.actions.of(thing[1])
+            if action.kind is not ActionKind.NONE and actor.wait_for(self._perform(actor, action)):
                 return
-        actor.ended, actor.act = True, None
+        actor.ended, actor.action = True, None
 
     def _complete(self, item: Item) -> None:
         item.done = True
@@ -106,61 +102,67 @@ class Engine:
         if isinstance(waiter, Actor):
             waiter.pending -= 1
             if waiter.pending == 0:
-                self._ready.append(waiter)
+                self.ready.append(waiter)
 
     # -- calls ---------------------------------------------------------------------------------------------
 
-    def _perform(self, actor: Actor, act: Act) -> list[Item]:
+    def _perform(self, actor: Actor, action: MatchAction) -> list[Item]:
         """Do what a call does; what it waits for."""
-        if act.do is Do.TALK:
-            return self._begin(actor, act, self._slot(actor, act))
-        if act.do is Do.REQUEST:
-            items = self._begin(actor, act, self._slot(actor, act))
-            actor.requests.add(Request(act, items))
-            if self.acts.blocking and act.meeting is not None:
+        if action.kind is ActionKind.COMMUNICATE:
+            return self._begin(actor, action, self._slot(actor, action))
+        if action.kind is ActionKind.REQUEST:
+            items = self._begin(actor, action, self._slot(actor, action))
+            actor.requests.add(Request(action, items))
+            if self.actions.blocking and action.collective is not None:
                 return items
-        elif act.do is Do.PREPARE:
-            actor.requests.add(self._prepared(actor, act))
-        elif act.do is Do.START:
-            for request in actor.requests.at(act.ages):
-                if request.act.persistent:
-                    request.items = self._begin(actor, request.act, request.slot, request)
-        elif act.do is Do.COMPLETE:
-            return [item for request in actor.requests.end(act.ages, freed=False) for item in request.items]
-        elif act.do is Do.FREE:
-            actor.requests.end(act.ages, freed=True)
-        elif act.do is Do.CANCEL:
-            for request in actor.requests.at(act.ages):
+        elif action.kind is ActionKind.PREPARE:
+            actor.requests.add(self._prepared(actor, action))
+        elif action.kind is ActionKind.START:
+            for request in actor.requests.at(action.ages):
+                if request.action.persistent:
+                    request.items = self._begin(actor, request.action, request.slot, request)
+        elif action.kind is ActionKind.COMPLETE:
+            return [
+                item for request in actor.requests.end(action.ages, freed=False) for item in request.items
+            ]
+        elif action.kind is ActionKind.FREE:
+            actor.requests.end(action.ages, freed=True)
+        elif action.kind is ActionKind.CANCEL:
+            for request in actor.requests.at(action.ages):
                 self._cancel(request)
         return []
 
-    def _slot(self, actor: Actor, act: Act) -> Slot:
-        slot = Slot(act.named)
-        if id(act.event) in self.recorded:
-            actor.found.setdefault(id(act.event), []).append(slot)
+    def _slot(self, actor: Actor, action: MatchAction) -> Slot:
+        slot = Slot(action.named)
+        if id(action.event) in self.recorded:
+            actor.found.setdefault(id(action.event), []).append(slot)
         return slot
 
-    def _prepared(self, actor: Actor, act: Act) -> Request:
-        request = Request(act, [], self._slot(actor, act))
-        if act.meeting is not None:
-            made = (*act.meeting.stream, "made")
-            request.stream = (*made, self.meetings.next_key(actor.rank, made)[1])
+    def _prepared(self, actor: Actor, action: MatchAction) -> Request:
+        request = Request(action, [], self._slot(actor, action))
+        if action.collective is not None:
+            made = (*action.collective.stream, "made")
+            request.stream = (*made, self.collectives.next_key(actor.rank, made)[1])
         return request
 
-    def _begin(self, actor: Actor, act: Act, slot: Slot, request: Request | None = None) -> list[Item]:
+    def _begin(
+        self, actor: Actor, action: MatchAction, slot: Slot, request: Request | None = None
+    ) -> list[Item]:
         items: list[Item] = []
-        if act.meeting is not None:
-            items.append(self._meet(actor, act.meeting, act.event, request))
-        if act.receive is not None:
-            items.append(self._receive(actor, act.receive, slot))
-        if act.send is not None:
-            items.append(self._send(actor, act.send, act.event))
+        if action.collective is not None:
+            items.append(self._join_collective(actor, action.collective, action.event, request))
+        if action.receive is not None:
+            items.append(self._receive(actor, action.receive, slot))
+        if action.send is not None:
+            items.append(self._send(actor, action.send, action.event))
         return items
 
-    def _meet(self, actor: Actor, meeting: Meeting, event: Event, request: Request | None) -> Item:
-        stream = meeting.stream if request is None else request.stream
-        part = Part(actor.rank, meeting, self.meetings.next_key(actor.rank, stream), event)
-        for done in self.meetings.come(part):
+    def _join_collective(
+        self, actor: Actor, collective: CollectiveCall, event: Event, request: Request | None
+    ) -> Item:
+        stream = collective.stream if request is None else request.stream
+        part = CollectivePart(actor.rank, collective, self.collectives.next_key(actor.rank, stream), event)
+        for done in self.collectives.enter(part):
             self._complete(done)
         return part
 
@@ -270,10 +272,10 @@ class Engine:
         if post.receive.takes and actor.probed in sources:
             return actor.probed
         for call in actor.coming():
-            act = self.acts.of(call)
-            if act.receive is not None:
-                named = not post.receive.takes and act.receive.source in sources
-                return act.receive.source if named else None
-            if act.send is not None and post.receive.takes and act.send.dest in sources:
-                return act.send.dest
+            action = self.actions.of(call)
+            if action.receive is not None:
+                named = not post.receive.takes and action.receive.source in sources
+                return action.receive.source if named else None
+            if action.send is not None and post.receive.takes and action.send.dest in sources:
+                return action.send.dest
         return None

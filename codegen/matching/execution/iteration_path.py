@@ -1,4 +1,4 @@
-"""A rank's walk with the place in the tree of each call: (child, iteration, child, iteration, ...)."""
+"""Iteration paths of a rank's calls: (child, iteration, child, iteration, ...) from the root of the tree."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import runs
 from scalatrace.trace.query.walk import Call, walk
 
-__all__ = ["Stamp", "stamped"]
+__all__ = ["IterationPath", "calls_with_paths"]
 
-Stamp = tuple[int, ...]
-
-
-def stamped(trace: Trace, rank: int) -> Iterator[tuple[Stamp, Call]]:
-    """The calls of a rank in order, as `Trace.walk` has them, each with its place."""
-    return zip(_stamps(trace, rank), walk(trace, rank), strict=True)
+IterationPath = tuple[int, ...]
 
 
-class _Stage:
-    """A node as a rank runs it: its number among its siblings, its repeats to come, and its own stages."""
+def calls_with_paths(trace: Trace, rank: int) -> Iterator[tuple[IterationPath, Call]]:
+    """Yield the calls of a rank in the order of `Trace.walk`, each with its iteration path."""
+    return zip(_iteration_paths(trace, rank), walk(trace, rank), strict=True)
+
+
+class _NodeRun:
+    """A node as a rank runs it: its index among its siblings, its remaining repeats, and its children."""
 
     __slots__ = ("index", "inner", "is_event", "repeats")
 
-    def __init__(self, index: int, repeats: Iterator[int], inner: list[_Stage], is_event: bool) -> None:
+    def __init__(self, index: int, repeats: Iterator[int], inner: list[_NodeRun], is_event: bool) -> None:
         self.index, self.repeats, self.inner, self.is_event = index, repeats, inner, is_event
 
 
-def _stages(nodes: Sequence[Node], rank: int, met: int) -> list[_Stage]:
-    found = []
+def _node_runs(nodes: Sequence[Node], rank: int, entry_count: int) -> list[_NodeRun]:
+    node_runs = []
     for i, node in enumerate(nodes):
-        times = runs(node.repeat, rank, met)
+        times = runs(node.repeat, rank, entry_count)
         vec = elastic.at(node.repeat, rank)
         if times <= 0 or vec is None:
             continue
         if isinstance(node, Event):
-            found.append(_Stage(i, iter(vec), [], True))
-        elif inner := _stages(node.nodes, rank, times):
-            found.append(_Stage(i, iter(vec), inner, False))
-    return found
+            node_runs.append(_NodeRun(i, iter(vec), [], True))
+        elif inner := _node_runs(node.nodes, rank, times):
+            node_runs.append(_NodeRun(i, iter(vec), inner, False))
+    return node_runs
 
 
-def _stamps(trace: Trace, rank: int) -> Iterator[Stamp]:
-    stack: list[tuple[Iterator[_Stage], Stamp, _Stage | None, int, int]] = []
-    base: Stamp = ()
-    prefix: Stamp = ()
-    of: _Stage | None = None
-    stages, turn, turns = iter(_stages(trace.nodes, rank, 1)), 0, 1
+def _iteration_paths(trace: Trace, rank: int) -> Iterator[IterationPath]:
+    stack: list[tuple[Iterator[_NodeRun], IterationPath, _NodeRun | None, int, int]] = []
+    base: IterationPath = ()
+    prefix: IterationPath = ()
+    parent: _NodeRun | None = None
+    siblings, iteration, iterations = iter(_node_runs(trace.nodes, rank, 1)), 0, 1
     while True:
-        stage = next(stages, None)
-        if stage is None:
-            turn += 1
-            if of is not None and turn < turns:
-                stages, prefix = iter(of.inner), (*base, of.index, turn)
+        run = next(siblings, None)
+        if run is None:
+            iteration += 1
+            if parent is not None and iteration < iterations:
+                siblings, prefix = iter(parent.inner), (*base, parent.index, iteration)
             elif stack:
-                stages, base, of, turn, turns = stack.pop()
-                prefix = base if of is None else (*base, of.index, turn)
+                siblings, base, parent, iteration, iterations = stack.pop()
+                prefix = base if parent is None else (*base, parent.index, iteration)
             else:
                 return
             continue
-        times = next(stage.repeats)
-        if stage.is_event:
+        times = next(run.repeats)
+        if run.is_event:
             for i in range(times):
-                yield (*prefix, stage.index, i)
+                yield (*prefix, run.index, i)
         elif times > 0:
-            stack.append((stages, base, of, turn, turns))
-            base, of, turn, turns = prefix, stage, 0, times
-            stages, prefix = iter(stage.inner), (*base, stage.index, 0)
+            stack.append((siblings, base, parent, iteration, iterations))
+            base, parent, iteration, iterations = prefix, run, 0, times
+            siblings, prefix = iter(run.inner), (*base, run.index, 0)

@@ -1,4 +1,4 @@
-"""What a call means for the order of messages: calls of a trace in the few words that matching knows."""
+"""Translate calls of a trace to the actions that matching knows: send, receive, collective, completion."""
 
 from __future__ import annotations
 
@@ -14,19 +14,29 @@ from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.query.walk import Call, Place
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["Act", "Acts", "Channel", "Do", "Finish", "Meeting", "Named", "Receive", "Send"]
+__all__ = [
+    "ActionKind",
+    "Channel",
+    "CollectiveCall",
+    "Finish",
+    "MatchAction",
+    "MatchActions",
+    "Named",
+    "Receive",
+    "Send",
+]
 
 Channel = tuple[int, int, bool]
 """Messages of one channel match each other: family, first member, whether partitioned."""
 
 
-class Do(IntEnum):
-    """What a rank does in a call."""
+class ActionKind(IntEnum):
+    """Kinds of actions of a rank."""
 
-    NOTHING = auto()
-    TALK = auto()  # sends, receives, probes, meets, and waits until that is done
-    REQUEST = auto()  # begins that, and leaves a request
-    PREPARE = auto()  # leaves a persistent request
+    NONE = auto()
+    COMMUNICATE = auto()  # send, receive, probe or collective; wait until it is done
+    REQUEST = auto()  # begin one of these, and create a request
+    PREPARE = auto()  # create a persistent request
     START = auto()
     COMPLETE = auto()
     FREE = auto()
@@ -34,7 +44,7 @@ class Do(IntEnum):
 
 
 class Finish(IntEnum):
-    """Whom a collective call waits for where MPI buffers (all of them wait for all where it does not)."""
+    """Ranks that a collective call waits for where MPI buffers; elsewhere each rank waits for all."""
 
     ALL = auto()
     ROOT = auto()  # data goes out from the root: the others wait for it alone
@@ -72,8 +82,8 @@ class Receive:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """A part in a collective operation: its stream, its members, and whom it waits for."""
+class CollectiveCall:
+    """A rank's call of a collective operation: its stream, its members, and the ranks it waits for."""
 
     stream: tuple[int, int, str, int]
     op: str
@@ -92,80 +102,93 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
-    """A call. `ages`: the requests it is about; `named`: of everything that can receive."""
+class MatchAction:
+    """The action of a call.
 
-    do: Do
+    Attributes:
+        ages: ages of the requests that the call names.
+        named: source and tag, of every call that can receive.
+    """
+
+    kind: ActionKind
     event: Event
     op: str
     send: Send | None = None
     receive: Receive | None = None
-    meeting: Meeting | None = None
+    collective: CollectiveCall | None = None
     ages: tuple[int, ...] = ()
     named: Named | None = None
     persistent: bool = False
 
 
-Only = Callable[[Receive, int], tuple[int, int] | None]
-"""The one sender and tag that a receive of a rank can have, if there is only one."""
+CertainMatch = Callable[[Receive, int], tuple[int, int] | None]
+"""Gives the only sender and tag that a receive of a rank can match; None if there are several."""
 
 
-class Acts:
-    """Translates calls; a place whose calls are all alike is translated once."""
+class MatchActions:
+    """Translates calls, and caches the action of each place or, where calls differ, of each set of values."""
 
     def __init__(
-        self, trace: Trace, scopes: Scopes, only: Only | None = None, blocking: bool = False
+        self, trace: Trace, scopes: Scopes, certain_match: CertainMatch | None = None, blocking: bool = False
     ) -> None:
-        """Begin without any.
+        """Start with an empty cache.
 
         Args:
-            only: what a receive that leaves source or tag open is given instead, where that is certain.
-            blocking: nonblocking collectives are taken to wait where they start.
+            certain_match: gives source and tag of a receive with wildcards that can match in one way only.
+            blocking: treat nonblocking collectives as waiting where they start.
         """
         self.blocking = blocking
-        self.trace, self._only = trace, only
+        self.trace, self._certain_match = trace, certain_match
         self._scopes = scopes
-        self._of_place: dict[Place, Act] = {}
-        self._of_values: dict[tuple[Place, tuple[int, ...]], Act] = {}
+        self._of_place: dict[Place, MatchAction] = {}
+        self._of_values: dict[tuple[Place, tuple[int, ...]], MatchAction] = {}
 
-    def of(self, call: Call) -> Act:
-        """The act of a call."""
-        act = self._of_place.get(call.place)
-        if act is not None:
-            return act
+    def of(self, call: Call) -> MatchAction:
+        """Return the action of a call."""
+        action = self._of_place.get(call.place)
+        if action is not None:
+            return action
         if call.place.constant:
-            act = self._of_place[call.place] = self._make(call)
-            return act
+            action = self._of_place[call.place] = self._make(call)
+            return action
         key = (call.place, call.values)
-        act = self._of_values.get(key)
-        if act is None:
-            act = self._of_values[key] = self._make(call)
-        return act
+        action = self._of_values.get(key)
+        if action is None:
+            action = self._of_values[key] = self._make(call)
+        return action
 
-    def _make(self, call: Call) -> Act:
+    def _make(self, call: Call) -> MatchAction:
         row = operation(call.op)
         base = call.op.removesuffix("_c")
         if base in ENDING:
-            return Act(Do.COMPLETE, call.node, call.op, ages=tuple(ages(call)))
+            return MatchAction(ActionKind.COMPLETE, call.node, call.op, ages=tuple(ages(call)))
         if base in ("Start", "Startall"):
-            return Act(Do.START, call.node, call.op, ages=tuple(ages(call)))
+            return MatchAction(ActionKind.START, call.node, call.op, ages=tuple(ages(call)))
         if base in ("Request_free", "Cancel"):
-            do = Do.FREE if base == "Request_free" else Do.CANCEL
-            return Act(do, call.node, call.op, ages=tuple(ages(call)) if "request" in call else ())
+            kind = ActionKind.FREE if base == "Request_free" else ActionKind.CANCEL
+            return MatchAction(kind, call.node, call.op, ages=tuple(ages(call)) if "request" in call else ())
         scope = self._scopes.of(call.family, call.rank)
-        send, receive, meeting = (None, None, None) if scope is None else self._parts(call, row, scope)
+        send, receive, collective = (None, None, None) if scope is None else self._parts(call, row, scope)
         named = _named(call, row, scope)
-        if not (send or receive or meeting or named or row.makes_request):
-            return Act(Do.NOTHING, call.node, call.op)
-        do = Do.PREPARE if row.flow_later else Do.REQUEST if row.makes_request else Do.TALK
-        return Act(do, call.node, call.op, send, receive, meeting, named=named, persistent=row.flow_later)
+        if not (send or receive or collective or named or row.makes_request):
+            return MatchAction(ActionKind.NONE, call.node, call.op)
+        kind = (
+            ActionKind.PREPARE
+            if row.flow_later
+            else ActionKind.REQUEST
+            if row.makes_request
+            else ActionKind.COMMUNICATE
+        )
+        return MatchAction(
+            kind, call.node, call.op, send, receive, collective, named=named, persistent=row.flow_later
+        )
 
     def _parts(
         self, call: Call, row: Operation, scope: Scope
-    ) -> tuple[Send | None, Receive | None, Meeting | None]:
+    ) -> tuple[Send | None, Receive | None, CollectiveCall | None]:
         if is_collective(call.op):
-            return None, None, _meeting(call, row, scope)
-        if row.category not in _TALKING or "Mrecv" in call.op or "mrecv" in call.op:
+            return None, None, _collective(call, row, scope)
+        if row.category not in _POINT_TO_POINT or "Mrecv" in call.op or "mrecv" in call.op:
             return None, None, None
         channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
         return (
@@ -175,13 +198,13 @@ class Acts:
         )
 
     def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
-        if receive is None or not receive.wild or self._only is None:
+        if receive is None or not receive.wild or self._certain_match is None:
             return receive
-        found = self._only(receive, call.rank)
+        found = self._certain_match(receive, call.rank)
         return receive if found is None else replace(receive, source=found[0], tag=found[1])
 
 
-_TALKING = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT)
+_POINT_TO_POINT = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT)
 
 
 def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:
@@ -216,7 +239,7 @@ def _tag(call: Call, name: str) -> int:
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _meeting(call: Call, row: Operation, scope: Scope) -> Meeting:
+def _collective(call: Call, row: Operation, scope: Scope) -> CollectiveCall:
     inner = stream_parameter(call.place.op)
     family, first = scope.key if call.place.comm_at is not None else (WORLD, scope.members[0])
     stream = (family, first, inner, call.raw(inner) if inner else -1)
@@ -226,7 +249,7 @@ def _meeting(call: Call, row: Operation, scope: Scope) -> Meeting:
         if finish in (Finish.ROOT, Finish.AT_ROOT):
             there = scope.world(call.raw("root")) if "root" in call else None
             finish, root = (Finish.ALL, -1) if there is None else (finish, there)
-    return Meeting(stream, call.op, scope.members, finish, root)
+    return CollectiveCall(stream, call.op, scope.members, finish, root)
 
 
 def _finish(row: Operation) -> Finish:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scalatrace.codegen.matching.execution.mailbox import Item, Slot
-from scalatrace.codegen.matching.execution.match_actions import Act
+from scalatrace.codegen.matching.execution.match_actions import MatchAction
 
 __all__ = ["Request", "Requests"]
 
 
 class Request:
-    """What is under way, and the call that made the request. `slot`, `stream`: of persistent ones."""
+    """Pending items, and the action that created the request. `slot`, `stream`: of persistent requests."""
 
-    __slots__ = ("act", "items", "slot", "stream")
+    __slots__ = ("action", "items", "slot", "stream")
 
-    def __init__(self, act: Act, items: list[Item], slot: Slot | None = None) -> None:
-        self.act, self.items = act, items
-        self.slot = slot or Slot(act.named)
+    def __init__(self, action: MatchAction, items: list[Item], slot: Slot | None = None) -> None:
+        self.action, self.items = action, items
+        self.slot = slot or Slot(action.named)
         self.stream: tuple[object, ...] = ()
 
 
@@ -39,7 +39,7 @@ class Requests:
     def end(self, ages: Sequence[int], freed: bool) -> list[Request]:
         """Those of these ages, taken out but for persistent ones that are not freed."""
         ended = self.at(ages)
-        gone = {id(request) for request in ended if freed or not request.act.persistent}
+        gone = {id(request) for request in ended if freed or not request.action.persistent}
         if len(gone) == len(self.live):
             self.live.clear()
         elif gone:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scalatrace.codegen.matching.execution.iteration_path import Stamp, stamped
+from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, Sequence
 from scalatrace.trace.model.tables import Op
@@ -21,7 +21,7 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["Edge", "Script", "Step", "When", "cut_down"]
 
-When = tuple[tuple[int, int], Stamp]
+When = tuple[tuple[int, int], IterationPath]
 """When a call is made, in the order of the program's text: (root node, iteration of a steady loop), place."""
 
 Step = tuple[When, Call]
@@ -44,13 +44,13 @@ _KEPT = frozenset(
         "newcomm",
     ]
 )
-FEWEST = 3
+MIN_ITERATIONS = 3
 """Loops of so few iterations are executed like anything else."""
 
-MOST_COMPARED = 200_000
-"""Values of one parameter that are compared to see whether iterations are alike."""
+MAX_COMPARED_VALUES = 200_000
+"""Values of one parameter that are compared between iterations."""
 
-MOST_KEPT = 50_000
+MAX_KEPT_CALLS = 50_000
 """Calls of one rank and iteration that are kept in memory; a loop with more is walked like anything else."""
 
 
@@ -59,8 +59,8 @@ class Edge:
     """Where an iteration of a steady loop begins: `turn` from 0, and `turns` for the end of the last."""
 
     loop: int
-    turn: int
-    turns: int
+    iteration: int
+    iterations: int
 
 
 def cut_down(trace: Trace) -> tuple[Trace, dict[int, Event]]:
@@ -84,38 +84,38 @@ class Script:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.turns = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
-        bodies = [node.nodes if i in self.turns else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
-        self._parts = [_only(trace, list(body)) for body in bodies]
+        self.iterations = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
+        bodies = [node.nodes if i in self.iterations else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
+        self._parts = [_trace_of_nodes(trace, list(body)) for body in bodies]
         self._skips: dict[tuple[int, int], int] = {}
 
     def skip(self, edge: Edge, to: int) -> None:
         """Let all ranks, which stand at an edge, go on with iteration `to`."""
-        self._skips[edge.loop, edge.turn] = to
+        self._skips[edge.loop, edge.iteration] = to
 
     def of(self, rank: int) -> Iterator[Step | Edge]:
         """The calls of a rank, with edges between the iterations of steady loops."""
         for i, part in enumerate(self._parts):
-            if i in self.turns:
+            if i in self.iterations:
                 yield from self._loop(i, part, rank)
             else:
                 root = (i, 0)
-                yield from (((root, stamp), call) for stamp, call in stamped(part, rank))
+                yield from (((root, stamp), call) for stamp, call in calls_with_paths(part, rank))
 
     def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
-        steps, turn, turns = list(stamped(body, rank)), 0, self.turns[loop]
-        while turn < turns:
-            yield Edge(loop, turn, turns)
-            turn = self._skips.get((loop, turn), turn)
-            if turn < turns:
-                root = (loop, turn)
+        steps, iteration, iterations = list(calls_with_paths(body, rank)), 0, self.iterations[loop]
+        while iteration < iterations:
+            yield Edge(loop, iteration, iterations)
+            iteration = self._skips.get((loop, iteration), iteration)
+            if iteration < iterations:
+                root = (loop, iteration)
                 yield from (((root, stamp), call) for stamp, call in steps)
-            turn += 1
-        if turn == turns:
-            yield Edge(loop, turns, turns)
+            iteration += 1
+        if iteration == iterations:
+            yield Edge(loop, iterations, iterations)
 
 
-def _only(trace: Trace, nodes: list[Node]) -> Trace:
+def _trace_of_nodes(trace: Trace, nodes: list[Node]) -> Trace:
     """The trace with these nodes alone; what it knows of communicators is shared."""
     part = replace(trace, nodes=nodes)
     part._layouts, part._communicators, part._arrays = trace._layouts, trace._communicators, trace._arrays
@@ -126,12 +126,14 @@ def _steady(trace: Trace, node: Node) -> int:
     """How often all ranks run a steady loop; 0 when it is none."""
     if not isinstance(node, Sequence) or not isinstance(node.repeat, Vec) or node.repeat.smallest() is None:
         return 0
-    turns = node.repeat.first(1)[0]
-    if turns <= FEWEST or not all(_is_alike(node.nodes, rank, 1, turns) for rank in trace.ranks):
+    iterations = node.repeat.first(1)[0]
+    if iterations <= MIN_ITERATIONS or not all(
+        _repeats_equally(node.nodes, rank, 1, iterations) for rank in trace.ranks
+    ):
         return 0
-    body = _only(trace, list(node.nodes))
+    body = _trace_of_nodes(trace, list(node.nodes))
     ncalls = max(sum(n for _, n in executions_of(body, rank)) for rank in _busiest(body))
-    return turns if ncalls <= MOST_KEPT else 0
+    return iterations if ncalls <= MAX_KEPT_CALLS else 0
 
 
 def _busiest(trace: Trace) -> set[int]:
@@ -139,42 +141,42 @@ def _busiest(trace: Trace) -> set[int]:
     return {ranks.first for _, classes in executions(trace) for ranks, _ in classes} | {trace.ranks.first}
 
 
-def _is_alike(nodes: tuple[Node, ...], rank: int, met: int, turns: int) -> bool:
-    """Whether all `turns` iterations, in each of which a rank meets the nodes `met` times, are alike."""
+def _repeats_equally(nodes: tuple[Node, ...], rank: int, entry_count: int, iterations: int) -> bool:
+    """Return whether all iterations are equal; in each, a rank enters the nodes `entry_count` times."""
     for node in nodes:
         repeats = elastic.at(node.repeat, rank)
         if repeats is None:
             continue
-        if not _comes_again(repeats, met, turns):
+        if not _comes_again(repeats, entry_count, iterations):
             return False
-        times = repeats.total(met)
+        times = repeats.total(entry_count)
         if times <= 0:
             continue
         if isinstance(node, Sequence):
-            if not _is_alike(node.nodes, rank, times, turns):
+            if not _repeats_equally(node.nodes, rank, times, iterations):
                 return False
-        elif not all(_param_comes_again(param, rank, times, turns) for param in node.params):
+        elif not all(_param_comes_again(param, rank, times, iterations) for param in node.params):
             return False
     return True
 
 
-def _param_comes_again(param: Param, rank: int, times: int, turns: int) -> bool:
+def _param_comes_again(param: Param, rank: int, times: int, iterations: int) -> bool:
     vec = elastic.at(param.value if isinstance(param, Peer) else param, rank)
-    return vec is not None and _comes_again(vec, times, turns)
+    return vec is not None and _comes_again(vec, times, iterations)
 
 
-def _comes_again(vec: Vec, n: int, turns: int) -> bool:
+def _comes_again(vec: Vec, n: int, iterations: int) -> bool:
     """Whether the first `turns` stretches of n values are equal; False also where finding out takes long."""
     if isinstance(vec.terms, int):
         return True
     *head, last = vec.terms or (0,)
     if isinstance(last, tuple) and last[0] == 0:  # a head, and then the same for ever
         start, period = Vec(tuple(head)).length or 0, Vec(tuple(last[2:])).length or 1
-        if last[1] or n % period or start > MOST_COMPARED:
+        if last[1] or n % period or start > MAX_COMPARED_VALUES:
             return False
         values = vec.first(start + n)
         return values[:start] == values[n : n + start]
-    if n * turns > min(MOST_COMPARED, vec.length or 0):
+    if n * iterations > min(MAX_COMPARED_VALUES, vec.length or 0):
         return False
-    values = vec.first(n * turns)
+    values = vec.first(n * iterations)
     return values[n:] == values[:-n]

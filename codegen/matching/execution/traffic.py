@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from scalatrace.codegen.matching.execution.match_actions import Act, Acts, Channel, Do, Receive
+from scalatrace.codegen.matching.execution.match_actions import (
+    ActionKind,
+    Channel,
+    MatchAction,
+    MatchActions,
+    Receive,
+)
 from scalatrace.codegen.matching.execution.quota import Kind
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.trace.model.trace import Trace
@@ -32,12 +38,12 @@ class Traffic:
     def __init__(self, trace: Trace, scopes: Scopes) -> None:
         self.trace = trace
         self._sent: dict[tuple[Channel, int], dict[int, Counter[int]]] = {}
-        for rank, act, n in performed(Acts(trace, scopes)):
-            if act.send is not None:
-                senders = self._sent.setdefault((act.send.channel, act.send.dest), {})
-                senders.setdefault(rank, Counter())[act.send.tag] += n
+        for rank, action, n in performed(MatchActions(trace, scopes)):
+            if action.send is not None:
+                senders = self._sent.setdefault((action.send.channel, action.send.dest), {})
+                senders.setdefault(rank, Counter())[action.send.tag] += n
 
-    def only(self, receive: Receive, rank: int) -> tuple[int, int] | None:
+    def certain_match(self, receive: Receive, rank: int) -> tuple[int, int] | None:
         """The one sender and tag that a receive can ever get; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
         some = (
@@ -48,24 +54,24 @@ class Traffic:
         found = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
         return found[0] if len(found) == 1 else None
 
-    def spare(self, acts: Acts) -> Spare:
+    def spare(self, actions: MatchActions) -> Spare:
         """What is left for receives from any source when all others have theirs."""
         spare = Spare()
         for (channel, dest), senders in self._sent.items():
             for source, tags in senders.items():
                 for tag, n in tags.items():
                     spare.add((channel, source, dest), tag, n)
-        for rank, act, n in performed(acts):
-            receive = act.receive
+        for rank, action, n in performed(actions):
+            receive = action.receive
             if receive is not None and receive.takes and receive.source != ANY_SOURCE:
                 spare.add((receive.channel, receive.source, rank), receive.tag, -n)
         return spare
 
-    def demand(self, acts: Acts) -> list[tuple[Box, Mapping[Kind, int], Mapping[Kind, int]]]:
+    def demand(self, actions: MatchActions) -> list[tuple[Box, Mapping[Kind, int], Mapping[Kind, int]]]:
         """Messages and receives by kind, of the ranks and channels where some receives are open."""
         wanted: dict[Box, Counter[Kind]] = {}
-        for rank, act, n in performed(acts):
-            receive = act.receive
+        for rank, action, n in performed(actions):
+            receive = action.receive
             if receive is not None and receive.takes:
                 wanted.setdefault((receive.channel, rank), Counter())[receive.source, receive.tag] += n
         return [
@@ -97,14 +103,14 @@ class Spare:
         return min(self._of_way[way], self._of_tag[way, tag])
 
 
-def performed(acts: Acts) -> Iterator[tuple[int, Act, int]]:
+def performed(actions: MatchActions) -> Iterator[tuple[int, MatchAction, int]]:
     """(rank, act, how often) of all that sends or receives; persistent calls count when they are started."""
-    trace = acts.trace
+    trace = actions.trace
     for rank in trace.ranks:
         for event, times in executions_of(trace, rank):
             for call, n in distinct_calls(trace, event, rank, times):
-                act = acts.of(call)
-                if act.do is not Do.PREPARE and (act.send or act.receive):
-                    yield rank, act, n
+                action = actions.of(call)
+                if action.kind is not ActionKind.PREPARE and (action.send or action.receive):
+                    yield rank, action, n
         for _, call, n in started(trace, rank):
-            yield rank, acts.of(call), n
+            yield rank, actions.of(call), n

@@ -66,3 +66,37 @@ def test_a_dangling_otherwise_gets_braces() -> None:
     program = t.Program((), (t.Sentence((t.If(test, t.If(test, one), two),)),))
     read = parse(show(program)).sentences[0].statements[0]
     assert read == t.If(test, t.Block((t.If(test, one),)), two)
+
+
+def test_comments_stand_beside_their_statements() -> None:
+    everyone = t.AllTasks()
+    first = t.Synchronize(everyone, comments=t.Comments(("above",), "behind"))
+    block = t.Block((first, t.Await(everyone, comments=t.Comments(below=("below",)))))
+    loop = t.ForCount(t.Integer(2), block, comments=t.Comments(behind="loop"))
+    program = t.Program((), (t.Sentence((loop,)),), comments=t.Comments(("title",)))
+    text = show(program)
+    assert text.split("\n") == [
+        "# title",
+        "",
+        "FOR 2 REPETITIONS {",
+        "  # above",
+        "  ALL TASKS SYNCHRONIZE THEN  # behind",
+        "  ALL TASKS AWAIT COMPLETION",
+        "  # below",
+        "}.  # loop",
+        "",
+    ]
+    assert parse(text) == program
+
+
+def test_long_chains_are_printed() -> None:
+    """A table or a sum of thousands of terms nests as deeply in the tree."""
+    sum_: t.Expr = t.Integer(0)
+    chain: t.Expr = t.Integer(0)
+    test: t.Rel = t.Compare("=", t.Variable("x"), t.Integer(0))
+    both = test
+    for _ in range(3000):
+        sum_ = t.Binary("+", sum_, t.Integer(1))
+        chain = t.Conditional(t.Integer(1), test, chain)
+        both = t.Logical(True, both, test)
+    assert show(sum_).count("+") == show(chain).count("IF") == show(both).count("/\\") == 3000

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from scalatrace.codegen.build.symbolic import build_scalable
-from scalatrace.codegen.emit.conceptual.scalable.expr_translator import Tongue
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
 from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import Called, Const
@@ -250,9 +250,9 @@ def test_numbers_whose_limits_are_those_of_the_grid_are_ordinary() -> None:
 
 
 def test_sums_over_diagonals_need_no_sum() -> None:
-    tongue = Tongue(shape_of(model(halo(False), LINES)))
+    translator = ExprTranslator(shape_of(model(halo(False), LINES)))
     for n, parts, shift, sign in product((1, 5, 16, 23), (2, 3, 7), range(-8, 9), (1, -1)):
-        e = tongue.expr(Called("diagonal", (Const(n), Const(parts), Const(shift), Const(sign))))
+        e = translator.expr(Called("diagonal", (Const(n), Const(parts), Const(shift), Const(sign))))
         assert value(e, Setting({}, lambda family: (0, 1))) == diagonal(n, parts, shift, sign)
 
 

@@ -1,4 +1,4 @@
 """Emitter of coNCePTuaL for programs of any number of tasks (§4.4.5).
 
-In: a program tree of formulas. Out: the text of a program.
+In: a program tree of formulas. Out: the tree of a coNCePTuaL program.
 """

@@ -1,14 +1,13 @@
-"""What formulas of a grid become in coNCePTuaL: sides are parameters, coordinates follow from the task.
+"""Translate formulas of a grid to expressions of tasks: sides are parameters, coordinates follow from tasks.
 
-Names do not differ by their case there, so the sides are `x y z` and the coordinates are said by the task:
-`t / y` and `t MOD y`.
+The language ignores case, so the sides are `x y z`, and the coordinates are expressions of the task: `t / y`
+and `t MOD y`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 
-from scalatrace.codegen.build.rewrite import rewritten, rewritten_cond
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import (
@@ -28,15 +27,16 @@ from scalatrace.codegen.expr import (
     sub,
 )
 from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 
-__all__ = ["NUM_TASKS", "RANK", "Tongue"]
+__all__ = ["NUM_TASKS", "RANK", "ExprTranslator"]
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
 TAKEN = frozenset({"t", "u", "c", "r", "s"})
 
 
-class Tongue:
+class ExprTranslator:
     """Translates expressions of a shape's variables."""
 
     def __init__(self, shape: Shape) -> None:
@@ -48,10 +48,11 @@ class Tongue:
         taken = TAKEN | set(KEYWORDS) | set(PREDECLARED) | set(shape.coords)
         self.inputs = {name: _named(name.lower(), taken) for name in shape.inputs}
         if len(set(self.inputs.values())) < len(self.inputs):
-            raise GenerateError("parameters that differ by their case only are one in coNCePTuaL")
+            names = ", ".join(shape.inputs)
+            raise GenerateError(f"coNCePTuaL ignores case: rename parameters equal but for case ({names})")
 
     def strides(self) -> list[Expr]:
-        """How far apart neighbours along each dimension are."""
+        """Return the distance of neighbours along each dimension."""
         sides = [self.sides[size] for size in self.shape.sizes]
         found: list[Expr] = [Const(1)] * len(sides)
         order = range(len(sides)) if self.shape.column_major else range(len(sides) - 1, -1, -1)
@@ -62,7 +63,7 @@ class Tongue:
         return found
 
     def coordinate(self, axis: int, task: Expr = RANK) -> Expr:
-        """Where a task is along a dimension."""
+        """Return the coordinate of a task along a dimension."""
         if len(self.shape.sizes) == 1:
             return task
         stride = self.strides()[axis]
@@ -71,11 +72,11 @@ class Tongue:
         return whole if axis == last else Binary("%", whole, self.sides[self.shape.sizes[axis]])
 
     def expr(self, e: Expr) -> Expr:
-        """The expression in terms of tasks, sides and parameters."""
+        """Return an expression in terms of tasks, sides and parameters."""
         return rewritten(e, self._change)
 
     def cond(self, cond: Cond) -> Cond:
-        """The condition likewise."""
+        """Return a condition in terms of tasks, sides and parameters."""
         return rewritten_cond(cond, self._change)
 
     def _change(self, e: Expr) -> Expr | None:
@@ -104,19 +105,19 @@ class Tongue:
         return None
 
     def axes(self, family: Expr) -> tuple[int, ...] | None:
-        """The dimensions that a communicator is a slice along; None: all tasks. Raises GenerateError."""
+        """Return the dimensions of a communicator's slice; None: all tasks. Raises GenerateError."""
         if family == Const(0):
             return None
         if not isinstance(family, Const):
             raise GenerateError("its communicator varies")
         axes = self.shape.slices[family.value]
         if axes is None:
-            raise GenerateError(f"communicator {family.value} is no slice of the grid")
+            raise GenerateError(f"its communicator {family.value} is no slice of the grid")
         every = tuple(range(len(self.shape.sizes)))
         if axes == (every[::-1] if self.shape.column_major else every):
             return None
         if len(axes) > 1:
-            raise GenerateError("communicators of planes have no words")
+            raise GenerateError("its communicator is a plane of the grid")
         return axes
 
     def _of_family(self, family: Expr, own: bool) -> Expr:
@@ -126,7 +127,7 @@ class Tongue:
         return self.coordinate(axes[0]) if own else self.sides[self.shape.sizes[axes[0]]]
 
     def world(self, peer: Expr, family: Expr) -> Expr:
-        """The task that a peer (said already) in a communicator is."""
+        """Return the task of a (translated) peer in a communicator."""
         axes = self.axes(family)
         if axes is None:
             return peer
@@ -135,7 +136,7 @@ class Tongue:
 
 
 def _named(name: str, taken: AbstractSet[str]) -> str:
-    """A parameter's name, another one where the language or the program needs it otherwise."""
+    """Return a parameter's name, or another one if the language or the program uses that name."""
     if name[0] == "_":
         return f"p{name}"
     return f"{name}_given" if name in taken or name[0] == "i" else name
@@ -149,7 +150,7 @@ def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
     all blocks.
     """
     if sign not in (Const(1), Const(-1)):
-        raise GenerateError("sums over such diagonals of cells have no words")
+        raise GenerateError("the sum over a diagonal of cells has a step other than 1 and -1")
     q, r = Binary("/", n, parts), Binary("%", n, parts)
     start = Binary("%", shift if sign == Const(1) else add(shift, sub(Const(1), r)), parts)
     within = add(_positive(sub(r, start)), _positive(sub(add(start, r), parts)))

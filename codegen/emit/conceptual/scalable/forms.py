@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from scalatrace.codegen.build.rewrite import rewritten
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
 from scalatrace.codegen.expr import Binary, Choose, Cond, Const, Expr, Item, Var, mul
+from scalatrace.codegen.program.rewrite import rewritten
 from scalatrace.codegen.program.tree import Call
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
@@ -15,7 +15,7 @@ __all__ = ["choice_in", "exchanged", "is_special", "multiplied", "of_task", "wit
 
 
 def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
-    """A choice within an expression whose condition depends on the task, as `local` says."""
+    """Return a choice within an expression whose condition depends on the task (`local`)."""
     match e:
         case Choose(cond, a, b):
             return e if local(cond) else choice_in(a, local) or choice_in(b, local)

@@ -53,7 +53,7 @@ PATTERNS = {
 
 
 def blocking_form(op: str) -> str:
-    """The blocking collective of the same kind, of a nonblocking one that has words; else the operation."""
+    """Return the blocking form of a nonblocking collective in PATTERNS, else the operation."""
     name = op[1:].capitalize()
     return name if op.startswith("I") and name in PATTERNS else op
 

@@ -1,4 +1,4 @@
-"""What several expressions of loop variables make together, worked out for each iteration."""
+"""Functions of several expressions of loop variables, tabulated over the iterations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["combined", "listed"]
 
-MOST = 1 << 14
-"""So many iterations are looked at."""
+MAX_ITERATIONS = 1 << 14
+"""Iterations whose values are tabulated."""
 
 Values = list[tuple[int, ...]]
 
@@ -42,9 +42,9 @@ def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
     every = list(dict.fromkeys(variables(*parts)))
     total = 1
     for variable in every:
-        total *= variable.limit or MOST + 1
-    if total > MOST:
-        raise GenerateError("sizes, peers or roots vary without a common rule")
+        total *= variable.limit or MAX_ITERATIONS + 1
+    if total > MAX_ITERATIONS:
+        raise GenerateError(f"its values follow no formula in over {MAX_ITERATIONS} iterations")
     rows: Values = []
     for numbers in product(*(range(v.limit or 0) for v in every)):
         at = Setting({v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1))

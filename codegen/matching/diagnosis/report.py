@@ -9,7 +9,7 @@ from scalatrace.errors import ScalatraceError
 
 __all__ = ["Choice", "DeadlockError", "Problem", "Report", "Unmatched", "Waiting", "shown_ranks"]
 
-SHOWN = 12
+MAX_SHOWN_LINES = 12
 """Lines of one kind that a text shows."""
 
 
@@ -31,7 +31,7 @@ class Waiting:
         op, site: the call it is in; "" and "the end of the trace" for a rank that has ended.
         awaits: world ranks that could let it go on.
         any_one: one of them is enough (a receive from any source), else all are needed.
-        what: what it waits for, in words.
+        what: a description of what it waits for.
     """
 
     rank: int
@@ -140,8 +140,8 @@ def shown_ranks(ranks: list[int]) -> str:
     """ "rank 3", "ranks 0, 1 and 2", or the first of many."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
-    if len(ranks) > SHOWN:
-        return f"ranks {', '.join(map(str, ranks[:SHOWN]))} and {len(ranks) - SHOWN} more"
+    if len(ranks) > MAX_SHOWN_LINES:
+        return f"ranks {', '.join(map(str, ranks[:MAX_SHOWN_LINES]))} and {len(ranks) - MAX_SHOWN_LINES} more"
     return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
 
 
@@ -152,5 +152,5 @@ def _call(op: str, site: str) -> str:
 def _listed(title: str, items: list[Waiting] | tuple[object, ...]) -> list[str]:
     if not items:
         return []
-    lines = [title, *(f"  {item}" for item in items[:SHOWN])]
-    return lines if len(items) <= SHOWN else [*lines, f"  and {len(items) - SHOWN} more"]
+    lines = [title, *(f"  {item}" for item in items[:MAX_SHOWN_LINES])]
+    return lines if len(items) <= MAX_SHOWN_LINES else [*lines, f"  and {len(items) - MAX_SHOWN_LINES} more"]

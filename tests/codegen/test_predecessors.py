@@ -9,7 +9,7 @@ from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.expr import Const, Var, compare
 from scalatrace.codegen.program.interpret import Setting, run
 from scalatrace.codegen.program.tree import Call, Compute, statements
-from scalatrace.codegen.timing.predecessors import Arrival, Before
+from scalatrace.codegen.timing.predecessors import Arrival, Predecessors
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.values.histogram import Histogram
@@ -103,10 +103,10 @@ def test_without_looking_back_what_iterations_do_not_tell_is_averaged() -> None:
 
 def test_a_condition_on_the_first_iteration_tells_what_came_before() -> None:
     loop, everyone = Var("i", 4), RankList.all(2)
-    before = Before.start(everyone).looped(Before.start(everyone).called(3, everyone), loop)
-    called = before.called(7, everyone)
-    late = before.unless(compare("!=", loop, Const(0)), called)
+    predecessors = Predecessors.start(everyone).looped(Predecessors.start(everyone).called(3, everyone), loop)
+    called = predecessors.called(7, everyone)
+    late = predecessors.unless(compare("!=", loop, Const(0)), called)
     assert late.of(everyone) == [Arrival(frozenset({0}), frozenset({7}), loop)]
-    early = before.unless(compare("==", loop, Const(0)), called)
+    early = predecessors.unless(compare("==", loop, Const(0)), called)
     assert early.of(everyone) == [Arrival(frozenset({7}), frozenset({3}), loop)]
-    assert before.unless(compare("<", loop, Const(2)), called) == before.either(called)
+    assert predecessors.unless(compare("<", loop, Const(2)), called) == predecessors.either(called)

@@ -1,8 +1,8 @@
-"""What is under way at each point of a program: everything is to be awaited, and nothing too early.
+"""Track the pending requests of each rank, to decide where its task awaits completion.
 
-The language awaits all messages or none. A program that awaits one request while others are pending would,
-said that way, wait for messages that nobody has sent yet. So a task awaits where the application has nothing
-more under way than what it awaits there.
+AWAIT COMPLETION awaits all messages of a task. Where an application awaits one of several pending requests,
+this statement could wait for messages that no task has sent yet. So a task awaits completion only where the
+application awaits all that is pending.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Pending", "Request"]
 
-MOST = 1 << 16
-"""Requests of a rank that are followed; beyond that nothing is known."""
+MAX_REQUESTS = 1 << 16
+"""Live requests of a rank that are tracked; with more, its state is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A live request: a message under way, or (with the call that made it) a persistent one."""
+    """A live request: a pending message, or (with the call that created it) a persistent request."""
 
-    made: Call | None = None
+    created_by: Call | None = None
     active: bool = True
 
 
 Live = tuple[Request, ...] | None
-"""Oldest first; None: not known."""
+"""Oldest first; None: unknown."""
 
 
 class Pending:
     """The live requests of all ranks.
 
     Attributes:
-        idle: ranks that completed requests where they seemed to have nothing under way.
+        idle: ranks that completed requests although none seemed to be pending.
     """
 
     def __init__(self, ranks: RankList) -> None:
@@ -44,35 +44,35 @@ class Pending:
         self.idle: set[int] = set()
 
     def copy(self) -> Pending:
-        """The state as it is now."""
-        made = Pending(RankList())
-        made.live, made.idle = dict(self.live), self.idle
-        return made
+        """Return a copy of the state."""
+        copy = Pending(RankList())
+        copy.live, copy.idle = dict(self.live), self.idle
+        return copy
 
     def make(self, ranks: RankList, request: Request) -> None:
-        """Each of these makes a request."""
+        """Add a request to each of these ranks."""
         for rank in ranks:
             live = self.live[rank]
-            self.live[rank] = None if live is None or len(live) >= MOST else (*live, request)
+            self.live[rank] = None if live is None or len(live) >= MAX_REQUESTS else (*live, request)
 
     def start(self, rank: int, ages: Sequence[int]) -> list[Call]:
-        """Persistent requests become active; the calls that made them."""
+        """Start persistent requests; return the calls that created them."""
         live = self.live[rank]
         if live is None:
-            raise GenerateError("which persistent requests are started depends on too much to be followed")
-        changed, found = list(live), []
+            raise GenerateError("it starts different persistent requests by iteration or branch")
+        changed, started = list(live), []
         for age in ages:
             at = len(live) - 1 - age
-            made = live[at].made if 0 <= at < len(live) else None
-            if made is None:
-                raise GenerateError("a request is started that is not persistent")
-            found.append(made)
-            changed[at] = Request(made, True)
+            created_by = live[at].created_by if 0 <= at < len(live) else None
+            if created_by is None:
+                raise GenerateError("it starts a request that is not persistent")
+            started.append(created_by)
+            changed[at] = Request(created_by, True)
         self.live[rank] = tuple(changed)
-        return found
+        return started
 
     def complete(self, rank: int, ages: Sequence[int] | None, free: bool = False) -> bool:
-        """Requests end (None: all); whether the rank then has nothing under way, and had before."""
+        """End requests (None: all); return whether this ends the last pending message of the rank."""
         live = self.live[rank]
         if live is None:
             self.live[rank] = () if ages is None else None
@@ -83,23 +83,23 @@ class Pending:
         for i, request in enumerate(live):
             if i not in ended:
                 left.append(request)
-            elif request.made is not None and not free:
-                left.append(Request(request.made, False))
+            elif request.created_by is not None and not free:
+                left.append(Request(request.created_by, False))
         self.live[rank] = tuple(left)
         if not was_active and ages != ():
             self.idle.add(rank)
         return was_active and not any(request.active for request in left)
 
     def carried(self, before: Pending, ranks: RankList) -> Pending | None:
-        """How a body's later iterations begin, where they complete what those before began; else None."""
-        found = before.copy()
+        """Return the state at the start of later iterations if they complete requests of earlier ones."""
+        head = before.copy()
         for rank in ranks:
             if rank in self.idle and self.live[rank] != before.live[rank]:
-                found.live[rank] = self.live[rank]
-        return found if found.live != before.live else None
+                head.live[rank] = self.live[rank]
+        return head if head.live != before.live else None
 
     def looped(self, before: Pending, head: Pending, rank: int, times: int | None) -> None:
-        """After a loop that began as `before`, and whose body turned `head` into this state."""
+        """Set the state of a rank after a loop, from the states before it and at its head."""
         old, new = before.live[rank], self.live[rank]
         if head.live[rank] != old:
             self.live[rank] = new if new == head.live[rank] and times else None
@@ -109,18 +109,18 @@ class Pending:
         grown = old is not None and new is not None and new[: len(old)] == old
         if grown and times is not None and old is not None and new is not None:
             more = new[len(old) :] * times
-            self.live[rank] = (*old, *more) if len(more) < MOST else None
+            self.live[rank] = (*old, *more) if len(more) < MAX_REQUESTS else None
         else:
             self.live[rank] = None
 
     def either(self, other: Pending) -> None:
-        """This or the other: unknown where they differ."""
+        """Merge with the state of another branch: unknown where they differ."""
         for rank, live in other.live.items():
             if self.live[rank] != live:
                 self.live[rank] = None
 
     def unfinished(self) -> RankList:
-        """Ranks that may have something under way."""
+        """Return the ranks that may have pending messages."""
         return RankList(
             rank
             for rank, live in self.live.items()

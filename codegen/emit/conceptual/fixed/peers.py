@@ -1,11 +1,11 @@
-"""Peers of messages as ranks of MPI_COMM_WORLD, said for as many tasks at once as one rule holds for."""
+"""Peers of messages as ranks of MPI_COMM_WORLD, with one formula for as many tasks as possible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalatrace.codegen.emit.conceptual.statement_writer import Speech
-from scalatrace.codegen.emit.conceptual.tables import combined, listed
+from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import (
     Binary,
@@ -30,17 +30,17 @@ __all__ = ["Peers"]
 
 
 class Peers:
-    """Says who is at the other end."""
+    """Finds formulas of peers."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech = speech
+    def __init__(self, writer: FixedWriter) -> None:
+        self.writer = writer
 
     def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
         """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
         e, family = call[name], call["comm"]
-        seen = {rank: self.speech.special.expr(e, rank) for rank in ranks}
+        seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}
         if any(ANY_SOURCE in numbers_in(p, operands=True) for p in seen.values()):
-            raise GenerateError("a receive takes from any source: resolve wildcards first")
+            raise GenerateError("it receives from any source")
         world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
         world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
         if all(isinstance(p, Const) for p in world.values()):
@@ -54,11 +54,11 @@ class Peers:
 
     def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
         """The world rank (in loop variables) of a peer of a rank."""
-        number = self.speech.special.expr(family, rank)
+        number = self.writer.special.expr(family, rank)
         if not isinstance(number, Const):
             return combined([number, peer], lambda n, p: self.placed(n, p, rank))
-        members = self.speech.trace.communicator(number.value, rank).peers
-        if members == tuple(self.speech.everyone):
+        members = self.writer.trace.communicator(number.value, rank).peers
+        if members == tuple(self.writer.everyone):
             return peer
 
         def leaf(p: Expr) -> Expr:
@@ -75,19 +75,19 @@ class Peers:
         if peer < SPECIAL_MAX:
             return peer
         try:
-            return self.speech.trace.communicator(number, rank).peers[peer]
+            return self.writer.trace.communicator(number, rank).peers[peer]
         except (FormatError, IndexError):  # an iteration that there is not
             return PROC_NULL
 
     def is_world(self, family: Expr, rank: int) -> bool:
-        number = self.speech.special.expr(family, rank)
-        return isinstance(number, Const) and self.speech.trace.communicator(
+        number = self.writer.special.expr(family, rank)
+        return isinstance(number, Const) and self.writer.trace.communicator(
             number.value, rank
-        ).peers == tuple(self.speech.everyone)
+        ).peers == tuple(self.writer.everyone)
 
     def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
         """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
-        n, rank = self.speech.nprocs, Var("rank", self.speech.nprocs)
+        n, rank = self.writer.nprocs, Var("rank", self.writer.nprocs)
         keys = {
             "absolute": peers,
             "relative": {r: p - r for r, p in peers.items()},
@@ -119,12 +119,12 @@ class Peers:
 
     def is_own(self, peer: Expr, rank: int) -> bool:
         """Whether a peer can be the rank itself."""
-        e = self.speech.special.expr(peer, rank)
+        e = self.writer.special.expr(peer, rank)
         return rank in self.possible(e)
 
     def is_only_own(self, peer: Expr, rank: int) -> bool:
-        """Whether a peer can be nobody else."""
-        return self.possible(self.speech.special.expr(peer, rank)) == {rank}
+        """Return whether a peer can only be the rank itself."""
+        return self.possible(self.writer.special.expr(peer, rank)) == {rank}
 
     def possible(self, e: Expr) -> set[int]:
         """The values that an expression can have, in iterations that there are not too."""
@@ -135,7 +135,7 @@ class Peers:
 
 
 def _plain(e: Expr) -> bool:
-    """Whether an expression can be said with a task variable: no condition or table asks for the rank."""
+    """Return whether a task variable can stand for the rank: no condition or table depends on the rank."""
     match e:
         case Const() | Var():
             return True

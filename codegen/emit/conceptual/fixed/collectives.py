@@ -1,15 +1,16 @@
-"""Collectives of a family of communicators, each of which is a set of tasks."""
+"""Emit the collectives of a family of communicators, each of which is a set of tasks."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from scalatrace.codegen.emit.conceptual import expr_writer as words
-from scalatrace.codegen.emit.conceptual.collective_steps import Wording
-from scalatrace.codegen.emit.conceptual.collectives import PATTERNS, divided, integers, mean
-from scalatrace.codegen.emit.conceptual.sizes import Sizes
-from scalatrace.codegen.emit.conceptual.statement_writer import Speech
-from scalatrace.codegen.emit.conceptual.tables import combined, listed
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
+from scalatrace.codegen.emit.conceptual.common.collective_steps import CollectiveSteps
+from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divided, integers, mean
+from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from scalatrace.codegen.passes.whatif import SUFFIX
@@ -18,29 +19,27 @@ from scalatrace.codegen.program.tree import Call
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Groups"]
+__all__ = ["CollectiveEmitter"]
 
 
-class Groups:
-    """Says collectives."""
+class CollectiveEmitter:
+    """Adds the statements for collectives."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech, self.sizes = speech, Sizes(speech)
+    def __init__(self, writer: FixedWriter) -> None:
+        self.writer, self.sizes = writer, Sizes(writer)
 
     def collective(self, call: Call, ranks: RankList) -> None:
-        """Each communicator of the family does the same, if they can be said together, in one statement."""
-        for some, (family,) in self.speech.special.classes([call["comm"]], ranks):
+        """Add a collective of each communicator of the family, in one statement where possible."""
+        for some, (family,) in self.writer.special.classes([call["comm"]], ranks):
             if not isinstance(family, Const):
-                raise GenerateError("its communicator varies from iteration to iteration")
+                raise GenerateError("its communicator varies between iterations")
             groups: dict[tuple[int, ...], None] = {}
             for rank in some:
-                comm = self.speech.trace.communicator(family.value, rank)
+                comm = self.writer.trace.communicator(family.value, rank)
                 if comm.remote is not None:
-                    raise GenerateError("it is on an intercommunicator")
+                    raise GenerateError("its communicator is an intercommunicator")
                 if not RankList(comm.members) <= some:
-                    raise GenerateError(
-                        "not all ranks of the communicator call it here: align the collectives first"
-                    )
+                    raise GenerateError("not all ranks of its communicator call it at this place")
                 groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])
 
@@ -54,24 +53,24 @@ class Groups:
         if rule is None or step is None:
             for members, (size, root) in zip(groups, facts, strict=True):
                 for kind in pattern.steps:
-                    self.speech.say(
-                        self.step(kind, members, root, size, None, by_messages), self.speech.site(call)
-                    )
+                    statement = self.step(kind, members, root, size, None, by_messages)
+                    self.writer.add(statement, self.writer.site(call))
             return
         row = Var("c", len(groups))
         size, root = facts[0]
         for kind in pattern.steps:
             root_rule = add(mul(row, Const(step)), root)
-            text = self.step(kind, groups[0], root_rule, size, rule, by_messages)
-            self.speech.say(f"FOR EACH c IN {{0, ..., {len(groups) - 1}}} {text}", self.speech.site(call))
+            statement = self.step(kind, groups[0], root_rule, size, rule, by_messages)
+            every = writing.range_to(t.Integer(len(groups) - 1))
+            self.writer.add(t.ForEach("c", (every,), statement), self.writer.site(call))
 
     def rule(self, groups: list[tuple[int, ...]]) -> Expr | None:
         """What is c for the tasks of the c-th group, if all tasks are in one; None for no simple rule."""
-        if sum(map(len, groups)) != self.speech.nprocs:
+        if sum(map(len, groups)) != self.writer.nprocs:
             return None
-        rank, n = Var(RANK, self.speech.nprocs), len(groups)
-        if all(r // (self.speech.nprocs // n) == c for c, g in enumerate(groups) for r in g):
-            return div(rank, self.speech.nprocs // n)
+        rank, n = Var(RANK, self.writer.nprocs), len(groups)
+        if all(r // (self.writer.nprocs // n) == c for c, g in enumerate(groups) for r in g):
+            return div(rank, self.writer.nprocs // n)
         if all(r % n == c for c, g in enumerate(groups) for r in g):
             return mod(rank, n)
         return None
@@ -84,56 +83,48 @@ class Groups:
         size: Expr,
         rule: Expr | None,
         by_messages: bool,
-    ) -> str:
-        """One statement of a collective; with a rule, that of the c-th of many groups."""
+    ) -> t.Statement:
+        """Return one statement of a collective; with a rule, the statement of the c-th of many groups."""
         group = RankList(members)
         whole = mul(size, Const(len(members))) if step == "multicast all" else size
-        wording = Wording(
-            self.speech.actors(group) if rule is None else f"TASKS t SUCH THAT {words.expr(rule)} = c",
+        steps = CollectiveSteps(
+            self.writer.tasks(group) if rule is None else _in_group(rule, "t"),
             root,
             self.others(group, root, rule),
             self.everyone(group, rule),
-            self.listed(members),
+            writing.numbers(members),
             whole,
             integers(size),
         )
         if by_messages:
-            return wording.messages(step)
+            return steps.messages(step)
         if step == "reduce to each" and rule is not None:
-            raise GenerateError("reductions to each task of several communicators have no words")
-        return wording.statement(step)
+            raise GenerateError("no statement reduces to each task of several communicators")
+        return steps.statement(step)
 
-    def everyone(self, group: RankList, rule: Expr | None) -> str:
-        """All of a group as targets of all of it."""
+    def everyone(self, group: RankList, rule: Expr | None) -> t.Tasks:
+        """Return all of a group as targets of all of it."""
         if rule is not None:
-            return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c"
-        if len(group) == self.speech.nprocs:
-            return "ALL OTHER TASKS"
-        return words.tasks(group, self.speech.nprocs, "u", target=True)
+            return _in_group(rule, "u")
+        if len(group) == self.writer.nprocs:
+            return t.AllOthers()
+        return writing.tasks(group, self.writer.nprocs, "u", target=True)
 
-    def listed(self, members: tuple[int, ...]) -> str:
-        if len(members) > 2 and members == tuple(range(members[0], members[0] + len(members))):
-            return f"{members[0]}, ..., {members[-1]}"
-        return ", ".join(map(str, members))
-
-    def others(self, group: RankList, root: Expr, rule: Expr | None) -> str:
-        """All of a group but the root."""
-        if rule is not None:
-            return f"TASKS u SUCH THAT {words.expr(rule, 'u')} = c /\\ u <> {words.atom(root)}"
-        if len(group) == self.speech.nprocs:
-            return "ALL OTHER TASKS"
-        if not isinstance(root, Const):
-            who = words.tasks(group, self.speech.nprocs, "u", target=True)
-            return f"{who} /\\ u <> {words.atom(root)}"
-        return words.tasks(group - RankList([root.value]), self.speech.nprocs, "u", target=True)
+    def others(self, group: RankList, root: Expr, rule: Expr | None) -> t.Tasks:
+        """Return all of a group but the root."""
+        if rule is None and len(group) == self.writer.nprocs:
+            return t.AllOthers()
+        if rule is None and isinstance(root, Const):
+            return writing.tasks(group - RankList([root.value]), self.writer.nprocs, "u", target=True)
+        return writing.without(self.everyone(group, rule), writing.expr(root))
 
     def root(self, call: Call, members: tuple[int, ...]) -> Expr:
         """The world rank of the root; where the ranks say it by different rules, those of its iterations."""
         if "root" not in call:
             return Const(members[0])
-        roots = list({self.speech.special.expr(call["root"], rank) for rank in members})
+        roots = list({self.writer.special.expr(call["root"], rank) for rank in members})
         if all(isinstance(root, Const) for root in roots) and len(roots) > 1:
-            raise GenerateError("its ranks name different roots")
+            raise GenerateError("the ranks of its communicator give different roots")
         if isinstance(roots[0], Const):
             return Const(members[roots[0].value])
         return combined(roots[:1], lambda root: members[root])
@@ -160,13 +151,13 @@ class Groups:
         kinds = {argument.name: argument.kind for argument in call.arguments}
         parts = []
         for rank in members:
-            n = self.speech.special.expr(call[count], rank)
+            n = self.writer.special.expr(call[count], rank)
             if kinds[count] is Kind.ARRAY:
                 n = map_leaves(n, self.total)
-            kind = self.speech.special.expr(call[datatype], rank)
+            kind = self.writer.special.expr(call[datatype], rank)
             if (
                 isinstance(kind, Const)
-                and self.speech.program.types[kind.value].description == "MPI_DATATYPE_NULL"
+                and self.writer.program_tree.types[kind.value].description == "MPI_DATATYPE_NULL"
             ):
                 continue  # in place, or not significant on this rank
             parts.append(self.sizes.nbytes(n, kind))
@@ -174,7 +165,7 @@ class Groups:
 
     def total(self, leaf: Expr) -> Expr:
         """The sum of an array's elements."""
-        arrays = self.speech.program.arrays
+        arrays = self.writer.program_tree.arrays
         if isinstance(leaf, Const):
             return Const(sum(arrays[leaf.value].values))
         if isinstance(leaf, Item):
@@ -192,3 +183,8 @@ def _distance(roots: list[Expr]) -> int | None:
         except GenerateError:
             return None
     return steps.pop() if len(steps) == 1 else None
+
+
+def _in_group(rule: Expr, task: str) -> t.Tasks:
+    """Return the tasks of the c-th group."""
+    return t.SuchThat(task, t.Compare("=", writing.expr(rule, task), t.Variable("c")))

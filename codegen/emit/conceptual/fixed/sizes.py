@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.emit.conceptual.statement_writer import Speech
-from scalatrace.codegen.emit.conceptual.tables import combined
+from scalatrace.codegen.emit.conceptual.fixed.tables import combined
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
 from scalatrace.codegen.program.specialise import per_value
 
@@ -13,12 +13,12 @@ __all__ = ["Sizes"]
 class Sizes:
     """Works out sizes."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech = speech
+    def __init__(self, writer: FixedWriter) -> None:
+        self.writer = writer
 
     def nbytes(self, n: Expr, kind: Expr) -> Expr:
         """The size of so many elements of a datatype, both as one rank sees them."""
-        sizes = tuple(t.size for t in self.speech.program.types)
+        sizes = tuple(t.size for t in self.writer.program_tree.types)
         if isinstance(kind, Choose):
             if not isinstance(n, Const):  # the two go together, and each alone may be what never comes
                 return combined([n, kind], lambda a, b: max(0, a) * (sizes[b] if b >= 0 else 0))

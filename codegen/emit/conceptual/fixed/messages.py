@@ -1,18 +1,21 @@
-"""Messages, and the awaiting of them.
+"""Emit messages between ranks, and the statements that await them.
 
-Sends are to tasks that suspect nothing, and receives stand where the application posted them, so each task
-does in its own order what it did.
+Sends are to unsuspecting tasks, and receives stand where the application posted them, so each task keeps the
+order of its calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.codegen.emit.conceptual import expr_writer as words
-from scalatrace.codegen.emit.conceptual.peers import Peers
-from scalatrace.codegen.emit.conceptual.pending import Pending, Request
-from scalatrace.codegen.emit.conceptual.sizes import Sizes
-from scalatrace.codegen.emit.conceptual.statement_writer import Speech
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
+from scalatrace.codegen.emit.conceptual.common.operations import PROBES
+from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.common.transfer import transfer
+from scalatrace.codegen.emit.conceptual.fixed.peers import Peers
+from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.expr import Const, Expr, add, mul, names_in
 from scalatrace.codegen.program.conditions import RANK
@@ -21,35 +24,26 @@ from scalatrace.ops import operation
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_TAG, UNDEFINED
 
-__all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "Messages"]
-
-SENDS = frozenset({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})
-RECEIVES = frozenset({"Recv", "Irecv", "Mrecv", "Imrecv"})
-EXCHANGES = frozenset({"Sendrecv", "Sendrecv_replace"})
-INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
-PROBES = frozenset({"Probe", "Iprobe", "Mprobe", "Improbe"})
-COMPLETIONS = frozenset({
-    "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free",
-})  # fmt: skip
+__all__ = ["MessageEmitter"]
 
 Names = tuple[str, str, str, str]
 """How a call names count, datatype, peer and tag."""
 
 
-class Messages:
-    """Says everything that goes from one task to another."""
+class MessageEmitter:
+    """Adds the statements for point-to-point calls."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech, self.sizes, self.peers = speech, Sizes(speech), Peers(speech)
-        self.pending = Pending(speech.everyone)
+    def __init__(self, writer: FixedWriter) -> None:
+        self.writer, self.sizes, self.peers = writer, Sizes(writer), Peers(writer)
+        self.pending = Pending(writer.everyone)
         self.probed: dict[int, Call] = {}
         self.unsure = RankList()  # who sends without waiting what may be to itself, and may not
         self.channels = self._channels()
 
     def _channels(self) -> dict[tuple[int, Expr], None]:
-        """Communicators and tags that messages are told apart by."""
+        """Return the communicators and tags that distinguish messages."""
         found: dict[tuple[int, Expr], None] = {}
-        for call in calls(self.speech.program.body):
+        for call in calls(self.writer.program_tree.body):
             for name in ("tag", "sendtag", "recvtag"):
                 if name in call and call.op not in PROBES:
                     family = call["comm"] if "comm" in call else Const(0)
@@ -61,55 +55,50 @@ class Messages:
         """Whether tags tell messages apart: not when there is one only, nor when receives take any."""
         return len(self.channels) > 1 and all(tag != Const(ANY_TAG) for _, tag in self.channels)
 
-    def message(self, call: Call, ranks: RankList, verb: str, later: bool) -> None:
-        """`TASKS t SUCH THAT t < 3 ASYNCHRONOUSLY SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK t + 1`"""
-        peer = "dest" if verb == "SEND" else "source"
-        self.transfer(call, ranks, verb, later, ("count", "datatype", peer, "tag"))
+    def message(self, call: Call, ranks: RankList, sends: bool, later: bool) -> None:
+        """Add `TASKS t SUCH THAT t < 3 SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK (t + 1)`."""
+        peer = "dest" if sends else "source"
+        self.transfer(call, ranks, sends, later, ("count", "datatype", peer, "tag"))
         if later:
             self.pending.make(ranks, Request())
 
-    def transfer(self, call: Call, ranks: RankList, verb: str, later: bool, names: Names) -> None:
+    def transfer(self, call: Call, ranks: RankList, sends: bool, later: bool, names: Names) -> None:
         count, datatype, peer, tag = names
         known = [call[count], call[datatype], self.tag(call, tag)]
-        for some, (n, kind, channel) in self.speech.special.classes(known, ranks):
+        for some, (n, kind, channel) in self.writer.special.classes(known, ranks):
             nbytes = self.sizes.nbytes(n, kind)
-            for those, other in self.peers.split(
-                self.peers.of(call, peer, some), verb == "SEND" and not later
-            ):
-                using = f" USING TAG {words.atom(channel)}" if self.tagged else ""
-                own = verb == "SEND" and not later and self.peers.is_own(other, those.first)
-                asynchronously = "ASYNCHRONOUSLY " if later or own else ""
+            for those, other in self.peers.split(self.peers.of(call, peer, some), sends and not later):
+                own = sends and not later and self.peers.is_own(other, those.first)
                 if own and not self.peers.is_only_own(other, those.first):
                     self.unsure |= those
-                spec = f"A {words.atom(nbytes)} BYTE MESSAGE{using}"
-                one = len(those) == 1
                 named = RANK in names_in(other)
-                who = words.tasks(those, self.speech.nprocs, named=named, target=verb == "RECEIVE")
-                at = self.speech.special.expr(other, those.first) if one else other
-                way = "TO UNSUSPECTING" if verb == "SEND" else "FROM"
-                self.speech.say(
-                    f"{who} {asynchronously}{verb} {spec} {way} TASK {words.atom(at)}", self.speech.site(call)
+                actors = writing.tasks(those, self.writer.nprocs, named=named, target=not sends)
+                at = self.writer.special.expr(other, those.first) if len(those) == 1 else other
+                tag_used = writing.expr(channel) if self.tagged else None
+                statement = transfer(
+                    sends, actors, writing.expr(nbytes), tag_used, writing.expr(at), later or own
                 )
+                self.writer.add(statement, self.writer.site(call))
 
     def receive(self, call: Call, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""
         if call.op in ("Recv", "Irecv"):
-            self.message(call, ranks, "RECEIVE", call.op == "Irecv")
+            self.message(call, ranks, False, call.op == "Irecv")
             return
         probes: dict[int, tuple[Call, list[int]]] = {}
         for rank in ranks:
             if rank not in self.probed:
-                raise GenerateError("nothing probed for the message")
+                raise GenerateError("no probe matched its message before")
             probe = self.probed[rank]
             probes.setdefault(id(probe), (probe, []))[1].append(rank)
         for probe, some in probes.values():
             names = {argument.name for argument in call.arguments}
             more = tuple(a for a in probe.arguments if a.name not in names)
             joined = Call(call.op, (*call.arguments, *more), call.site)
-            self.message(joined, RankList(some), "RECEIVE", call.op == "Imrecv")
+            self.message(joined, RankList(some), False, call.op == "Imrecv")
 
     def exchange(self, call: Call, ranks: RankList) -> None:
-        """Sendrecv: both at once, and awaited where nothing else is under way."""
+        """Add both messages of MPI_Sendrecv; await them where nothing else is pending."""
         if call.op == "Sendrecv":
             out, back = (
                 ("sendcount", "sendtype", "dest", "sendtag"),
@@ -117,8 +106,8 @@ class Messages:
             )
         else:
             out, back = ("count", "datatype", "dest", "sendtag"), ("count", "datatype", "source", "recvtag")
-        self.transfer(call, ranks, "RECEIVE", True, back)
-        self.transfer(call, ranks, "SEND", True, out)
+        self.transfer(call, ranks, False, True, back)
+        self.transfer(call, ranks, True, True, out)
         self.pending.make(ranks, Request())
         self.awaited(RankList(rank for rank in ranks if self.pending.complete(rank, (0,))), call)
 
@@ -127,7 +116,7 @@ class Messages:
         self.pending.make(ranks, Request(call, False))
 
     def leave_out(self, call: Call, ranks: RankList) -> None:
-        """A call without words still makes its request: it is nothing that is under way."""
+        """Keep the request of a call that is left out; no message is pending for it."""
         if operation(call.op).makes_request:
             self.pending.make(ranks, Request(call if call.op.endswith("_init") else None, False))
 
@@ -146,33 +135,33 @@ class Messages:
             self.transfer(
                 made,
                 RankList(some),
-                "RECEIVE" if made.op == "Recv_init" else "SEND",
+                made.op != "Recv_init",
                 True,
                 ("count", "datatype", "source" if made.op == "Recv_init" else "dest", "tag"),
             )
 
     def complete(self, call: Call, ranks: RankList) -> None:
-        """A wait, where it leaves nothing under way."""
+        """Await completion where the call leaves no pending message."""
         free = call.op == "Request_free"
         done = [rank for rank in ranks if self.pending.complete(rank, self.ages(call, rank), free)]
         self.awaited(RankList(done), call)
 
     def awaited(self, ranks: RankList, call: Call) -> None:
         if len(ranks):
-            self.speech.say(f"{self.speech.actors(ranks)} AWAIT COMPLETION", self.speech.site(call))
+            self.writer.add(t.Await(self.writer.tasks(ranks)), self.writer.site(call))
 
     def ages(self, call: Call, rank: int) -> Sequence[int] | None:
         """The requests a call names; None for those that differ from call to call: all."""
         if "request" in call:
-            age = self.speech.special.expr(call["request"], rank)
+            age = self.writer.special.expr(call["request"], rank)
             return (age.value,) if isinstance(age, Const) else (0,)
-        index = self.speech.special.expr(call["requests"], rank)
+        index = self.writer.special.expr(call["requests"], rank)
         if not isinstance(index, Const):
             return None
-        every = tuple(age for age in self.speech.program.arrays[index.value].values if age != UNDEFINED)
+        every = tuple(age for age in self.writer.program_tree.arrays[index.value].values if age != UNDEFINED)
         if "index" not in call:
             return every
-        one = self.speech.special.expr(call["index"], rank)
+        one = self.writer.special.expr(call["index"], rank)
         return every[one.value : one.value + 1] if isinstance(one, Const) and one.value >= 0 else ()
 
     def tag(self, call: Call, name: str) -> Expr:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
-from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.collective_state import MismatchError, Part
-from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
-from scalatrace.codegen.matching.execution.report import (
+from scalatrace.codegen.matching.diagnosis.report import (
     Choice,
     Problem,
     Report,
@@ -17,13 +13,17 @@ from scalatrace.codegen.matching.execution.report import (
     Waiting,
     shown_ranks,
 )
+from scalatrace.codegen.matching.execution.actor import Actor
+from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
+from scalatrace.codegen.matching.execution.engine import Engine
+from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["diagnose", "mismatch", "shortest_cycle", "unmatched"]
 
-EFFORT = 2_000_000
+MAX_CYCLE_EDGES = 2_000_000
 """Edges of the graph that the search for a short cycle looks at; then it takes the shortest found so far."""
 
 
@@ -43,17 +43,17 @@ def diagnose(engine: Engine) -> Report:
     )
 
 
-def mismatch(trace: Trace, error: MismatchError) -> Report:
+def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
     """The report of two ranks whose collective calls do not fit together."""
-    said = [
-        f"rank {part.rank} calls MPI_{part.meeting.op} at {_site(trace, part.event)}"
+    lines = [
+        f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
         for part in (error.first, error.second)
     ]
-    return Report(Problem.MISMATCH, detail=f"{said[0]} where {said[1]}")
+    return Report(Problem.MISMATCH, detail=f"{lines[0]} where {lines[1]}")
 
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
-    """The messages that nobody took."""
+    """Return the messages that no rank received."""
     found: Counter[tuple[int, int, int, int, int]] = Counter()
     events: dict[int, Event] = {}
     for box in engine.mailboxes.values():
@@ -76,7 +76,7 @@ def shortest_cycle(awaits: Mapping[int, Iterable[int]]) -> list[int]:
         found, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
         best = found or best
         effort += edges
-        if len(best) == 1 or (best and effort > EFFORT):
+        if len(best) == 1 or (best and effort > MAX_CYCLE_EDGES):
             break
     return best
 
@@ -109,17 +109,19 @@ def _waiting(engine: Engine, actor: Actor) -> Waiting:
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
     what = list(dict.fromkeys(words for _, words in parts))
     shown = " and ".join(what[:3]) + (f" and {len(what) - 3} more" if len(what) > 3 else "")
-    act = actor.act
-    site = _site(engine.script.trace, act.event) if act else ""
-    return Waiting(actor.rank, act.op if act else "", site, awaits, any_one, shown)
+    action = actor.action
+    site = _site(engine.script.trace, action.event) if action else ""
+    return Waiting(actor.rank, action.op if action else "", site, awaits, any_one, shown)
 
 
 def _awaits(engine: Engine, actor: Actor, item: Item) -> tuple[tuple[int, ...], str]:
     if isinstance(item, Sent):
         return (item.send.dest,), f"rank {item.send.dest} to receive a message{_tagged(item.send.tag)}"
-    if isinstance(item, Part):
-        missing = engine.meetings.missing(item)
-        call = "" if actor.act and item.meeting.op == actor.act.op else f" in MPI_{item.meeting.op}"
+    if isinstance(item, CollectivePart):
+        missing = engine.collectives.missing(item)
+        call = (
+            "" if actor.action and item.collective.op == actor.action.op else f" in MPI_{item.collective.op}"
+        )
         return missing, f"{shown_ranks(list(missing))}{call}"
     assert isinstance(item, Post)
     tag = _tagged(item.tag)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Stmt
-from scalatrace.codegen.timing.predecessor_schedule import Turn, _period, _vecs
+from scalatrace.codegen.timing.predecessor_schedule import ComputeNumber, _endless, _period
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import START, Trace
@@ -18,13 +18,13 @@ TURNS = st.lists(st.one_of(st.none(), st.integers(0, 2)), min_size=1, max_size=1
 
 
 @given(TURNS, st.integers(1, 5), st.integers(0, 11))
-def test_a_period_has_all_turns_that_are_known(turns: list[Turn], times: int, cut: int) -> None:
+def test_a_period_has_all_turns_that_are_known(turns: list[ComputeNumber], times: int, cut: int) -> None:
     whole = (turns * times)[: max(1, len(turns) * times - cut)]
     if all(turn is None for turn in whole):
         return
-    for vec in _vecs(_period(whole)):
-        for turn, said in zip(whole, vec.first(len(whole)), strict=True):
-            assert turn is None or turn == said
+    for vec in _endless(_period(whole)):
+        for turn, number in zip(whole, vec.first(len(whole)), strict=True):
+            assert turn is None or turn == number
 
 
 def _after(pred: int, count: int, ns: int) -> PredStats:

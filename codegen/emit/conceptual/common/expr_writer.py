@@ -1,0 +1,181 @@
+"""Translate expressions, conditions and sets of ranks to coNCePTuaL's tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.expr import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Member,
+    Truth,
+    Var,
+)
+from scalatrace.codegen.program.conditions import RANK, among
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = [
+    "MAX_ALTERNATIVES",
+    "cond",
+    "expr",
+    "integer",
+    "numbers",
+    "range_to",
+    "tasks",
+    "tasks_with",
+    "total",
+    "without",
+]
+
+MAX_ALTERNATIVES = 64
+"""Alternatives in a chain of conditions for a table; a longer table becomes a tree of conditions."""
+
+MAX_ENTRIES = 1 << 12
+"""Entries of a table that becomes a tree of conditions."""
+
+OPERATORS = {"^": "XOR", "%": "MOD"} | {op: op for op in ("+", "-", "*", "/", "&", "<<", ">>")}
+RELATIONS = {"==": "=", "!=": "<>"} | {op: op for op in ("<", ">", "<=", ">=")}
+NO_TASK = t.Unary("-", t.Integer(1))
+"""A task that does not exist: messages to it and from it are not sent."""
+
+
+def integer(value: int) -> t.Expr:
+    """Return the literal of an integer."""
+    return t.Integer(value) if value >= 0 else t.Unary("-", t.Integer(-value))
+
+
+def range_to(last: t.Expr) -> t.Range:
+    """Return the range {0, ..., last}."""
+    return t.Progression((t.Integer(0),), last) if last != t.Integer(0) else t.Listing((last,))
+
+
+def numbers(values: Sequence[int]) -> t.Range:
+    """Return a range of ascending integers."""
+    if len(values) > 2 and list(values) == list(range(values[0], values[-1] + 1)):
+        return t.Progression((integer(values[0]),), integer(values[-1]))
+    return t.Listing(tuple(map(integer, values)))
+
+
+def total(terms: Sequence[t.Expr]) -> t.Expr:
+    """Return the sum of terms."""
+    result, *others = terms
+    for term in others:
+        result = t.Binary("+", result, term)
+    return result
+
+
+def expr(e: Expr, task: str = "t") -> t.Expr:
+    """Translate an expression; `task` is the variable for the rank."""
+    match e:
+        case Const(value):
+            return NO_TASK if value < SPECIAL_MAX else integer(value)
+        case Var(name):
+            return t.Variable(task if name == RANK else name)
+        case Called(name, arguments):
+            return t.Call(name.upper(), tuple(expr(a, task) for a in arguments))
+        case Binary(op, a, b) if op in OPERATORS:
+            return t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
+        case Choose(c, a, b):
+            return t.Conditional(expr(a, task), cond(c, task), expr(b, task))
+        case Item(table, index):
+            return _table(table, expr(index, task))
+    raise GenerateError(f"no expression of the language means {e}")
+
+
+def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
+    """Return a table as conditions on its index: equal values together, the most frequent one last."""
+    places: dict[int, list[int]] = {}
+    for i, value in enumerate(table):
+        places.setdefault(value, []).append(i)
+    *others, last = sorted(places, key=lambda value: len(places[value]))
+    if len(others) > MAX_ALTERNATIVES:
+        if len(table) > MAX_ENTRIES:
+            raise GenerateError(
+                f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
+            )
+        return _halves(table, index, 0)
+    result = expr(Const(last))
+    for value in reversed(others):
+        result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
+    return result
+
+
+def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
+    """Return a long table as conditions within conditions, each of which halves it."""
+    if len(set(values)) == 1:
+        return expr(Const(values[0]))
+    middle = len(values) // 2
+    lower, upper = _halves(values[:middle], index, start), _halves(values[middle:], index, start + middle)
+    return t.Conditional(lower, t.Compare("<", index, integer(start + middle)), upper)
+
+
+def _is_in(e: t.Expr, values: Sequence[int], negated: bool = False) -> t.Rel:
+    if len(values) == 1:
+        return t.Compare("<>" if negated else "=", e, integer(values[0]))
+    return t.Within(e, (numbers(values),), negated)
+
+
+def cond(c: Cond, task: str = "t") -> t.Rel:
+    """Translate a condition; `task` is the variable for the rank."""
+    match c:
+        case Truth(value):
+            return t.Compare("=", t.Integer(0), t.Integer(0 if value else 1))
+        case Compare("==", Binary("%", Var() as a, Const(m)), Const(0)):
+            return t.Compare("DIVIDES", integer(m), expr(a, task))
+        case Compare(op, a, b):
+            return t.Compare(RELATIONS[op], expr(a, task), expr(b, task))
+        case AllOf(parts) | AnyOf(parts):
+            result, *others = (cond(part, task) for part in parts)
+            for other in others:
+                result = t.Logical(isinstance(c, AllOf), result, other)
+            return result
+        case Member(e, values, outside):
+            return _is_in(expr(e, task), values, outside)
+
+
+def tasks(ranks: RankList, nprocs: int, task: str = "t", named: bool = True, target: bool = False) -> t.Tasks:
+    """Return a set of ranks as tasks.
+
+    Args:
+        named: the rest of the statement uses the variable.
+        target: the receiving side, which ALL TASKS cannot be.
+    """
+    if len(ranks) == 1:
+        return t.OneTask(integer(ranks.first))
+    if len(ranks) == nprocs:
+        return tasks_with(None, task, named, target)
+    return tasks_with(cond(among(ranks, RankList.all(nprocs), nprocs), task), task)
+
+
+def tasks_with(
+    condition: t.Rel | None, task: str = "t", named: bool = True, target: bool = False
+) -> t.AllTasks | t.SuchThat:
+    """Return the tasks that meet a condition, or (None) all; arguments as in `tasks`."""
+    if condition is not None:
+        return t.SuchThat(task, condition)
+    if target:
+        return t.SuchThat(task, t.Compare(">=", t.Variable(task), t.Integer(0)))
+    return t.AllTasks(task if named else None)
+
+
+def without(others: t.Tasks, task: t.Expr) -> t.Tasks:
+    """Return tasks without one of them."""
+    match others:
+        case t.SuchThat(variable, condition):
+            return t.SuchThat(
+                variable, t.Logical(True, condition, t.Compare("<>", t.Variable(variable), task))
+            )
+        case t.AllOthers():
+            return t.SuchThat("u", t.Compare("<>", t.Variable("u"), task))
+    return others

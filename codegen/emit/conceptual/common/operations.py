@@ -1,0 +1,19 @@
+"""MPI operations by their form in coNCePTuaL."""
+
+from __future__ import annotations
+
+from scalatrace.ops import Category
+
+__all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "SILENT"]
+
+SENDS = frozenset({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})
+RECEIVES = frozenset({"Recv", "Irecv", "Mrecv", "Imrecv"})
+EXCHANGES = frozenset({"Sendrecv", "Sendrecv_replace"})
+INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
+PROBES = frozenset({"Probe", "Iprobe", "Mprobe", "Improbe"})
+COMPLETIONS = frozenset({
+    "Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free",
+})  # fmt: skip
+
+SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONMENT})
+"""Operations without a statement: communicators are sets of tasks, messages have a size only."""

@@ -1,0 +1,115 @@
+"""Rebuild expressions and conditions with parts replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scalatrace.codegen.expr import (
+    AllOf,
+    AnyOf,
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Item,
+    Member,
+    Own,
+    Size,
+    Truth,
+    Var,
+    add,
+    all_of,
+    choose,
+    either,
+    mul,
+    sub,
+)
+
+__all__ = ["Rewriter", "rewritten", "rewritten_cond"]
+
+Change = Callable[[Expr], Expr | None]
+
+
+class Rewriter:
+    """Rebuilds expressions and conditions from their parts, inner parts first; subclasses replace parts."""
+
+    def expr(self, e: Expr) -> Expr:
+        """Return the rebuilt expression; of a choice that is decided, only the chosen part is rebuilt."""
+        match e:
+            case Const() | Var():
+                return e
+            case Own(family):
+                return Own(self.expr(family))
+            case Size(family):
+                return Size(self.expr(family))
+            case Binary(op, a, b):
+                return self.binary(op, self.expr(a), self.expr(b))
+            case Choose(cond, a, b):
+                decided = self.cond(cond)
+                if isinstance(decided, Truth):
+                    return self.expr(a if decided.value else b)
+                return choose(decided, self.expr(a), self.expr(b))
+            case Item(table, index):
+                return self.item(table, self.expr(index))
+        return Called(e.name, tuple(map(self.expr, e.arguments)))
+
+    def binary(self, op: str, a: Expr, b: Expr) -> Expr:
+        """Return an operation on rebuilt operands."""
+        match op:
+            case "+":
+                return add(a, b)
+            case "-":
+                return sub(a, b)
+            case "*":
+                return mul(a, b)
+        return Binary(op, a, b)
+
+    def item(self, table: tuple[int, ...], index: Expr) -> Expr:
+        """Return an entry of a table at a rebuilt index."""
+        return Const(table[index.value]) if isinstance(index, Const) else Item(table, index)
+
+    def cond(self, cond: Cond) -> Cond:
+        """Return the rebuilt condition."""
+        match cond:
+            case Truth():
+                return cond
+            case Compare(op, a, b):
+                return self.compare(op, self.expr(a), self.expr(b))
+            case AllOf(parts):
+                return all_of(*map(self.cond, parts))
+            case AnyOf(parts):
+                return either(*map(self.cond, parts))
+        return self.member(self.expr(cond.expr), cond.values, cond.outside)
+
+    def compare(self, op: str, a: Expr, b: Expr) -> Cond:
+        """Return a comparison of rebuilt sides."""
+        return Compare(op, a, b)
+
+    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> Cond:
+        """Return a test of a rebuilt value."""
+        return Member(e, values, outside)
+
+
+class _Replacer(Rewriter):
+    def __init__(self, change: Change) -> None:
+        self.change = change
+
+    def expr(self, e: Expr) -> Expr:
+        rebuilt = super().expr(e)
+        if type(rebuilt) is not type(e):
+            return rebuilt  # one of its own parts, which is replaced already
+        replaced = self.change(rebuilt)
+        return rebuilt if replaced is None else replaced
+
+
+def rewritten(e: Expr, change: Change) -> Expr:
+    """Return an expression with parts replaced, inner parts first; `change` gives None for a part to keep."""
+    return _Replacer(change).expr(e)
+
+
+def rewritten_cond(cond: Cond, change: Change) -> Cond:
+    """Return a condition with parts of its expressions replaced."""
+    return _Replacer(change).cond(cond)
