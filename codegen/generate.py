@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.build.symbolic import Times, build_scalable
@@ -20,6 +19,7 @@ from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_byte
 from scalatrace.codegen.program.split_special import check_arithmetic
 from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.errors import UsageError
+from scalatrace.formula import Function
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
 
@@ -90,7 +90,7 @@ def generate_scalable(
     model: Model,
     language: str,
     times: Times,
-    functions: Mapping[str, Callable[..., Any]],
+    functions: Mapping[str, Function],
     options: Options | None = None,
 ) -> Benchmark:
     """The benchmark of a symbolic trace, for any number of ranks that its formulas allow.

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from scalatrace.codegen.build.algebra import Facts, nonnegative, remainder
 from scalatrace.codegen.build.formula import Reader, divided_evenly
 from scalatrace.codegen.build.pieces import Piece, joined
 from scalatrace.codegen.build.places import Places, atoms_of, opposite
@@ -16,29 +14,35 @@ from scalatrace.codegen.build.sample import Mask, Sample
 from scalatrace.codegen.build.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.build.tables import TABLES, Tables
 from scalatrace.codegen.build.vectors import at, filled, prefix, row
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.communicators import own_rank, peer_count
+from scalatrace.codegen.program.grid_shape import Requirement, Shape
+from scalatrace.codegen.program.peers import SELF, WORLD, decoder
+from scalatrace.formula import (
     FALSE,
     TRUE,
     Cond,
     Const,
     Expr,
-    Own,
-    Size,
+    Function,
+    Select,
+    Special,
+    Value,
     Var,
     add,
     all_of,
     compare,
     either,
+    format_text,
     map_leaves,
     mul,
+    names_in,
     sub,
 )
-from scalatrace.codegen.program.grid_shape import Requirement, Shape
-from scalatrace.codegen.program.peers import SELF, WORLD, decoder
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import nonnegative, remainder
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.rules import (
     CYCLE,
-    EVERYWHERE,
     INDEXED,
     LOOPED,
     Field,
@@ -49,7 +53,7 @@ from scalatrace.trace.model.rules import (
 )
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
-from scalatrace.trace.symbolic.expression import names_of
+from scalatrace.trace.symbolic.field import levels_of
 
 __all__ = ["Values"]
 
@@ -69,7 +73,7 @@ class Values:
 
     model: Model
     shape: Shape
-    functions: Mapping[str, Callable[..., Any]]
+    functions: Mapping[str, Function]
     tables: Tables = field(default_factory=Tables)
     requirements: dict[Requirement, None] = field(default_factory=dict)
 
@@ -77,12 +81,12 @@ class Values:
         self.reader = Reader(self.shape.variables(), self.functions)
         self.facts = _facts(self.shape)
         self.sample = Sample(self.shape)
-        atoms = [atom for text in _conditions(self.model) for atom in atoms_of(self.condition(text))]
+        atoms = [atom for cond in _conditions(self.model) for atom in atoms_of(self.condition(cond))]
         self.places = Places(self.sample, list(dict.fromkeys(atoms)))
 
-    def condition(self, text: str) -> Cond:
-        """A condition of the trace."""
-        return TRUE if text == EVERYWHERE else self.reader.condition(text, self.facts)
+    def condition(self, cond: Cond) -> Cond:
+        """A condition of the trace, in variables of the program."""
+        return self.reader.condition(cond, self.facts)
 
     def shares(self, value: Field, ranks: Mask) -> list[_Share]:
         """The parts of a field that some of these ranks have, `nothing` left out."""
@@ -174,12 +178,12 @@ class Values:
                 e = sub(e, self._prefix_to(share, start, facts))
         return Piece(share.ranks, e, share.cond)
 
-    def _prefix_to(self, share: _Share, n: Expr, facts: Facts) -> Expr:
+    def _prefix_to(self, share: _Share, n: Expr, facts: Domain) -> Expr:
         """The sum of the first n values."""
         part = share.part
         assert part.formulas is not None
         if part.shape == INDEXED:
-            return sum_of_formula(part.formulas[1], n, self.reader, facts)
+            return sum_of_formula(_number(part.formulas[1]), n, self.reader, facts)
         if part.shape == CYCLE:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
         return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
@@ -187,69 +191,75 @@ class Values:
     def _prefix_of_turns(self, part: Part, position: Position, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
         assert part.formulas is not None
-        text, turn = part.formulas[1], position.loops[-1]
+        formula, turn = _number(part.formulas[1]), position.loops[-1]
         counters = self._counters(part, position)
-        if not names_of(text) & counters.keys():
-            return mul(self.entry_count(position, depth), self.reader.number(text, position.facts))
-        sums = partial(sum_of_turns, text, times=turn.times, reader=self.reader, facts=position.facts)
+        if not names_in(formula) & counters.keys():
+            return mul(self.entry_count(position, depth), self.reader.number(formula, position.facts))
+        sums = partial(sum_of_turns, formula, times=turn.times, reader=self.reader, facts=position.facts)
         outer = {name: e for name, e in counters.items() if name not in ("i1", "l1")}
         begun = sums(n=turn.index, names=outer)
-        if len(position.loops) - 1 == depth and "i" not in names_of(text):
+        if len(position.loops) - 1 == depth and "i" not in names_in(formula):
             return begun
-        if names_of(text) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
-            raise no_rule(text)
+        if names_in(formula) & outer.keys() or any(p.shape is not None for p in turn.repeat.parts):
+            raise no_rule(formula)
         return add(mul(self.entry_count(turn.outer, depth), sums(n=turn.times, names={})), begun)
 
     def _counters(self, part: Part, position: Position) -> dict[str, Expr]:
         """What the counters in a part's formula stand for."""
         assert part.formulas is not None
-        levels, text = int(part.formulas[0]), part.formulas[1]
+        levels, formula = levels_of(part), part.formulas[1]
         inner = position.loops[::-1][: min(levels, NAMED)]
         found = {}
         for n, turn in enumerate(inner, 1):
             found[f"i{n}"] = turn.index
             found[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
-        if "i" in names_of(text):
+        if "i" in names_in(formula):
             found["i"] = self.entry_count(position, len(position.loops) - levels)
         return found
 
-    def _slots(self, share: _Share, facts: Facts, what: str = "") -> Iterator[Expr]:
+    def _slots(self, share: _Share, facts: Domain, what: str = "") -> Iterator[Expr]:
         """The integers of a part; what has to hold for them to be integers is noted."""
-        for text in share.part.formulas or ():
-            e = self.reader.number(text, facts)
-            if (fraction := divided_evenly(text)) is not None:
-                whole, by = (self.reader.number(t, self.facts) for t in fraction)
+        for formula in share.part.formulas or ():
+            e = self.reader.number(formula, facts)
+            if (fraction := divided_evenly(formula)) is not None:
+                text = format_text(formula)
+                whole, by = (self.reader.number(part, self.facts) for part in fraction)
                 rest = remainder(whole, by, self.facts)
                 self._require(compare("==", rest, Const(0)), share.cond, f"{text} is a fraction")
             if what and not isinstance(e, Const) and not nonnegative(e, self.facts):
-                self._require(compare(">=", e, Const(0)), share.cond, f"{what} = {text} is negative")
+                self._require(
+                    compare(">=", e, Const(0)), share.cond, f"{what} = {format_text(formula)} is negative"
+                )
             yield e
 
     def _require_shown(self, share: _Share) -> None:
         """Note at which sizes the traces show how a parameter is divided."""
         for division, rival in share.part.rivals:
-            names = names_of(division)
+            names = names_in(division)
             if any(is_counter(name) for name in names):  # on every rank in some iteration
                 pairs = [(n, s) for n in self.shape.inputs for s in self.shape.sizes if {n, s} <= names]
                 for n, s in pairs:
                     rest = remainder(
-                        self.reader.number(n, self.facts), self.reader.number(s, self.facts), self.facts
+                        self.reader.number(Var(n), self.facts),
+                        self.reader.number(Var(s), self.facts),
+                        self.facts,
                     )
                     self._require(
                         compare("==", rest, Const(0)), TRUE, f"no trace shows {n} that {s} does not divide"
                     )
                 continue
-            first, other = (self.reader.number(text, self.facts) for text in (division, rival))
-            self._require(compare("==", first, other), share.cond, f"no trace tells {division} from {rival}")
+            first, other = (self.reader.number(formula, self.facts) for formula in (division, rival))
+            complaint = f"no trace tells {format_text(division)} from {format_text(rival)}"
+            self._require(compare("==", first, other), share.cond, complaint)
 
     def _require(self, cond: Cond, where: Cond, complaint: str) -> None:
         self.requirements[Requirement(either(opposite(where), cond), complaint)] = None
 
-    def _decoder(self, encoding: Encoding, family: Expr, facts: Facts) -> Callable[[Expr], Expr]:
+    def _decoder(self, encoding: Encoding, family: Expr, facts: Domain) -> Callable[[Expr], Expr]:
         own = self._own(family)
 
         def modulo(distance: Expr) -> Expr:
-            size = self.shape.variables()["P"] if family == WORLD else Size(family)
+            size = self.shape.variables()["P"] if family == WORLD else peer_count(family)
             forward = distance if nonnegative(distance, facts) else add(distance, size)
             return remainder(add(own, forward), size, facts)
 
@@ -258,10 +268,10 @@ class Values:
     def _own(self, family: Expr) -> Expr:
         if family == WORLD:
             return self.shape.variables()["r"]
-        return Const(0) if family == SELF else Own(family)
+        return Const(0) if family == SELF else own_rank(family)
 
 
-def _facts(shape: Shape) -> Facts:
+def _facts(shape: Shape) -> Domain:
     """Coordinates are below the sides."""
     names = shape.variables()
     lower: dict[Var, Expr] = {}
@@ -269,10 +279,15 @@ def _facts(shape: Shape) -> Facts:
     for size, coord in zip(shape.sizes, shape.coords, strict=True):
         lower[names[coord]], upper[names[coord]] = Const(0), sub(names[size], Const(1))
     lower[names["r"]], upper[names["r"]] = Const(0), sub(names["P"], Const(1))
-    return Facts(lower, upper)
+    return Domain(lower, upper)
 
 
-def _conditions(model: Model) -> Iterator[str]:
+def _number(value: Value) -> Expr:
+    assert not isinstance(value, Special | Select)  # repeats are numbers
+    return value
+
+
+def _conditions(model: Model) -> Iterator[Cond]:
     for rule in events(model.nodes):
         for value in (rule.repeat, *(p.field for p in rule.params)):
             yield from (part.condition for part in value.parts)

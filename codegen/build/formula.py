@@ -2,153 +2,160 @@
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from scalatrace.codegen.build.algebra import Facts, nonnegative, quotient, remainder
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.formula import (
+    AllOf,
+    AnyOf,
     Binary,
     Called,
+    Choose,
     Compare,
     Cond,
     Const,
+    Element,
     Expr,
+    Function,
+    Item,
+    Member,
+    Select,
+    Special,
     Truth,
+    Value,
     Var,
     add,
     all_of,
     choose,
     compare,
     either,
+    format_text,
     is_nonzero,
     mul,
     sub,
 )
-from scalatrace.codegen.program.interpret import FUNCTIONS
-from scalatrace.errors import FormulaError
-from scalatrace.trace.symbolic.expression import parse
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import nonnegative, quotient, remainder
+from scalatrace.trace.values.vec import SPECIAL
 
-__all__ = ["Reader", "divided_evenly"]
+__all__ = ["PROGRAM_FUNCTIONS", "Reader", "divided_evenly"]
 
-COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
-SHIFTS: dict[type[ast.operator], str] = {ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitXor: "^"}
+PROGRAM_FUNCTIONS = frozenset(
+    ["log2", "ceil_log2", "trailing_zeros", "popcount", "min", "max", "block", "block_start", "diagonal"]
+)
+"""Functions that generated programs have; others are expanded to formulas of their arguments."""
 
-NOTHING: Mapping[str, Expr] = {}
-
-_EVENLY = re.compile(r"\((?P<whole>.*)\)//(?P<by>\d+)")
+NONE: Mapping[str, Expr] = MappingProxyType({})
 
 
-def divided_evenly(text: str) -> tuple[str, str] | None:
-    """Dividend and divisor of a formula that was found as a fraction: they divide where it holds."""
-    match = _EVENLY.fullmatch(text)
-    if match is None:
-        return None
-    depth = 0
-    for char in match["whole"]:
-        depth += (char == "(") - (char == ")")
-        if depth < 0:
-            return None
-    return match["whole"], match["by"]
+def divided_evenly(formula: Value) -> tuple[Expr, Expr] | None:
+    """Dividend and divisor of a formula that was found as a fraction: they divide where it holds.
+
+    The dividend of a fraction is never a plain variable (`linear_combination`).
+    """
+    match formula:
+        case Binary("//", Binary() as whole, Const() as by):
+            return whole, by
+    return None
 
 
 class Reader:
-    """Turns formulas into expressions.
+    """Turns formulas into expressions of a program: replaces names, decides what the domain decides.
 
     Args:
         names: what names stand for.
-        functions: what formulas may call beyond those that programs have; called with symbols for numbers.
+        functions: what formulas may call beyond the functions of programs; called with symbols for numbers.
     """
 
-    def __init__(self, names: Mapping[str, Expr], functions: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, names: Mapping[str, Expr], functions: Mapping[str, Function]) -> None:
         self.names, self.functions = dict(names), functions
 
-    def number(self, text: str, facts: Facts, names: Mapping[str, Expr] = NOTHING) -> Expr:
+    def number(self, value: Value, domain: Domain, names: Mapping[str, Expr] = NONE) -> Expr:
         """The value of a formula; `names` has what names stand for beyond its own. Raises GenerateError."""
-        return self._number(_parsed(text), facts, names)
 
-    def condition(self, text: str, facts: Facts) -> Cond:
-        """A formula that is 0 where a condition does not hold. Raises GenerateError."""
-        return self._condition(_parsed(text), facts)
+        def of(inner: Value) -> Expr:
+            return self.number(inner, domain, names)
 
-    def _condition(self, node: ast.expr, facts: Facts) -> Cond:
-        match node:
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return all_of(self._condition(left, facts), self._condition(right, facts))
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return either(self._condition(left, facts), self._condition(right, facts))
-            case ast.Constant(value=int() as number):
-                return Truth(bool(number))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
-                return compared(COMPARE[type(op)], self._number(left, facts), self._number(right, facts))
-        return is_nonzero(self._number(node, facts))
-
-    def _number(self, node: ast.expr, facts: Facts, names: Mapping[str, Expr] = NOTHING) -> Expr:
-        def of(inner: ast.expr) -> Expr:
-            return self._number(inner, facts, names)
-
-        match node:
-            case ast.Constant(value=int() as number):
-                return Const(int(number))
-            case ast.Name(id=name) if name in names:
+        match value:
+            case Const():
+                return value
+            case Special(name):
+                return Const(SPECIAL[name])
+            case Var(name) if name in names:
                 return names[name]
-            case ast.Name(id=name) if name in self.names:
+            case Var(name) if name in self.names:
                 return self.names[name]
-            case ast.UnaryOp(operand=ast.BinOp(ast.UnaryOp(operand=a), ast.FloorDiv(), b)):
-                return quotient(add(of(a), sub(of(b), Const(1))), of(b), facts)  # rounded up
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return mul(of(inner), Const(-1))
-            case ast.BinOp(left=a, op=op, right=b):
-                return self._binary(op, of(a), of(b), facts)
-            case ast.Compare(left=a, ops=[op], comparators=[b]) if type(op) in COMPARE:
-                return choose(decided(COMPARE[type(op)], of(a), of(b), facts), Const(1), Const(0))
-            case ast.Call(func=ast.Name(id="choose"), args=[cond, a, b], keywords=[]):
-                return choose(self._condition(cond, facts), of(a), of(b))
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                return self._called(name, [of(arg) for arg in args], facts)
-        raise GenerateError(f"the formula {ast.unparse(node)} has no form in a generated program")
+            case Binary("*", Const(-1), Binary("//", Binary("*", Const(-1), a), b)):
+                return quotient(add(of(a), sub(of(b), Const(1))), of(b), domain)  # rounded up
+            case Binary(op, a, b):
+                return self._binary(op, of(a), of(b), domain)
+            case Choose(Compare(op, a, b), Const(1), Const(0)):
+                return choose(decided(op, of(a), of(b), domain), Const(1), Const(0))
+            case Choose(cond, a, b) | Select(cond, a, b):
+                return choose(self.condition(cond, domain), of(a), of(b))
+            case Called(name, arguments):
+                return self._called(name, [of(argument) for argument in arguments], domain)
+            case Item(table, index):
+                return Item(table, of(index))
+            case Var() | Element():
+                pass
+        raise GenerateError(f"the formula {format_text(value)} cannot be expressed in a program")
 
-    def _binary(self, op: ast.operator, a: Expr, b: Expr, facts: Facts) -> Expr:
+    def condition(self, cond: Cond, domain: Domain) -> Cond:
+        """A condition on the ranks of a program. Raises GenerateError."""
+        match cond:
+            case Truth():
+                return cond
+            case AllOf(parts):
+                return all_of(*(self.condition(part, domain) for part in parts))
+            case AnyOf(parts):
+                return either(*(self.condition(part, domain) for part in parts))
+            case Member(e, values, outside):
+                return Member(self.number(e, domain), values, outside)
+            case Compare("!=", a, Const(0)):
+                return is_nonzero(self.number(a, domain))
+            case Compare(op, a, b):
+                return compared(op, self.number(a, domain), self.number(b, domain))
+
+    def _binary(self, op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
         match op:
-            case ast.Add():
+            case "+":
                 return add(a, b)
-            case ast.Sub():
+            case "-":
                 return sub(a, b)
-            case ast.Mult():
+            case "*":
                 return mul(a, b)
-            case ast.FloorDiv():
-                return quotient(a, b, facts)
-            case ast.Mod():
-                return remainder(a, b, facts)
-        return Binary(SHIFTS[type(op)], a, b)
+            case "//":
+                return quotient(a, b, domain)
+            case "%":
+                return remainder(a, b, domain)
+        return Binary(op, a, b)
 
-    def _called(self, name: str, arguments: list[Expr], facts: Facts) -> Expr:
-        if name in FUNCTIONS:
+    def _called(self, name: str, arguments: list[Expr], domain: Domain) -> Expr:
+        if name in PROGRAM_FUNCTIONS:
             return Called(name, tuple(arguments))
         if name not in self.functions:
             raise GenerateError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
         try:
-            made = self.functions[name](*(_Symbol(e, facts) for e in arguments))
+            result = self.functions[name].scalar(*(_Symbol(e, domain) for e in arguments))
         except Exception as error:  # whatever a plug-in's function does with a symbol
             raise GenerateError(
                 f"the function {name} is no plain formula of its arguments ({error}): no program can hold it"
             ) from None
-        return _plain(made)
+        return _plain(result)
 
 
-def decided(op: str, a: Expr, b: Expr, facts: Facts) -> Cond:
+def decided(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
     """A comparison; decided where what is known of the variables decides it."""
-    if op == ">" and nonnegative(sub(b, a), facts):
+    if op == ">" and nonnegative(sub(b, a), domain):
         return Truth(False)
-    if op == "<" and nonnegative(sub(a, b), facts):
+    if op == "<" and nonnegative(sub(a, b), domain):
         return Truth(False)
-    if op == ">" and nonnegative(sub(sub(a, b), Const(1)), facts):
+    if op == ">" and nonnegative(sub(sub(a, b), Const(1)), domain):
         return Truth(True)
-    if op == "<" and nonnegative(sub(sub(b, a), Const(1)), facts):
+    if op == "<" and nonnegative(sub(sub(b, a), Const(1)), domain):
         return Truth(True)
     return compared(op, a, b)
 
@@ -168,8 +175,8 @@ def compared(op: str, a: Expr, b: Expr) -> Cond:
 class _Symbol:
     """A number that is not known yet: what a plug-in's function computes with it becomes an expression."""
 
-    def __init__(self, e: Expr, facts: Facts) -> None:
-        self.e, self.facts = e, facts
+    def __init__(self, e: Expr, domain: Domain) -> None:
+        self.e, self.domain = e, domain
 
     def _with(self, op: str, other: Any, turned: bool = False) -> _Symbol:
         a, b = (_plain(other), self.e) if turned else (self.e, _plain(other))
@@ -177,19 +184,19 @@ class _Symbol:
             "+": lambda: add(a, b),
             "-": lambda: sub(a, b),
             "*": lambda: mul(a, b),
-            "//": lambda: quotient(a, b, self.facts),
-            "%": lambda: remainder(a, b, self.facts),
+            "//": lambda: quotient(a, b, self.domain),
+            "%": lambda: remainder(a, b, self.domain),
         }.get(op, lambda: Binary(op, a, b))()
-        return _Symbol(made, self.facts)
+        return _Symbol(made, self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
-        return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.facts)
+        return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
 
     def __bool__(self) -> bool:
         raise TypeError("it asks whether a number holds")
 
     def __neg__(self) -> _Symbol:
-        return _Symbol(mul(self.e, Const(-1)), self.facts)
+        return _Symbol(mul(self.e, Const(-1)), self.domain)
 
 
 def _operator(op: str, turned: bool) -> Callable[[_Symbol, Any], _Symbol]:
@@ -216,10 +223,3 @@ def _plain(value: Any) -> Expr:
     if isinstance(value, int):
         return Const(int(value))
     raise TypeError(f"it gives {type(value).__name__}")
-
-
-def _parsed(text: str) -> ast.expr:
-    try:
-        return parse(text)
-    except FormulaError:
-        raise GenerateError(f"not a formula: {text[:80]}") from None

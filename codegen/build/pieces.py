@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.build.places import Places
 from scalatrace.codegen.build.sample import Mask
-from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, choose, either
+from scalatrace.formula import TRUE, Cond, Const, Expr, choose, either
 
 __all__ = ["Piece", "joined", "united"]
 
@@ -26,7 +26,7 @@ def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
     left, found = list(pieces), []
     while left:
         candidates = list(dict.fromkeys(piece.e for piece in left))
-        right = {e: [p for p in left if places.sample.equal(e, p.e, p.ranks)] for e in candidates}
+        right = {e: [p for p in left if places.sample.agree(e, p.e, p.ranks)] for e in candidates}
         best = max(candidates, key=lambda e: (len(right[e]), -_weight(e)))
         ranks = right[best][0].ranks
         for piece in right[best][1:]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from scalatrace.codegen.build.sample import Mask, Sample
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.formula import (
     FALSE,
     TRUE,
     AllOf,

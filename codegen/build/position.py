@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.sample import Mask
-from scalatrace.codegen.expr import Const, Expr
+from scalatrace.formula import Const, Expr
+from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.symbolic.field import runs_once
 
@@ -25,11 +25,11 @@ class Position:
     """
 
     ranks: Mask
-    facts: Facts
+    facts: Domain
     loops: tuple[LoopIteration, ...] = ()
     known: dict[int, Expr] = field(init=False, default_factory=dict)
 
-    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Facts | None = None) -> Position:
+    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Domain | None = None) -> Position:
         """Return the position within a node that is repeated here, in one of its iterations."""
         iterations = () if runs_once(repeat) else (LoopIteration(self, repeat, index, times),)
         return replace(self, loops=(*self.loops, *iterations), facts=facts or self.facts)

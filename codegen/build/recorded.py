@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import Cond, Const, Expr, Var, add, mul
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
@@ -22,6 +21,7 @@ from scalatrace.codegen.timing.imbalance import shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
+from scalatrace.formula import Cond, Const, Expr, Var, add, mul
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind

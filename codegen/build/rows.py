@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from scalatrace.codegen.build.pieces import Piece
 from scalatrace.codegen.build.places import Places
 from scalatrace.codegen.build.sample import Mask
-from scalatrace.codegen.expr import Cond, Expr, either
+from scalatrace.formula import Cond, Expr, either
 
 __all__ = ["MAX_UNROLLED_CALLS", "Line", "Row", "aligned"]
 
@@ -94,7 +94,7 @@ def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
 
 def _alike(places: Places, line: Line, row: Row, values: tuple[Expr, ...]) -> bool:
     """Whether a call of the row is that of the line, said with one formula for each parameter."""
-    equal = places.sample.equal
+    equal = places.sample.agree
     for n, e in enumerate(values):
         if not any(equal(known[n], e, row.ranks) for _, _, known in line.pieces) and not all(
             equal(e, known[n], ranks) for ranks, _, known in line.pieces

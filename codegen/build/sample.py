@@ -1,12 +1,13 @@
-"""Ranks of many small grids: where formulas and conditions are compared.
+"""Ranks of many small grids, on which formulas and conditions are compared one by one.
 
-Two formulas of a program that are equal on all of these are equal: they are short, and the grids have every
-side from the least on, so that all borders, corners and parities occur in all combinations.
+The grids have every combination of sides from the least on (`SIDES`), so that all borders, corners and
+parities occur. Expressions that agree there are exchanged for each other in programs; `reach` states the
+sizes for which that was checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from copy import copy
 from itertools import product
 from math import prod
@@ -14,26 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.codegen.expr import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Expr,
-    Item,
-    Member,
-    Own,
-    Size,
-    Truth,
-    Var,
-    variables,
-)
+from scalatrace.codegen.program.communicators import SIZE
 from scalatrace.codegen.program.grid_shape import Shape
-from scalatrace.codegen.program.interpret import FUNCTIONS
+from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
+from scalatrace.errors import FormulaError
+from scalatrace.formula import Cond, Const, Element, Expr, Var, evaluate, names_in, variables
+from scalatrace.formula.columns import Columns
 
 __all__ = ["Mask", "Sample"]
 
@@ -51,17 +38,6 @@ MAX_COMBINATIONS = 1 << 11
 
 MAX_SAMPLE_RANKS = 32
 """So many ranks."""
-
-_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.floor_divide, "//": np.floor_divide,
-    "%": np.mod, "^": np.bitwise_xor, "&": np.bitwise_and,
-    "<<": lambda a, b: np.left_shift(a, np.clip(b, 0, 62)),
-    ">>": lambda a, b: np.right_shift(a, np.clip(b, 0, 62)),
-}  # fmt: skip
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
-    ">=": np.greater_equal,
-}  # fmt: skip
 
 
 class Sample:
@@ -81,6 +57,16 @@ class Sample:
         self._values: dict[Expr, Any] = {}
         self._masks: dict[Cond, Mask] = {}
         self._inner: dict[Any, Sample] = {}
+        self._extra: dict[str, Ints] = {}
+        self._evaluator = Columns(_Names(self))
+
+    @property
+    def reach(self) -> str:
+        """The grids on which expressions are compared."""
+        sides = " x ".join(
+            f"{low}..{low + SIDES.get(len(self.shape.least), 2) - 1}" for low in self.shape.least
+        )
+        return f"the sizes of the traces and grids of {sides} ranks"
 
     def column(self, name: str) -> Ints:
         """The values of a variable; of a loop's, random ones."""
@@ -91,19 +77,20 @@ class Sample:
     def mask(self, cond: Cond) -> Mask:
         """Where a condition holds."""
         if cond not in self._masks:
-            with np.errstate(all="ignore"):
-                self._masks[cond] = np.broadcast_to(self._holds(cond), (self.n,))
+            self._masks[cond] = np.broadcast_to(self._defined(cond).astype(bool), (self.n,))
         return self._masks[cond]
 
     def value(self, e: Expr) -> Any:
         """The values of an expression, one per rank or one for all."""
         if e not in self._values:
-            with np.errstate(all="ignore"):
-                self._values[e] = self._value(e)
+            self._values[e] = self._defined(e)
         return self._values[e]
 
-    def equal(self, a: Expr, b: Expr, where: Mask) -> bool:
-        """Whether two expressions are the same on these ranks, whatever loop variables are."""
+    def agree(self, a: Expr, b: Expr, where: Mask) -> bool:
+        """Whether two expressions have the same values on these ranks, for all values of loop variables.
+
+        That is a check up to `reach`, no proof.
+        """
         if a == b:
             return True
         if not (np.equal(self.value(a), self.value(b)) | ~where).all():
@@ -128,60 +115,75 @@ class Sample:
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
             inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
+            inner._extra, inner._evaluator = {}, Columns(_Names(inner))
             self._inner[key] = inner
         return self._inner[key]
 
-    def _holds(self, cond: Cond) -> Any:
-        match cond:
-            case Truth(truth):
-                return np.asarray(truth)
-            case Compare(op, a, b):
-                return _COMPARE[op](self.value(a), self.value(b))
-            case AllOf(parts):
-                return np.logical_and.reduce([self.mask(part) for part in parts])
-            case AnyOf(parts):
-                return np.logical_or.reduce([self.mask(part) for part in parts])
-            case Member(e, values, outside):
-                return np.isin(self.value(e), values) != outside
+    def _defined(self, part: Expr | Cond) -> Any:
+        """The values of an expression; 0 on ranks where it has none, which no program asks for there."""
+        part = self._renamed(part)
+        try:
+            if isinstance(part, Cond):
+                return np.asarray(self._evaluator.mask(part))
+            return np.asarray(self._evaluator.value(part))
+        except (FormulaError, ZeroDivisionError):
+            columns = {name: self.named(name) for name in names_in(part)}
+            points = ({name: int(column[k]) for name, column in columns.items()} for k in range(self.n))
+            return np.array([_or_zero(part, point) for point in points], dtype=np.int64)
 
-    def _value(self, e: Expr) -> Any:
-        match e:
-            case Const(n):
-                return np.asarray(n, dtype=np.int64)
-            case Var(name, limit):
-                return self.column(name) if name in self.fixed or not limit else self.column(name) % limit
-            case Own(family):
-                return self._place(family, self.shape.coords, "own")
-            case Size(family):
-                return self._place(family, self.shape.sizes, "size")
-            case Binary(op, a, b):
-                return _BINARY[op](self.value(a), self.value(b))
-            case Called(name, arguments):
-                given = np.broadcast_arrays(*map(self.value, arguments))
-                rows = zip(*(column.reshape(-1).tolist() for column in given), strict=True)
-                made = np.array([_tried(name, row) for row in rows], dtype=np.int64)
-                return made.reshape(given[0].shape)
-            case Choose(cond, a, b):
-                return np.where(self.mask(cond), self.value(a), self.value(b))
-            case Item(table, index):
-                return np.array(table, dtype=np.int64)[np.clip(self.value(index), 0, len(table) - 1)]
+    def _renamed(self, part: Any) -> Any:
+        """An expression or condition with a variable for each column: bounded ones, and entries of arrays."""
 
-    def _place(self, family: Expr, names: Sequence[str], what: str) -> Any:
-        """Own rank in, or size of, a communicator; a random number when it is no slice of the grid."""
+        def change(e: Expr) -> Expr | None:
+            if isinstance(e, Element):
+                name = f"{e.array} {e.index}"
+                if name not in self._extra:
+                    self._extra[name] = np.broadcast_to(self._of_slice(e.array, e.index), (self.n,))
+                return Var(name)
+            if isinstance(e, Var) and e.limit and e.name not in self.fixed:
+                name = f"{e.name} below {e.limit}"
+                if name not in self._extra:
+                    self._extra[name] = self.column(e.name) % e.limit
+                return Var(name)
+            return None
+
+        return rewritten_cond(part, change) if isinstance(part, Cond) else rewritten(part, change)
+
+    def named(self, name: str) -> Ints:
+        """The column of a variable of a renamed expression."""
+        return self._extra[name] if name in self._extra else self.column(name)
+
+    def _of_slice(self, array: str, family: Expr) -> Any:
         slices = self.shape.slices[family.value] if isinstance(family, Const) else None
         if slices is None:
-            return self.column(f"{what} {family}") + (what == "size")
-        place: Any = np.asarray(what == "size", dtype=np.int64)
+            return self.column(f"{array} {family}") + (array == SIZE)
+        place: Any = np.asarray(array == SIZE, dtype=np.int64)
         for axis in slices:
             size = self.columns[self.shape.sizes[axis]]
-            place = place * size + (0 if what == "size" else self.columns[names[axis]])
+            place = place * size + (0 if array == SIZE else self.columns[self.shape.coords[axis]])
         return place
 
 
-def _tried(name: str, row: Sequence[int]) -> int:
+class _Names(Mapping[str, Any]):
+    """The columns of a sample by name, made when they are asked for."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def __getitem__(self, name: str) -> Ints:
+        return self._sample.named(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sample.columns)
+
+    def __len__(self) -> int:
+        return len(self._sample.columns)
+
+
+def _or_zero(part: Expr | Cond, names: Mapping[str, int]) -> int:
     try:
-        return FUNCTIONS[name](*row)
-    except (ArithmeticError, ValueError):
+        return int(evaluate(part, names))
+    except FormulaError:
         return 0
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.build.algebra import Facts, nonnegative, quotient, remainder
 from scalatrace.codegen.build.formula import Reader
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Called, Compare, Const, Expr, add, choose, compare, mul, sub
-from scalatrace.trace.symbolic.expression import parse
+from scalatrace.formula import (
+    Binary,
+    Called,
+    Choose,
+    Compare,
+    Const,
+    Expr,
+    Value,
+    Var,
+    add,
+    choose,
+    compare,
+    format_text,
+    mul,
+    names_in,
+    sub,
+)
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import nonnegative, quotient, remainder
 
 __all__ = ["no_rule", "sum_of_formula", "sum_of_turns"]
 
@@ -18,13 +33,13 @@ ITERATION, LEFT = "i1", "l1"
 """The counters of the innermost loop (`scalatrace.trace.symbolic.counters`)."""
 
 
-def sum_of_formula(text: str, n: Expr, reader: Reader, facts: Facts) -> Expr:
+def sum_of_formula(formula: Expr, n: Expr, reader: Reader, facts: Domain) -> Expr:
     """The sum over i from 0 to below n of a formula of i. Raises GenerateError when there is no rule."""
-    return _Sums("i", reader, facts, {}).of(parse(text), n)
+    return _Sums("i", reader, facts, {}).of(formula, n)
 
 
 def sum_of_turns(
-    text: str, n: Expr, times: Expr, reader: Reader, facts: Facts, names: Mapping[str, Expr]
+    formula: Expr, n: Expr, times: Expr, reader: Reader, facts: Domain, names: Mapping[str, Expr]
 ) -> Expr:
     """The sum over the first n turns of a loop of a formula of its counters.
 
@@ -39,14 +54,14 @@ def sum_of_turns(
     sums = _Sums(ITERATION, reader, facts, names)
     last = sub(times, Const(1))
     total: Expr = Const(0)
-    for sign, factors in _terms(parse(text), 1):
+    for sign, factors in _terms(formula, 1):
         plain = [factor for factor in factors if _ends(factor) is None]
         ends = {end for factor in factors if (end := _ends(factor)) is not None}
         if ends and n == times and not nonnegative(last, facts):
-            raise no_rule(text)
+            raise no_rule(formula)
         if "==" in ends:  # the last turn alone, which is not among the first ones
             at_last = {**names, ITERATION: last, LEFT: Const(0)}
-            part = _product(reader.number(ast.unparse(f), facts, at_last) for f in plain)
+            part = _product(reader.number(f, facts, at_last) for f in plain)
             part = part if n == times and len(ends) == 1 else Const(0)
         else:
             part = sums.of_product(plain, last if ends and n == times else n)
@@ -54,33 +69,31 @@ def sum_of_turns(
     return total
 
 
-def _ends(factor: ast.expr) -> str | None:
+def _ends(factor: Expr) -> str | None:
     """`>` of "not the last turn", `==` of "the last turn", None of all else."""
     match factor:
-        case ast.Compare(ast.Name(id="l1"), [ast.Gt()], [ast.Constant(value=0)]):
-            return ">"
-        case ast.Compare(ast.Name(id="l1"), [ast.Eq()], [ast.Constant(value=0)]):
-            return "=="
+        case Choose(Compare(">" | "==" as op, Var("l1"), Const(0)), Const(1), Const(0)):
+            return op
     return None
 
 
-def _terms(node: ast.expr, sign: int) -> Iterator[tuple[int, list[ast.expr]]]:
+def _terms(e: Expr, sign: int) -> Iterator[tuple[int, list[Expr]]]:
     """A formula as a sum of products: signs, and factors."""
-    match node:
-        case ast.BinOp(a, ast.Add(), b):
+    match e:
+        case Binary("+", a, b):
             yield from _terms(a, sign)
             yield from _terms(b, sign)
-        case ast.BinOp(a, ast.Sub(), b):
+        case Binary("-", a, b):
             yield from _terms(a, sign)
             yield from _terms(b, -sign)
-        case ast.UnaryOp(ast.USub(), inner):
+        case Binary("*", Const(-1), inner):
             yield from _terms(inner, -sign)
-        case ast.BinOp(a, ast.Mult(), b):
+        case Binary("*", a, b):
             for one, left in _terms(a, sign):
                 for other, right in _terms(b, 1):
                     yield one * other, [*left, *right]
         case _:
-            yield sign, [node]
+            yield sign, [e]
 
 
 def _product(factors: Iterator[Expr]) -> Expr:
@@ -90,9 +103,11 @@ def _product(factors: Iterator[Expr]) -> Expr:
     return made
 
 
-def no_rule(text: str) -> GenerateError:
+def no_rule(formula: Value) -> GenerateError:
     """Return the error for a sum that has no closed formula."""
-    return GenerateError(f"how often a call ran before follows no short rule: the sum of {text}")
+    return GenerateError(
+        f"how often a call ran before follows no short rule: the sum of {format_text(formula)}"
+    )
 
 
 @dataclass(frozen=True)
@@ -105,78 +120,75 @@ class _Sums:
 
     name: str
     reader: Reader
-    facts: Facts
+    facts: Domain
     names: Mapping[str, Expr]
 
-    def of(self, node: ast.expr, n: Expr) -> Expr:
+    def of(self, e: Expr, n: Expr) -> Expr:
         """The sum over the name from 0 to below n."""
-        if not self._varies(node):
-            return mul(n, self._number(node))
-        match node:
-            case ast.Name(id=self.name):
+        if not self._varies(e):
+            return mul(n, self._number(e))
+        match e:
+            case Var(self.name):
                 return self._triangle(n)
-            case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return mul(self.of(inner, n), Const(-1))
-            case ast.BinOp(left=a, op=ast.Add() | ast.Sub() as op, right=b):
-                combine = add if isinstance(op, ast.Add) else sub
+            case Binary("+" | "-" as op, a, b):
+                combine = add if op == "+" else sub
                 return combine(self.of(a, n), self.of(b, n))
-            case ast.BinOp(left=a, op=ast.Mult(), right=b):
+            case Binary("*", a, b):
                 return self.of_product([a, b], n)
-            case ast.BinOp(left=ast.Name(id=self.name), op=ast.Mod(), right=m) if not self._varies(m):
+            case Binary("%", Var(self.name), m) if not self._varies(m):
                 period = self._number(m)
                 whole, rest = quotient(n, period, self.facts), remainder(n, period, self.facts)
                 return add(mul(whole, self._triangle(period)), self._triangle(rest))
-            case ast.Compare(left=ast.BinOp(a, ast.Mod(), m), ops=[op], comparators=[c]) if not (
+            case Choose(Compare(op, Binary("%", a, m), c), Const(1), Const(0)) if not (
                 self._varies(m) or self._varies(c)
             ):
                 offset = self._offset(a)
                 period, bound = self._number(m), self._number(c)
                 counted = self._counted(op, add(n, offset), period, bound)
                 return sub(counted, self._counted(op, offset, period, bound))
-        raise no_rule(ast.unparse(node))
+        raise no_rule(e)
 
-    def of_product(self, factors: Sequence[ast.expr], n: Expr) -> Expr:
+    def of_product(self, factors: Sequence[Expr], n: Expr) -> Expr:
         """The sum of a product, of which one factor may vary."""
         varying = [factor for factor in factors if self._varies(factor)]
         if len(varying) > 1:
-            raise no_rule(ast.unparse(varying[0]))
+            raise no_rule(varying[0])
         fixed = _product(self._number(factor) for factor in factors if not self._varies(factor))
         return mul(self.of(varying[0], n) if varying else n, fixed)
 
-    def _varies(self, node: ast.expr) -> bool:
-        names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-        return bool(names & ({self.name, LEFT} if self.name == ITERATION else {self.name}))
+    def _varies(self, e: Expr) -> bool:
+        return bool(names_in(e) & ({self.name, LEFT} if self.name == ITERATION else {self.name}))
 
-    def _number(self, node: ast.expr) -> Expr:
-        return self.reader.number(ast.unparse(node), self.facts, self.names)
+    def _number(self, e: Expr) -> Expr:
+        return self.reader.number(e, self.facts, self.names)
 
-    def _offset(self, node: ast.expr) -> Expr:
+    def _offset(self, e: Expr) -> Expr:
         """What is added to the name; an error for any other formula of it."""
-        match node:
-            case ast.Name(id=self.name):
+        match e:
+            case Var(self.name):
                 return Const(0)
-            case ast.BinOp(ast.Name(id=self.name), ast.Add(), ast.Constant(value=int(k))) if k >= 0:
+            case Binary("+", Var(self.name), Const(k)) if k >= 0:
                 return Const(k)
-        raise no_rule(ast.unparse(node))
+        raise no_rule(e)
 
     def _triangle(self, n: Expr) -> Expr:
         return quotient(mul(n, sub(n, Const(1))), Const(2), self.facts)
 
-    def _counted(self, op: ast.cmpop, n: Expr, period: Expr, bound: Expr) -> Expr:
+    def _counted(self, op: str, n: Expr, period: Expr, bound: Expr) -> Expr:
         """How many numbers below n compare so with a bound, modulo a period."""
         whole = quotient(n, period, self.facts)
-        if isinstance(op, ast.Gt) and bound == Const(0):
+        if op == ">" and bound == Const(0):
             return sub(n, quotient(add(n, sub(period, Const(1))), period, self.facts))
-        if isinstance(op, ast.Lt) and sub(period, bound) == Const(1):
+        if op == "<" and sub(period, bound) == Const(1):
             return sub(n, whole)
         rest = remainder(n, period, self.facts)
         some = nonnegative(bound, self.facts)
-        if isinstance(op, ast.Lt):
+        if op == "<":
             bound = bound if some else Called("max", (bound, Const(0)))
             if not nonnegative(sub(period, bound), self.facts):
                 bound = Called("min", (bound, period))
             return add(mul(whole, bound), Called("min", (rest, bound)))
-        if isinstance(op, ast.Eq):
+        if op == "==":
             counted = add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
             counted = counted if some else choose(compare(">=", bound, Const(0)), counted, Const(0))
             if nonnegative(sub(sub(period, Const(1)), bound), self.facts):

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
-from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.field_values import Values
 from scalatrace.codegen.build.pieces import joined
 from scalatrace.codegen.build.position import Position
@@ -21,24 +19,27 @@ from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
 from scalatrace.codegen.build.sample import Mask
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import (
-    TRUE,
-    Compare,
-    Cond,
-    Const,
-    Expr,
-    Var,
-    all_of,
-    either,
-    names_in,
-    sub,
-)
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
+from scalatrace.formula import (
+    TRUE,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Function,
+    Value,
+    Var,
+    all_of,
+    either,
+    names_in,
+    sub,
+)
+from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
 from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
@@ -56,7 +57,7 @@ Times = Callable[[StatRule], Duration | None]
 def build_scalable(
     model: Model,
     times: Times,
-    functions: Mapping[str, Callable[..., Any]],
+    functions: Mapping[str, Function],
     exact_times: bool = True,
     sites: bool = True,
 ) -> Program:
@@ -111,7 +112,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     model: Model
     shape: Shape
     times: Times
-    functions: Mapping[str, Callable[..., Any]]
+    functions: Mapping[str, Function]
     exact_times: bool
     sites: bool
     preds: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict)
@@ -149,7 +150,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         """Who runs a node at all."""
         found, cond = np.zeros_like(ranks), []
         for share in self.values.shares(repeat, ranks):
-            if not (share.part.shape is None and share.part.formulas == ("0",)):
+            if not (share.part.shape is None and share.part.formulas == (Const(0),)):
                 found = found | share.ranks
                 cond.append(share.cond)
 
@@ -313,12 +314,12 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         return self._lists[key]
 
 
-def _at_least_one(formulas: tuple[str, ...] | None) -> bool:
+def _at_least_one(formulas: tuple[Value, ...] | None) -> bool:
     """Whether a repeat of these formulas is never 0, as far as that is plain."""
-    return formulas is None or all(text.isdigit() and int(text) > 0 for text in formulas)
+    return formulas is None or all(isinstance(formula, Const) and formula.value > 0 for formula in formulas)
 
 
-def _within_condition(cond: Cond, facts: Facts) -> Facts:
+def _within_condition(cond: Cond, facts: Domain) -> Domain:
     """What is known of a loop's variable where a condition holds."""
     match cond:
         case Compare(">", Var() as variable, Const(least)) if variable in facts.upper:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.vectors import at, filled, prefix, row
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Expr, Var, map_leaves
 from scalatrace.codegen.program.grid_shape import Array
+from scalatrace.formula import Const, Expr, Var, map_leaves
+from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.values.compress import vec_of
@@ -31,7 +31,7 @@ class Tables:
     arrays: dict[Any, int] = field(default_factory=dict)
 
     def index(
-        self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Callable[[], Expr], facts: Facts
+        self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Callable[[], Expr], facts: Domain
     ) -> Expr:
         """Which entry a parameter names the n-th time; n is asked for when that matters."""
         pattern, entries = filled(shape, slots)
@@ -43,7 +43,7 @@ class Tables:
             which = pattern
         return map_leaves(which, lambda leaf: row(numbers, leaf))
 
-    def _entry(self, kind: Kind, entry: Any, facts: Facts) -> Expr:
+    def _entry(self, kind: Kind, entry: Any, facts: Domain) -> Expr:
         if isinstance(entry, Const):
             return entry  # a constant of MPI
         if kind is Kind.ARRAY:
@@ -54,7 +54,7 @@ class Tables:
         made = Datatype(_text(description), _number(size), _number(extent))
         return Const(self.types.setdefault(made, len(self.types)))
 
-    def _array(self, entry: Any, facts: Facts) -> int:
+    def _array(self, entry: Any, facts: Domain) -> int:
         word, length, terms = entry
         if not isinstance(terms, tuple):
             terms = ((Const(0), Const(0), terms),)
@@ -67,7 +67,7 @@ class Tables:
         return self.arrays.setdefault(made, len(self.arrays))
 
 
-def _vec(terms: Any, length: int, summed: bool, facts: Facts) -> Any:
+def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
     of = prefix if summed else at
     values = [of(terms, Const(k), facts) for k in range(length)]
     return vec_of([e.value for e in values if isinstance(e, Const)])

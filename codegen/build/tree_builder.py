@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Generic, Protocol, Self, TypeVar
 
-from scalatrace.codegen.expr import TRUE, Cond, Expr, Var, bounds, is_nonzero
 from scalatrace.codegen.program.tree import Branch, Loop, Stmt
 from scalatrace.codegen.timing.predecessors import Predecessors
+from scalatrace.formula import TRUE, Cond, Expr, Var, bounds, is_nonzero
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["SILENT", "Built", "TreeBuilder", "under"]

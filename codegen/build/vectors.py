@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from scalatrace.codegen.build.algebra import Facts, quotient, remainder
-from scalatrace.codegen.expr import Compare, Const, Expr, Item, add, choose, compare, mul, sub
+from scalatrace.formula import Compare, Const, Expr, Item, add, choose, compare, mul, sub
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import quotient, remainder
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
@@ -24,7 +25,7 @@ def filled(shape: Shape, slots: Iterator[Expr]) -> Any:
     return tuple(filled(part, slots) for part in shape) if type(shape) is tuple else shape
 
 
-def at(terms: Sequence[Term], index: Expr, facts: Facts) -> Expr:
+def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Expr:
     """The value at an index."""
     chain, start = [], Const(0)
     pieces = list(_pieces(terms))
@@ -39,7 +40,7 @@ def at(terms: Sequence[Term], index: Expr, facts: Facts) -> Expr:
     return e
 
 
-def prefix(terms: Sequence[Term], n: Expr, facts: Facts) -> Expr:
+def prefix(terms: Sequence[Term], n: Expr, facts: Domain) -> Expr:
     """The sum of the values before index n."""
     chain: list[tuple[Expr, Expr]] = []
     start: Expr = Const(0)
@@ -80,7 +81,7 @@ def _length(terms: Sequence[Term]) -> Expr:
     return total
 
 
-def _of_piece(piece: list[Term], index: Expr, facts: Facts) -> Expr:
+def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Expr:
     if type(piece[0]) is not tuple:
         return row(piece, index)
     turns, stride, *content = piece[0]
@@ -91,7 +92,7 @@ def _of_piece(piece: list[Term], index: Expr, facts: Facts) -> Expr:
     return add(at(content, rest, facts), mul(whole, stride) if stride != Const(0) else Const(0))
 
 
-def _prefix_of_piece(piece: list[Term], n: Expr, facts: Facts) -> Expr:
+def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
     if type(piece[0]) is not tuple:
         sums: list[Expr] = [Const(0)]
         for e in piece:

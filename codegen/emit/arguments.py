@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Item, leaves, numbers_in
 from scalatrace.codegen.program.tree import Argument, Program, calls
+from scalatrace.formula import Const, Item, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 

@@ -15,7 +15,6 @@ from scalatrace.codegen.emit.infix import Infix, Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.expr import Const, Expr, Var
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import (
     Argument,
@@ -33,6 +32,7 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
+from scalatrace.formula import Const, Expr, Var
 from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.tables import IntArray, Kind

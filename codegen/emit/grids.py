@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from keyword import kwlist, softkwlist
 
 from scalatrace.codegen.emit.pieces import Library
-from scalatrace.codegen.expr import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.formula import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 
 __all__ = ["demands", "law_text", "local_demands", "options_of", "places", "renamed", "sides_of", "words_of"]
 

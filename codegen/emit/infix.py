@@ -1,35 +1,17 @@
-"""Expressions as text, for languages that write them as C or Python do."""
+"""Expressions as text in C and Python: the printer of `scalatrace.formula` with what the programs define."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.expr import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Expr,
-    Item,
-    Member,
-    Own,
-    Size,
-    Truth,
-    Var,
-    bounds,
-)
+from scalatrace.formula import Binary, Cond, Element, Expr, Value, bounds
+from scalatrace.formula.printing import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["Infix", "Notation"]
 
 FUNCTIONS = {"log2": "log_2", "min": "smaller", "max": "larger"}
 """Names that the languages have otherwise."""
-
-CHOOSE, OR, AND, COMPARE, SUM, PRODUCT, ATOM = range(7)
 
 
 @dataclass(frozen=True)
@@ -54,13 +36,13 @@ class Notation:
     floored: bool
 
 
-class Infix:
-    """Turns expressions into text.
+class Infix(Printer):
+    """Prints expressions in C or Python.
 
     Attributes:
         table: gives the name of a static table.
-        constant: spells an integer.
-        family: spells the number of a communicator.
+        spelled: gives an integer's text, a name where it stands for a constant of MPI.
+        family: gives the text of the number of a communicator.
         helpers: pieces of the library that texts made so far need.
         renamed: variables that have another name in the text.
     """
@@ -69,104 +51,78 @@ class Infix:
         self,
         notation: Notation,
         table: Callable[[tuple[int, ...]], str],
-        constant: Callable[[int], str],
+        spelled: Callable[[int], str],
         family: Callable[[Expr], str],
     ) -> None:
-        self.notation, self.table, self.constant, self.family = notation, table, constant, family
+        super().__init__()
+        self.notation, self.table, self.spelled, self.family = notation, table, spelled, family
         self.helpers: set[str] = set()
         self.renamed: dict[str, str] = {}
-        self._texts: dict[int, tuple[Expr, tuple[str, int]]] = {}
 
-    def expr(self, e: Expr) -> str:
-        """The text of an expression, without parentheses around it."""
-        return self._expr(e)[0]
+    @property
+    def conjunction(self) -> str:  # type: ignore[override]
+        return self.notation.conjunction
 
-    def cond(self, cond: Cond) -> str:
-        """The text of a condition."""
-        return self._cond(cond)[0]
+    @property
+    def disjunction(self) -> str:  # type: ignore[override]
+        return self.notation.disjunction
 
-    def _expr(self, e: Expr) -> tuple[str, int]:
-        if isinstance(e, Const | Var):
-            return self._text_of(e)
-        if id(e) not in self._texts:  # one object stands in many places, itself long
-            self._texts[id(e)] = e, self._text_of(e)
-        return self._texts[id(e)][1]
+    def constant(self, number: int) -> Printed:
+        text = self.spelled(number)
+        return text, PRODUCT if text.startswith("-") else ATOM
 
-    def _text_of(self, e: Expr) -> tuple[str, int]:
-        match e:
-            case Const(value):
-                text = self.constant(value)
-                return text, ATOM if not text.startswith("-") else PRODUCT
-            case Var(name):
-                return self.renamed.get(name, name), ATOM
-            case Own(family):
-                return f"own[{self.family(family)}]", ATOM
-            case Size(family):
-                return f"size[{self.family(family)}]", ATOM
-            case Item(table, index):
-                return f"{self.table(table)}[{self.expr(index)}]", ATOM
-            case Choose(cond, a, b):
-                parts = (self._at(self._cond(cond), OR), self._at(self._expr(a), OR), self._expr(b)[0])
-                return self.notation.choice(*parts), CHOOSE
-            case Called(name, arguments):
-                name = FUNCTIONS.get(name, name)
-                self.helpers.add(name)
-                return f"{name}({', '.join(map(self.expr, arguments))})", ATOM
-            case Binary(op, a, b):
-                return self._binary(op, a, b)
+    def variable(self, name: str) -> str:
+        return self.renamed.get(name, name)
 
-    def _binary(self, op: str, a: Expr, b: Expr) -> tuple[str, int]:
+    def element(self, array: str, index: Expr) -> str:
+        return f"{array}[{self.family(index)}]"
+
+    def item(self, table: tuple[int, ...], index: Expr) -> str:
+        return f"{self.table(table)}[{self.expr(index)}]"
+
+    def call(self, name: str, arguments: Sequence[str]) -> str:
+        name = FUNCTIONS.get(name, name)
+        self.helpers.add(name)
+        return f"{name}({', '.join(arguments)})"
+
+    def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
+        parts = (
+            self.at(self.printed_condition(cond), OR),
+            self.at(self.printed(then), OR),
+            self.expr(otherwise),
+        )
+        return self.notation.choice(*parts), CHOICE
+
+    def binary(self, op: str, left: Expr, right: Expr) -> Printed:
         if op in ("^", "&", "<<", ">>"):
-            return f"({self._at(self._expr(a), ATOM)} {op} {self._at(self._expr(b), ATOM)})", ATOM
-        low = bounds(a)
-        if op == "%" and not self.notation.floored and not (low and low[0] >= 0) and not _own_sum(a):
+            return f"({self.at(self.printed(left), ATOM)} {op} {self.at(self.printed(right), ATOM)})", ATOM
+        low = bounds(left)
+        negative = not self.notation.floored and not (low and low[0] >= 0)
+        if op == "%" and negative and not _is_sum_of_ranks(left):
             self.helpers.add("mod")
-            return f"mod({self.expr(a)}, {self.expr(b)})", ATOM
-        if op == "//" and not self.notation.floored and not (low and low[0] >= 0):
+            return f"mod({self.expr(left)}, {self.expr(right)})", ATOM
+        if op == "//" and negative:
             self.helpers.add("floored")
-            return f"floored({self.expr(a)}, {self.expr(b)})", ATOM
+            return f"floored({self.expr(left)}, {self.expr(right)})", ATOM
         level = SUM if op in "+-" else PRODUCT
         sign = self.notation.quotient if op in ("/", "//") else op
         # The right side needs parentheses at the same level; so does a product that is not taken as a whole.
-        left = self._at(self._expr(a), level)
-        return f"{left} {sign} {self._at(self._expr(b), level + 1)}", level
+        text = self.at(self.printed(left), level)
+        return f"{text} {sign} {self.at(self.printed(right), level + 1)}", level
 
-    def _cond(self, cond: Cond) -> tuple[str, int]:
-        match cond:
-            case Truth(value):
-                return self.notation.truth[not value], ATOM
-            case Compare(op, a, b):
-                return f"{self._at(self._expr(a), SUM)} {op} {self._at(self._expr(b), SUM)}", COMPARE
-            case AllOf(parts):
-                return f" {self.notation.conjunction} ".join(
-                    self._at(self._cond(p), COMPARE) for p in parts
-                ), AND
-            case AnyOf(parts):
-                return f" {self.notation.disjunction} ".join(
-                    self._at(self._cond(p), COMPARE) for p in parts
-                ), OR
-            case Member(e, values, outside):
-                if len(values) <= 3:
-                    return self._comparisons(e, values, outside)
-                return self.notation.member(self.expr(e), values, outside), COMPARE
+    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
+        return self.notation.member(self.expr(e), values, outside)
 
-    def _comparisons(self, e: Expr, values: tuple[int, ...], outside: bool) -> tuple[str, int]:
-        op = "!=" if outside else "=="
-        parts = tuple(Compare(op, e, Const(value)) for value in values)
-        return self._cond(AllOf(parts) if outside else AnyOf(parts))
-
-    @staticmethod
-    def _at(part: tuple[str, int], level: int) -> str:
-        text, own = part
-        return text if own >= level else f"({text})"
+    def truth(self, value: bool) -> str:
+        return self.notation.truth[not value]
 
 
-def _own_sum(e: Expr) -> bool:
-    """Whether an expression adds up what is not negative."""
+def _is_sum_of_ranks(e: Expr) -> bool:
+    """Whether an expression adds and multiplies values that are not negative."""
     match e:
-        case Own() | Size():
+        case Element():
             return True
         case Binary("+" | "*", a, b):
-            return _own_sum(a) and _own_sum(b)
+            return _is_sum_of_ranks(a) and _is_sum_of_ranks(b)
     low = bounds(e)
     return low is not None and low[0] >= 0

@@ -12,13 +12,26 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import Binary, Choose, Const, Expr, Item, add, choose, map_leaves, mod, mul, xor
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
 from scalatrace.codegen.program.split_special import separate
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormatError
+from scalatrace.formula import (
+    Binary,
+    Choose,
+    Const,
+    Element,
+    Expr,
+    Item,
+    add,
+    choose,
+    map_leaves,
+    mod,
+    mul,
+    xor,
+)
 from scalatrace.ops import Category, operation
 from scalatrace.trace.model.tables import Communicator, Kind
 from scalatrace.trace.model.trace import Trace
@@ -211,12 +224,10 @@ class _Absolute:
 
     def local(self, peer: Expr, rows: dict[int, Communicator]) -> Expr:
         """A peer within its communicator, with the own rank and size as numbers."""
-        from scalatrace.codegen.expr import Own, Size
-
         match peer:
-            case Own():
+            case Element("own"):
                 return self.of_ranks({rank: comm.rank for rank, comm in rows.items()})
-            case Size():
+            case Element("size"):
                 return self.of_ranks({rank: len(comm.peers) for rank, comm in rows.items()})
             case Binary(op, a, b):
                 return Binary(op, self.local(a, rows), self.local(b, rows))

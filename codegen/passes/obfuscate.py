@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scalatrace.codegen.errors import LeakError
-from scalatrace.codegen.expr import Const, Expr, Item, Var, bounds, leaves, map_leaves, numbers_in
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Note, Program, Stmt, calls
+from scalatrace.formula import Const, Expr, Item, Var, bounds, leaves, map_leaves, numbers_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import SPECIAL_MAX

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from scalatrace.codegen.expr import Expr, numbers_in
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
+from scalatrace.formula import Expr, numbers_in
 
 __all__ = ["find_unsupported", "left_out"]
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from math import ceil
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Binary, Const, Expr, Item, add, map_leaves, mul
 from scalatrace.codegen.program.tree import (
     Argument,
     Branch,
@@ -20,6 +19,7 @@ from scalatrace.codegen.program.tree import (
     Program,
     Stmt,
 )
+from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
 from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.values.compress import vec_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from scalatrace.codegen.expr import (
+from scalatrace.formula import (
     FALSE,
     TRUE,
     Cond,

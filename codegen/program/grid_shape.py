@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Cond, Expr, Var
+from scalatrace.formula import Binary, Called, Cond, Expr, Value, Var, children
 from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.symbolic.grid import balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
@@ -135,14 +135,21 @@ def shape_of(model: Model) -> Shape:
                 f"a parameter is called {name}, as a variable of generated programs: record and "
                 "extrapolate with another name (--param, --inputs)"
             )
-    texts = [text for rule in events(model.nodes) for text in _formulas(rule)]
-    powers = any("log2" in text or ">>" in text or "<<" in text for text in texts)
+    powers = any(_has_powers(formula) for rule in events(model.nodes) for formula in _formulas(rule))
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
     even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
     slices = tuple(family.slices for family in model.families)
     return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
 
 
-def _formulas(rule: Rule) -> list[str]:
+def _formulas(rule: Rule) -> list[Value]:
     fields = [rule.repeat, *(param.field for param in rule.params)]
-    return [text for f in fields for part in f.parts for text in part.formulas or ()]
+    return [formula for f in fields for part in f.parts for formula in part.formulas or ()]
+
+
+def _has_powers(part: Value | Cond) -> bool:
+    """Whether a formula computes with powers of two."""
+    own = (isinstance(part, Called) and part.name == "log2") or (
+        isinstance(part, Binary) and part.op in ("<<", ">>")
+    )
+    return own or any(map(_has_powers, children(part)))

@@ -1,78 +1,17 @@
-"""What expressions and programs mean: the plain interpreter that emitters are judged by."""
+"""The meaning of programs: an interpreter that the tests compare all emitters with."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import maxsize
+from typing import overload
 
-from scalatrace.codegen.expr import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Expr,
-    Item,
-    Member,
-    Own,
-    Size,
-    Truth,
-    Var,
-)
+from scalatrace.codegen.program.communicators import OWN, SIZE
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt
+from scalatrace.formula import Cond, Expr, evaluate
 
-__all__ = ["FUNCTIONS", "Setting", "holds", "run", "value"]
-
-_BINARY: dict[str, Callable[[int, int], int]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.floordiv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "^": operator.xor,
-    "&": operator.and_,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-
-
-def log2(n: int) -> int:
-    """The exponent of a power of two, rounded down; -1 of what is below 1."""
-    return n.bit_length() - 1 if n > 0 else -1
-
-
-def block(n: int, parts: int, k: int) -> int:
-    """How many of n things part k of so many has, the first ones one more where it does not divide."""
-    return n // parts + (k % parts < n % parts)
-
-
-def diagonal(n: int, parts: int, shift: int, sign: int) -> int:
-    """The points of a diagonal of cells: the sum over c of block(c) * block(shift + sign c)."""
-    return sum(block(n, parts, c) * block(n, parts, shift + sign * c) for c in range(parts))
-
-
-FUNCTIONS: dict[str, Callable[..., int]] = {
-    "log2": log2,
-    "min": min,
-    "max": max,
-    "block": block,
-    "diagonal": diagonal,
-}
-"""What formulas call."""
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+__all__ = ["Setting", "holds", "run", "value"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,43 +27,38 @@ class Setting:
     communicator: Callable[[int], tuple[int, int]]
 
 
+class _Communicators(Sequence[int]):
+    """One of the two numbers of each communicator."""
+
+    def __init__(self, communicator: Callable[[int], tuple[int, int]], which: int) -> None:
+        self._communicator, self._which = communicator, which
+
+    def __len__(self) -> int:
+        return maxsize
+
+    @overload
+    def __getitem__(self, family: int) -> int: ...
+    @overload
+    def __getitem__(self, family: slice) -> Sequence[int]: ...
+    def __getitem__(self, family: int | slice) -> int | Sequence[int]:
+        assert isinstance(family, int)
+        return self._communicator(family)[self._which]
+
+
 def value(e: Expr, at: Setting) -> int:
-    """The value of an expression. Raises KeyError for an unknown variable, IndexError outside a table."""
-    match e:
-        case Const(n):
-            return n
-        case Var(name):
-            return at.variables[name]
-        case Own(family):
-            return at.communicator(value(family, at))[0]
-        case Size(family):
-            return at.communicator(value(family, at))[1]
-        case Binary(op, a, b):
-            return _BINARY[op](value(a, at), value(b, at))
-        case Called(name, arguments):
-            return FUNCTIONS[name](*(value(a, at) for a in arguments))
-        case Choose(cond, a, b):
-            return value(a if holds(cond, at) else b, at)
-        case Item(table, index):
-            i = value(index, at)
-            if i < 0:
-                raise IndexError(i)
-            return table[i]
+    """Return the value of an expression. Raises FormulaError when it has none."""
+    return int(_evaluated(e, at))
 
 
 def holds(cond: Cond, at: Setting) -> bool:
-    """Whether a condition holds."""
-    match cond:
-        case Truth(truth):
-            return truth
-        case Compare(op, a, b):
-            return _COMPARE[op](value(a, at), value(b, at))
-        case AllOf(parts):
-            return all(holds(part, at) for part in parts)
-        case AnyOf(parts):
-            return any(holds(part, at) for part in parts)
-        case Member(e, values, outside):
-            return (value(e, at) in values) != outside
+    """Return whether a condition holds. Raises FormulaError when it has no value."""
+    return bool(_evaluated(cond, at))
+
+
+def _evaluated(part: Expr | Cond, at: Setting) -> int:
+    arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
+    found: int = evaluate(part, at.variables, arrays)
+    return found
 
 
 def run(program: Program, at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.communicators import own_rank, peer_count
+from scalatrace.codegen.program.conditions import rank_variable
+from scalatrace.codegen.program.split_special import separate
+from scalatrace.errors import FormatError
+from scalatrace.formula import (
     Binary,
     Const,
     Expr,
     Item,
-    Own,
-    Size,
     add,
     bounds,
     map_leaves,
@@ -19,9 +21,6 @@ from scalatrace.codegen.expr import (
     mul,
     xor,
 )
-from scalatrace.codegen.program.conditions import rank_variable
-from scalatrace.codegen.program.split_special import separate
-from scalatrace.errors import FormatError
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import SPECIAL_MAX
@@ -77,13 +76,13 @@ class Peers:
         """This process's rank in the communicator."""
         if family == WORLD:
             return rank_variable(self.trace.nprocs)
-        return Const(0) if family == SELF else Own(family)
+        return Const(0) if family == SELF else own_rank(family)
 
     def modulo(self, own: Expr, distance: Expr, family: Expr) -> Expr:
         """The rank so far away, around the ring."""
         if family == WORLD:
             return mod(add(own, distance), self.trace.nprocs)
-        size = Size(family)
+        size = peer_count(family)
         low = bounds(distance)
         if low and low[0] < 0:
             distance = add(distance, size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalatrace.codegen.expr import (
+from scalatrace.formula import (
     AllOf,
     AnyOf,
     Binary,
@@ -13,11 +13,10 @@ from scalatrace.codegen.expr import (
     Compare,
     Cond,
     Const,
+    Element,
     Expr,
     Item,
     Member,
-    Own,
-    Size,
     Truth,
     Var,
     add,
@@ -41,10 +40,8 @@ class Rewriter:
         match e:
             case Const() | Var():
                 return e
-            case Own(family):
-                return Own(self.expr(family))
-            case Size(family):
-                return Size(self.expr(family))
+            case Element(array, index):
+                return Element(array, self.expr(index))
             case Binary(op, a, b):
                 return self.binary(op, self.expr(a), self.expr(b))
             case Choose(cond, a, b):

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.communicators import OWN
+from scalatrace.codegen.program.conditions import RANK
+from scalatrace.codegen.program.rewrite import Rewriter
+from scalatrace.formula import (
     FALSE,
     Binary,
     Choose,
     Cond,
     Const,
+    Element,
     Expr,
     Item,
-    Own,
-    Size,
     Truth,
     Var,
     add,
@@ -30,8 +32,6 @@ from scalatrace.codegen.expr import (
     mul,
     xor,
 )
-from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.rewrite import Rewriter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 
@@ -85,8 +85,8 @@ class _RankView(Rewriter):
         match e:
             case Var(name):
                 return Const(self.rank) if name == RANK else e
-            case Own(family) | Size(family):
-                return self.of_families(self.expr(family), isinstance(e, Own))
+            case Element(array, family):
+                return self.of_families(self.expr(family), array == OWN)
         return super().expr(e)
 
     def of_families(self, family: Expr, own: bool) -> Expr:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.expr import Binary, Called, Choose, Const, Expr, Item, Own, Size, choose, is_nonzero
 from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.formula import Binary, Called, Choose, Const, Element, Expr, Item, choose, is_nonzero
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.vec import SPECIAL, SPECIAL_MAX, special_name
 
@@ -84,7 +84,7 @@ def _operand(e: Expr, is_rank: bool) -> int | None:
                 left += [(a, rank, True), (b, rank, True)]
             case Called(_, arguments):
                 left += [(argument, rank, True) for argument in arguments]
-            case Item(_, index) | Own(index) | Size(index):
+            case Item(_, index) | Element(_, index):
                 left.append((index, False, True))
     return None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalatrace.codegen.expr import negate
 from scalatrace.codegen.program.tree import Branch, Loop, Stmt
+from scalatrace.formula import negate
 
 __all__ = ["tidy"]
 

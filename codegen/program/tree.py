@@ -3,8 +3,8 @@
     Program = tables + body          body = statements
     Loop(variable, count, body)    Branch(cond, then, otherwise)    Compute(contexts)    Call(op, arguments)
 
-Statements hold expressions (`codegen.expr`), never values of one rank: every process runs the same program,
-as the application did. Tables are those of the trace, with what the program uses.
+Statements hold expressions (`scalatrace.formula`), never values of one rank: every process runs the same
+program, as the application did. Tables are those of the trace, with what the program uses.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scalatrace.codegen.expr import Cond, Expr, Var, names_in
 from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.formula import Cond, Expr, Var, names_in
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.conditions import among, rank_variable
+from scalatrace.formula import (
     Binary,
     Const,
     Expr,
@@ -25,7 +26,6 @@ from scalatrace.codegen.expr import (
     mod,
     mul,
 )
-from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList

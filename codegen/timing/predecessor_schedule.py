@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from scalatrace.codegen.expr import Const, Expr, compare, length
 from scalatrace.codegen.program.tree import Branch, Compute, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.codegen.timing.predecessors import averaged
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
+from scalatrace.formula import Const, Expr, compare, length
 from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.expr import Compare, Cond, Const, Var
 from scalatrace.codegen.program.tree import Compute, Context, Duration
+from scalatrace.formula import Compare, Cond, Const, Var
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Arrival", "Predecessors", "averaged", "choose_context"]

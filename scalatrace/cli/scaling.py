@@ -21,6 +21,7 @@ def scalable(
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.stx import load
     from scalatrace.extrap.timing.law import laws
+    from scalatrace.formula import FUNCTIONS
 
     load_plugins(plugins)
     model = load(path)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from scalatrace.formula.conditions import negate
-from scalatrace.formula.nodes import Cond, Const, Value
+from scalatrace.formula.nodes import Cond, Const, Expr, Value
 from scalatrace.formula.printing import ATOM, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["format_text"]
@@ -21,7 +21,7 @@ def format_text(value: Value | Cond, specials: Mapping[str, int] = NONE) -> str:
         specials: symbols that are written as integers; others are written by name.
     """
     printer = _TextPrinter(specials)
-    return printer.condition(value) if isinstance(value, Cond) else printer.text(value)
+    return printer.cond(value) if isinstance(value, Cond) else printer.expr(value)
 
 
 class _TextPrinter(Printer):
@@ -36,21 +36,21 @@ class _TextPrinter(Printer):
     def special(self, name: str) -> str:
         return str(self._specials[name]) if name in self._specials else name
 
-    def item(self, table: tuple[int, ...], index: Value) -> str:
+    def item(self, table: tuple[int, ...], index: Expr) -> str:
         entries = ",".join(map(str, table))
-        return f"item({self.text(index)},{entries})"
+        return f"item({self.expr(index)},{entries})"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         return f"{name}({','.join(arguments)})"
 
     def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
         if (then, otherwise) == (Const(1), Const(0)):
-            return f"({self.condition(cond)})", ATOM
+            return f"({self.cond(cond)})", ATOM
         if (then, otherwise) == (Const(0), Const(1)):
-            return f"({self.condition(negate(cond))})", ATOM
-        return f"choose({self.condition(cond)},{self.text(then)},{self.text(otherwise)})", ATOM
+            return f"({self.cond(negate(cond))})", ATOM
+        return f"choose({self.cond(cond)},{self.expr(then)},{self.expr(otherwise)})", ATOM
 
-    def binary(self, op: str, left: Value, right: Value) -> Printed:
+    def binary(self, op: str, left: Expr, right: Expr) -> Printed:
         if op in ("^", "&", "<<", ">>"):
             return f"({self.at(self.printed(left), SUM)}{op}{self.at(self.printed(right), SUM)})", ATOM
         if op == "*" and left == Const(-1):
@@ -61,12 +61,12 @@ class _TextPrinter(Printer):
         return f"{self.at(self.printed(left), level)}{sign}{right_text}", level
 
     def joined(self, word: str, parts: Sequence[Cond], level: int) -> str:
-        return word.join(f"({self.condition(part)})" for part in parts)
+        return word.join(f"({self.cond(part)})" for part in parts)
 
     def comparison(self, op: str, left: str, right: str) -> str:
         return f"{left}{op}{right}"
 
-    def member(self, e: Value, values: tuple[int, ...], outside: bool) -> str:
+    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
         op, word = ("!=", "*") if outside else ("==", "+")
         text = self.at(self.printed(e), SUM)
         return word.join(f"({text}{op}{value})" for value in values)

@@ -14,6 +14,7 @@ from scalatrace.formula.nodes import (
     Cond,
     Const,
     Element,
+    Expr,
     Item,
     Member,
     Select,
@@ -47,11 +48,11 @@ class Printer:
     def __init__(self) -> None:
         self._texts: dict[int, tuple[Value, Printed]] = {}
 
-    def text(self, value: Value) -> str:
+    def expr(self, value: Value) -> str:
         """Return the text of a value, without parentheses around it."""
         return self.printed(value)[0]
 
-    def condition(self, cond: Cond) -> str:
+    def cond(self, cond: Cond) -> str:
         """Return the text of a condition, without parentheses around it."""
         return self.printed_condition(cond)[0]
 
@@ -76,7 +77,7 @@ class Printer:
             case Item(table, index):
                 return self.item(table, index), ATOM
             case Called(name, arguments):
-                return self.call(name, [self.text(argument) for argument in arguments]), ATOM
+                return self.call(name, [self.expr(argument) for argument in arguments]), ATOM
             case Choose(cond, a, b) | Select(cond, a, b):
                 return self.choice(cond, a, b)
             case Binary(op, a, b):
@@ -125,11 +126,11 @@ class Printer:
         """Return a symbol that is no number."""
         return name
 
-    def element(self, array: str, index: Value) -> str:
+    def element(self, array: str, index: Expr) -> str:
         """Return an entry of an array."""
-        return f"{array}[{self.text(index)}]"
+        return f"{array}[{self.expr(index)}]"
 
-    def item(self, table: tuple[int, ...], index: Value) -> str:
+    def item(self, table: tuple[int, ...], index: Expr) -> str:
         """Return an entry of a static table."""
         raise NotImplementedError
 
@@ -141,7 +142,7 @@ class Printer:
         """Return one of two values."""
         raise NotImplementedError
 
-    def binary(self, op: str, left: Value, right: Value) -> Printed:
+    def binary(self, op: str, left: Expr, right: Expr) -> Printed:
         """Return a sum, product, quotient, remainder or bit operation."""
         raise NotImplementedError
 
@@ -149,7 +150,7 @@ class Printer:
         """Return a comparison."""
         return f"{left} {op} {right}"
 
-    def member(self, e: Value, values: tuple[int, ...], outside: bool) -> str:
+    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
         """Return whether a value is one of a set, or outside it."""
         raise NotImplementedError
 

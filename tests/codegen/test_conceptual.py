@@ -22,10 +22,10 @@ from scalatrace.codegen.emit.conceptual.fixed.tables import combined
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Binary, Const, Item, Var
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.formula import Binary, Const, Item, Var
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Encoding, Node
 from scalatrace.trace.model.tables import Kind

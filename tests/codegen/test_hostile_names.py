@@ -22,13 +22,13 @@ from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
 from scalatrace.extrap import stx as symbolic
 from scalatrace.extrap.extrapolate import model_of
+from scalatrace.formula import FUNCTIONS, Const, Var
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.io.text import text as text_form
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.rules import EVERYWHERE, Field, Model, ParamRule, Part, Rule
 from scalatrace.trace.model.tables import Datatype, Kind
-from scalatrace.trace.symbolic.expression import FUNCTIONS
 from support.builder import DOUBLE, Builder, Comm
 from support.grids import halo, trace_of
 from support.mpis import Mpi
@@ -172,9 +172,9 @@ def model(*names: str) -> Model:
     """Formulas of a line of ranks with parameters: as many barriers as each says."""
     sizes = [(4,), (5,), (6,)]
     found = model_of([trace_of(halo(False), dims, 0, False) for dims in sizes], sizes)[1]
-    world = ParamRule("comm", Kind.COMM, Field((Part(EVERYWHERE, None, ("0",)),)))
+    world = ParamRule("comm", Kind.COMM, Field((Part(EVERYWHERE, None, (Const(0),)),)))
     rules = [
-        Rule(Field((Part(EVERYWHERE, None, (name,)),)), "Barrier", (f"app.py:{n}:f",), (world,))
+        Rule(Field((Part(EVERYWHERE, None, (Var(name),)),)), "Barrier", (f"app.py:{n}:f",), (world,))
         for n, name in enumerate(names)
     ]
     given_inputs = dict.fromkeys(names, 2)

@@ -6,10 +6,10 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.codegen.build.recorded import build
-from scalatrace.codegen.expr import Const, Var, compare
 from scalatrace.codegen.program.interpret import Setting, run
 from scalatrace.codegen.program.tree import Call, Compute, statements
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors
+from scalatrace.formula import Const, Var, compare
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.values.histogram import Histogram

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scalatrace import load, save
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Item, Var, add, choose, compare, mul
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.split_special import check_arithmetic
 from scalatrace.codegen.program.tree import Argument, Call, Program
 from scalatrace.codegen.program.values import of_vec
+from scalatrace.formula import Const, Item, Var, add, choose, compare, mul
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.tables import Kind

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.expr import Binary, Const, Item, Var, add, leaves, length, mod, mul
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.formula import Binary, Const, Item, Var, add, leaves, length, mod, mul
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList

@@ -11,7 +11,7 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
 from scalatrace.codegen.emit.c.typing import construct, needs_large, required
 from scalatrace.codegen.emit.text import c_string
-from scalatrace.codegen.expr import Choose, Const, Expr, Var
+from scalatrace.formula import Choose, Const, Expr, Var
 from scalatrace.predefined import OPERATIONS
 from scalatrace.trace.model.typetree import TypeTree
 from scalatrace.trace.values.vec import special_name

@@ -14,10 +14,10 @@ from scalatrace.codegen.emit.infix import Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Choose, Const, Expr, bounds
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
+from scalatrace.formula import Choose, Const, Expr, bounds
 from scalatrace.ops import operation
 from scalatrace.trace.model.tables import Kind
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from scalatrace.codegen.emit.pieces import Library, Piece, library
-from scalatrace.codegen.expr import Binary, Called, Choose, Const, Expr, Item, bounds
+from scalatrace.formula import Binary, Called, Choose, Const, Expr, Item, bounds
 
 __all__ = ["INT_MAX", "LARGE", "REQUIRED", "beyond_int", "both_forms"]
 

@@ -11,10 +11,10 @@ from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
-from scalatrace.codegen.expr import Choose, Const, Expr, Var
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
+from scalatrace.formula import Choose, Const, Expr, Var
 from scalatrace.ops import operation
 from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
 

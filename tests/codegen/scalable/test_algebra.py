@@ -5,12 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.build.algebra import Facts, nonnegative, quotient, remainder
-from scalatrace.codegen.expr import Const, Expr, Var, add, mul, sub
 from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.formula import Const, Expr, Var, add, mul, sub
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import nonnegative, quotient, remainder
 
 SIDE, TURN, PLACE = Var("X", 1 << 31, 2), Var("i"), Var("j")
-FACTS = Facts({TURN: Const(0), PLACE: Const(0)}, {TURN: Const(4), PLACE: sub(SIDE, Const(1))})
+FACTS = Domain({TURN: Const(0), PLACE: Const(0)}, {TURN: Const(4), PLACE: sub(SIDE, Const(1))})
 
 
 @st.composite

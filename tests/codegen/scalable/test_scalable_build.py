@@ -12,18 +12,19 @@ from scalatrace.codegen.build.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
 from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Called, Const
 from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.codegen.program.grid_shape import shape_of
-from scalatrace.codegen.program.interpret import Setting, diagonal, run, value
+from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.tree import Call, Compute, Duration
 from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.formula import FUNCTIONS, Called, Const, parse_number
+from scalatrace.formula.functions import diagonal
+from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.expression import FUNCTIONS
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import Made, call
+from support.formulas import part
 from support.grids import (
     Body,
     Rank,
@@ -54,7 +55,7 @@ def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = F
 
 
 DOUBLES = ParamRule(
-    "datatype", Kind.TYPE, Field((Part("1", (None, ((None, None, ("MPI_DOUBLE", "")),)), ("0", "8", "8")),))
+    "datatype", Kind.TYPE, Field((part("1", (None, ((None, None, ("MPI_DOUBLE", "")),)), ("0", "8", "8")),))
 )
 """Counts of a model are elements of this datatype."""
 
@@ -259,8 +260,8 @@ def test_sums_over_diagonals_need_no_sum() -> None:
 def test_unknown_functions_are_refused() -> None:
     found = model(halo(False), LINES)
     first = found.nodes[0]
-    part = replace(first.repeat.parts[0], formulas=("f(X)",))
-    odd = replace(first, repeat=replace(first.repeat, parts=(part,)))
+    unknown = replace(first.repeat.parts[0], formulas=(parse_number("f(X)"),))
+    odd = replace(first, repeat=replace(first.repeat, parts=(unknown,)))
     with pytest.raises(GenerateError, match="function f"):
         build_scalable(replace(found, nodes=(odd,)), still, FUNCTIONS)
 

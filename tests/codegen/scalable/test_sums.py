@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.formula import Reader
 from scalatrace.codegen.build.sums import sum_of_turns
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Expr, Var
 from scalatrace.codegen.program.interpret import Setting, value
-from scalatrace.trace.symbolic.expression import evaluate
+from scalatrace.formula import Const, Expr, Var, evaluate, parse_number
+from scalatrace.formula.domain import Domain
 
 X, Y = Var("X", None, 1), Var("y", None)
 TEXTS = (
@@ -31,11 +30,13 @@ TEXTS = (
 def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.DataObject) -> None:
     y = data.draw(st.integers(0, 6))
     n = data.draw(st.integers(0, times - 1))
-    turns = [evaluate(text, {"X": x, "y": y, "i1": i, "l1": times - 1 - i}) for i in range(times)]
+    turns = [
+        evaluate(parse_number(text), {"X": x, "y": y, "i1": i, "l1": times - 1 - i}) for i in range(times)
+    ]
 
     def total(count: Expr) -> int:
         reader = Reader({"X": X, "y": Y}, {})
-        e = sum_of_turns(text, count, Const(times), reader, Facts(), {})
+        e = sum_of_turns(parse_number(text), count, Const(times), reader, Domain(), {})
         return value(e, Setting({"X": x, "y": y, "n": n}, lambda family: (0, 1)))
 
     assert total(Var("n", None)) == sum(turns[:n])
@@ -46,4 +47,4 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
 def test_what_follows_no_short_rule_is_refused(text: str) -> None:
     reader = Reader({"X": X, "y": Y}, {})
     with pytest.raises(GenerateError, match="no short rule"):
-        sum_of_turns(text, Var("n", None), Const(9), reader, Facts(), {})
+        sum_of_turns(parse_number(text), Var("n", None), Const(9), reader, Domain(), {})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.build.algebra import Facts
 from scalatrace.codegen.build.tables import Tables
-from scalatrace.codegen.expr import Const
+from scalatrace.formula import Const
+from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Kind
 
@@ -14,5 +14,5 @@ def test_entries_that_take_turns() -> None:
     entries = [Const(-7), Const(-9)]
     slots = [Const(0), Const(0), Const(1), *entries]
     shape = ((CYCLE, None, None, None), (None, None))
-    found = [Tables().index(Kind.TYPE, shape, iter(slots), lambda n=n: Const(n), Facts()) for n in range(7)]
+    found = [Tables().index(Kind.TYPE, shape, iter(slots), lambda n=n: Const(n), Domain()) for n in range(7)]
     assert found == [entries[0 if n % 3 < 2 else 1] for n in range(7)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common.expr_writer import expr, without
-from scalatrace.codegen.expr import Expr
+from scalatrace.formula import Expr
 
 __all__ = ["CollectiveSteps"]
 

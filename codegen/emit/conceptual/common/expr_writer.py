@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.conditions import RANK, among
+from scalatrace.formula import (
     AllOf,
     AnyOf,
     Binary,
@@ -21,7 +22,6 @@ from scalatrace.codegen.expr import (
     Truth,
     Var,
 )
-from scalatrace.codegen.program.conditions import RANK, among
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX
 

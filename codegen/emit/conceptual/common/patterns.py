@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scalatrace.codegen.expr import Binary, Const, Expr, Item, Var, mul
+from scalatrace.formula import Binary, Const, Expr, Item, Var, mul
 
 __all__ = ["PATTERNS", "Pattern", "blocking_form", "integers", "mean"]
 

@@ -12,10 +12,10 @@ from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call
+from scalatrace.formula import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 

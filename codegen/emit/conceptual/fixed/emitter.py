@@ -27,9 +27,9 @@ from scalatrace.codegen.emit.conceptual.fixed.messages import MessageEmitter
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.expr import TRUE, Cond, Const, Expr, add, compare, negate
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["FixedEmitter"]

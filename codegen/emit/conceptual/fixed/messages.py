@@ -17,9 +17,9 @@ from scalatrace.codegen.emit.conceptual.fixed.peers import Peers
 from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Expr, add, mul, names_in
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call, calls
+from scalatrace.formula import Const, Expr, add, mul, names_in
 from scalatrace.ops import operation
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_TAG, UNDEFINED

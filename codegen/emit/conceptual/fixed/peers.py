@@ -7,7 +7,9 @@ from collections.abc import Callable
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.tree import Call
+from scalatrace.errors import FormatError
+from scalatrace.formula import (
     Binary,
     Choose,
     Const,
@@ -21,8 +23,6 @@ from scalatrace.codegen.expr import (
     numbers_in,
     xor,
 )
-from scalatrace.codegen.program.tree import Call
-from scalatrace.errors import FormatError
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
 

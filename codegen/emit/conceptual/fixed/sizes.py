@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
-from scalatrace.codegen.expr import Choose, Const, Expr, Item, choose, map_leaves, mul
 from scalatrace.codegen.program.specialise import per_value
+from scalatrace.formula import Choose, Const, Expr, Item, choose, map_leaves, mul
 
 __all__ = ["Sizes"]
 

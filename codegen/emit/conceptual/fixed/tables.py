@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Const, Expr, Var, add, mul, variables
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.codegen.program.values import of_vec
+from scalatrace.errors import FormulaError
+from scalatrace.formula import Const, Expr, Var, add, mul, variables
 from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["combined", "listed"]
@@ -50,6 +51,6 @@ def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
         at = Setting({v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1))
         try:
             rows.append(tuple(value(part, at) for part in parts))
-        except IndexError:  # an iteration that there is not
+        except FormulaError:  # an iteration that there is not
             rows.append(rows[-1] if rows else (0,) * len(parts))
     return every, rows

@@ -6,9 +6,9 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common.durations import Durations, drawn_sum, mean
 from scalatrace.codegen.emit.conceptual.common.expr_writer import tasks
 from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter
-from scalatrace.codegen.expr import Var
 from scalatrace.codegen.program.specialise import Specialiser
 from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.formula import Var
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.build.algebra import Facts, quotient
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.collective_steps import CollectiveSteps
@@ -10,8 +9,10 @@ from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, integer
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, RANK
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Choose, Const, Expr, Var, add, mul, names_in
 from scalatrace.codegen.program.tree import Call
+from scalatrace.formula import Choose, Const, Expr, Var, add, mul, names_in
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import quotient
 from scalatrace.trace.model.tables import Kind
 
 __all__ = ["ScalableCollectiveEmitter"]
@@ -113,4 +114,4 @@ def _integers(nbytes: Expr) -> Expr:
     """As `integers`, of sizes that follow from the grid's sides."""
     if isinstance(nbytes, Const):
         return integers(nbytes)
-    return quotient(add(nbytes, Const(3)), Const(4), Facts())
+    return quotient(add(nbytes, Const(3)), Const(4), Domain())

@@ -23,8 +23,8 @@ from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableColl
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.expr import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.ops import operation
 
 __all__ = ["ScalableEmitter"]

@@ -10,24 +10,24 @@ from collections.abc import Set as AbstractSet
 
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.communicators import OWN
+from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
+from scalatrace.formula import (
     Binary,
     Called,
     Choose,
     Compare,
     Cond,
     Const,
+    Element,
     Expr,
-    Own,
-    Size,
     Var,
     add,
     bounds,
     mul,
     sub,
 )
-from scalatrace.codegen.program.grid_shape import Shape
-from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 
 __all__ = ["NUM_TASKS", "RANK", "ExprTranslator"]
 
@@ -89,8 +89,8 @@ class ExprTranslator:
                 return Var(self.inputs[name], e.limit, e.least)
             case Var(name) if name in self.shape.coords:
                 return self.coordinate(self.shape.coords.index(name))
-            case Own(family) | Size(family):
-                return self._of_family(family, isinstance(e, Own))
+            case Element(array, family):
+                return self._of_family(family, array == OWN)
             case Binary("//", a, b):
                 low = bounds(a)
                 whole = a if low and low[0] >= 0 else sub(a, Binary("%", a, b))

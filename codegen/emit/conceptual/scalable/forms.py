@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
-from scalatrace.codegen.expr import Binary, Choose, Cond, Const, Expr, Item, Var, mul
 from scalatrace.codegen.program.rewrite import rewritten
 from scalatrace.codegen.program.tree import Call
+from scalatrace.formula import Binary, Choose, Cond, Const, Expr, Item, Var, mul
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["choice_in", "exchanged", "is_special", "multiplied", "of_task", "with_peer"]

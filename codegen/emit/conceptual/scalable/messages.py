@@ -26,7 +26,8 @@ from scalatrace.codegen.emit.conceptual.scalable.forms import (
     with_peer,
 )
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import (
+from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.formula import (
     TRUE,
     Choose,
     Compare,
@@ -42,7 +43,6 @@ from scalatrace.codegen.expr import (
     mul,
     names_in,
 )
-from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
 
@@ -98,7 +98,7 @@ class ScalableMessageEmitter(StatementWriter):
     def local(self, part: Expr | Cond) -> bool:
         """Whether something depends on the task."""
         found = names_in(part)
-        return bool(found & self.mine) or "Own(" in repr(part)
+        return bool(found & self.mine) or "Element(" in repr(part)
 
     def fixed(self, part: Expr | Cond) -> bool:
         """Whether something depends on the task only, and on no loop."""

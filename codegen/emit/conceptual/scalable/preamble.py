@@ -13,8 +13,8 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASK
 from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
 from scalatrace.codegen.emit.text import ncptl_text
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.expr import Cond
 from scalatrace.codegen.program.tree import Duration
+from scalatrace.formula import Cond
 
 __all__ = ["clock", "preamble"]
 

@@ -6,12 +6,13 @@ and what is left is compared with the divisor by the limits of the variables in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from scalatrace.formula.arithmetic import add, mul, sub
+from scalatrace.formula.bounds import bounds
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.functions import FUNCTIONS
+from scalatrace.formula.nodes import Binary, Called, Const, Expr, Var
 
-from scalatrace.codegen.expr import Binary, Called, Const, Expr, Var, add, bounds, mul, sub
-
-__all__ = ["Facts", "nonnegative", "quotient", "remainder"]
+__all__ = ["nonnegative", "quotient", "remainder"]
 
 MAX_DIVISION_STEPS = 32
 """Of a division: polynomials of programs are short."""
@@ -20,51 +21,35 @@ Monomial = tuple[Expr, ...]
 Poly = dict[Monomial, int]
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What is known of variables at one place of a program.
-
-    Attributes:
-        lower, upper: the least and the largest value; inner variables behind those that their limits mention.
-    """
-
-    lower: Mapping[Var, Expr] = field(default_factory=dict)
-    upper: Mapping[Var, Expr] = field(default_factory=dict)
-
-    def within(self, variable: Var, low: Expr, high: Expr) -> Facts:
-        """With limits of one more variable, or closer ones of a known one."""
-        return Facts({**self.lower, variable: low}, {**self.upper, variable: high})
-
-
-def quotient(a: Expr, b: Expr, facts: Facts) -> Expr:
+def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
     """a / b, rounded down; b is positive."""
     if b == Const(1):
         return a
     whole, rest = _divided(_poly(a), _poly(b))
     divisor = _poly(b)
-    if _nonnegative(rest, facts) and _nonnegative(_less(divisor, rest), facts):
+    if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
         return _expr(whole)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value // b.value)
-    op = "/" if _nonnegative(rest, facts) else "//"
+    op = "/" if _nonnegative(rest, domain) else "//"
     return add(_expr(whole), Binary(op, _expr(rest), b))
 
 
-def remainder(a: Expr, b: Expr, facts: Facts) -> Expr:
+def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
     """a % b, never negative; b is positive."""
     divisor = _poly(b)
     _, rest = _divided(_poly(a), divisor)
-    if _nonnegative(rest, facts) and _nonnegative(_less(divisor, rest), facts):
+    if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
         return _expr(rest)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value % b.value)
-    whole = sub(a, b) if not _nonnegative(rest, facts) and nonnegative(sub(a, b), facts) else a
-    return Binary("%", _expr(rest) if _nonnegative(rest, facts) else whole, b)
+    whole = sub(a, b) if not _nonnegative(rest, domain) and nonnegative(sub(a, b), domain) else a
+    return Binary("%", _expr(rest) if _nonnegative(rest, domain) else whole, b)
 
 
-def nonnegative(e: Expr, facts: Facts) -> bool:
+def nonnegative(e: Expr, domain: Domain) -> bool:
     """Whether an expression is known to be never negative."""
-    return _nonnegative(_poly(e), facts)
+    return _nonnegative(_poly(e), domain)
 
 
 def _less(divisor: Poly, rest: Poly) -> Poly:
@@ -145,8 +130,8 @@ def _has(monomial: Monomial, lead: Monomial) -> bool:
     return True
 
 
-def _nonnegative(p: Poly, facts: Facts) -> bool:
-    for variable in reversed(list(facts.upper)):
+def _nonnegative(p: Poly, domain: Domain) -> bool:
+    for variable in reversed(list(domain.upper)):
         if not any(variable in monomial for monomial in p):
             continue
         slope: Poly = {}
@@ -160,10 +145,10 @@ def _nonnegative(p: Poly, facts: Facts) -> bool:
                 rest[monomial] = k
         if any(variable in monomial for monomial in slope):
             return all(k > 0 for k in p.values()) and _plain(p)
-        if _nonnegative(slope, facts):
-            end = facts.lower.get(variable, Const(0))
-        elif _nonnegative({m: -k for m, k in slope.items()}, facts):
-            end = facts.upper[variable]
+        if _nonnegative(slope, domain):
+            end = domain.lower.get(variable, Const(0))
+        elif _nonnegative({m: -k for m, k in slope.items()}, domain):
+            end = domain.upper[variable]
         else:
             return False
         p = _sum(rest, _product(slope, _poly(end)))
@@ -196,9 +181,9 @@ def _never_negative(e: Expr) -> bool:
             return _never_negative(a) and _never_negative(b)
         case Binary("%", _, _):
             return True
-        case Called("log2" | "block" | "diagonal", _):
+        case Called("log2" | "block" | "diagonal", _):  # as programs call them
             return True
-        case Called(_, arguments):
-            return all(map(_never_negative, arguments))
+        case Called(name, arguments):
+            return name in FUNCTIONS and FUNCTIONS[name].nonnegative and all(map(_never_negative, arguments))
     known = bounds(e)
     return known is not None and known[0] >= 0
