@@ -20,7 +20,7 @@ from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Var, evaluate, names_in, variables
-from scalatrace.formula.columns import Columns
+from scalatrace.formula.evaluation.columns import Columns
 
 __all__ = ["Mask", "Sample"]
 

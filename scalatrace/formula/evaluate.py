@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from scalatrace.errors import FormulaError
+from scalatrace.formula.evaluation.scalar import compiled
 from scalatrace.formula.nodes import Cond, Value
 from scalatrace.formula.parts import names_in
 from scalatrace.formula.print_text import format_text
-from scalatrace.formula.scalar import compiled
 
 __all__ = ["evaluate", "evaluate_all"]
 
@@ -48,7 +48,9 @@ def evaluate(
             given[name] = one
         if not columns:
             return compiled(value)(given, arrays, specials)
-        from scalatrace.formula.columns import Columns  # numpy: takes longer to import than most traces
+        from scalatrace.formula.evaluation.columns import (
+            Columns,  # numpy: takes longer to import than most traces
+        )
 
         evaluator = Columns(names, arrays, specials)
         return evaluator.mask(value) if isinstance(value, Cond) else evaluator.value(value)
@@ -66,7 +68,7 @@ def evaluate_all(formulas: Sequence[Value], names: Mapping[str, Any]) -> list[An
     Raises:
         FormulaError: a formula has no value for another reason; names it.
     """
-    from scalatrace.formula.columns import Columns
+    from scalatrace.formula.evaluation.columns import Columns
 
     columns, found = Columns(names), []
     for formula in formulas:

@@ -21,7 +21,7 @@ class Function:
         arity: number of arguments, or ANY_ARITY.
         scalar: its value for Python integers, exact.
         array: of a plug-in's function, its value for int64 arrays (or integers); it must not overflow. None:
-            that of `scalatrace.formula.array_functions`, or else `scalar` for each element.
+            that of `scalatrace.formula.evaluation.array_functions`, or else `scalar` for each element.
         nonnegative: whether its value is never negative when no argument is.
     """
 

@@ -29,7 +29,7 @@ from scalatrace.formula import (
     parse_number,
     select,
 )
-from scalatrace.formula.columns import Columns
+from scalatrace.formula.evaluation.columns import Columns
 from scalatrace.formula.functions import FUNCTIONS
 from scalatrace.formula.parse import MAX_LENGTH
 from support.expressions import NAMES, conditions, expressions, numbers

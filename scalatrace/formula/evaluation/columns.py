@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.formula.array_functions import ARRAY_FUNCTIONS, Interval
+from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Interval
+from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
 from scalatrace.formula.nodes import (
     AllOf,
@@ -34,7 +35,6 @@ from scalatrace.formula.nodes import (
     Value,
     Var,
 )
-from scalatrace.formula.scalar import MAX_SHIFT, called, exceeds
 
 __all__ = ["Columns"]
 
