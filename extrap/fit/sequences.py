@@ -11,7 +11,7 @@ import numpy as np
 from scalatrace.extrap.fit.fit_types import MOST_INDEXED, PER_PART, Class, Ints, Sought
 from scalatrace.extrap.grid.space import Space
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
-from scalatrace.trace.symbolic.counters import Chain, alike
+from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.expression import evaluate
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
 
@@ -134,7 +134,7 @@ def _period(row: Ints, chain: Chain | None, depth: int) -> int:
     if chain is None:
         return len(row)
     period = chain.period(depth)
-    return period if period and alike(row, len(row) // period) else 0
+    return period if period and rows_equal(row, len(row) // period) else 0
 
 
 def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:

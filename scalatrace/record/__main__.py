@@ -128,7 +128,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         quiet=args.quiet,
         compress=not args.no_compress,
         policy=_policy_of(args),
-        meta={**parse_meta(args.meta), **parse_meta(args.param, "param.")},
+        meta={**parse_meta("--meta", args.meta), **parse_meta("--param", args.param, "param.")},
     )
 
 

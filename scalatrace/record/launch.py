@@ -17,7 +17,7 @@ from scalatrace.files import check_output
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.elf import preload_obstacle
 from scalatrace.record.policy import Policy
-from scalatrace.record.resolved import shim_of
+from scalatrace.record.shim_cache import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
@@ -62,13 +62,13 @@ class RecordOptions:
         self.policy.selection.check(self.stacks != "none", self.record_queries)
 
 
-def parse_meta(pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
-    """`["n=4096"]` -> `{"n": "4096"}`, keys with the prefix. Raises UsageError for a pair without `=`."""
+def parse_meta(option: str, pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
+    """Return `{"n": "4096"}` for `["n=4096"]`, keys with the prefix. Raises UsageError naming the option."""
     meta = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"{pair!r} is not of the form name=value")
+            raise UsageError(f"{option} {pair}: not a name and a value; give NAME=VALUE")
         meta[prefix + key] = value
     return meta
 

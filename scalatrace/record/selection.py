@@ -18,7 +18,7 @@ Window = tuple[float, float | None]
 
 SEPARATOR = "\x1f"
 NANOSECONDS = 10**9
-MOST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 _SIZE = re.compile(r"(\d+)([kmg]?)b?", re.I)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)?-(\d+\.?\d*|\.\d+)?")
@@ -67,7 +67,9 @@ class Selection:
         entries += [
             f"{n}={key}" for key in ("min_bytes", "max_bytes") if (n := getattr(self, key)) is not None
         ]
-        entries += [f"{_ns(start)}-{MOST if end is None else _ns(end)}=window" for start, end in self.windows]
+        entries += [
+            f"{_ns(start)}-{MAX_INT64 if end is None else _ns(end)}=window" for start, end in self.windows
+        ]
         entries += [f"{pattern}=comm" for pattern in self.communicators]
         return {
             "SCALATRACE_SELECTION": SEPARATOR.join(entries),
@@ -97,7 +99,7 @@ class Selection:
 
 
 def _ns(seconds: float) -> int:
-    return min(round(seconds * NANOSECONDS), MOST)
+    return min(round(seconds * NANOSECONDS), MAX_INT64)
 
 
 def _sites(ranges: Sequence[Range]) -> str:
@@ -115,7 +117,7 @@ def parse_words(texts: Sequence[str]) -> list[str]:
 def parse_size(text: str | int) -> int:
     """`64`, `4k`, `2M`, `1G` -> bytes; 1k is 1024. Raises UsageError."""
     match = _SIZE.fullmatch(str(text))
-    if match is None or (nbytes := int(match[1]) * _UNITS[match[2].lower()]) > MOST:
+    if match is None or (nbytes := int(match[1]) * _UNITS[match[2].lower()]) > MAX_INT64:
         raise UsageError(f"{text!r} is not a number of bytes such as 64, 4k, 2M or 1G")
     return nbytes
 

@@ -83,11 +83,11 @@ class MatrixReporter:
 
     def _numbers(self, console: Console) -> None:
         names = [str(i) for i in range(self.nprocs)]
-        made = table("from \u2192", *names, right=names)
+        rows = table("from \u2192", *names, right=names)
         most = max(self.pairs.values(), default=0)
         for i, row in enumerate(self._table()):
-            made.add_row(str(i), *(self._number(n, most) for n in row))
-        console.print(made)
+            rows.add_row(str(i), *(self._number(n, most) for n in row))
+        console.print(rows)
 
     def _number(self, n: int, most: int) -> Text:
         if not n:

@@ -20,8 +20,8 @@ GUIDES = ("    ", "│   ", "├── ", "└── ")
 ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 """Before a line: nothing, a branch that goes on, a node, the last node."""
 
-LONGEST = 60
-"""Characters of one value; what is longer is cut unless everything is wanted."""
+MAX_VALUE_CHARS = 60
+"""Characters shown of one value; longer ones are cut without --full."""
 
 
 class TreeReporter:
@@ -103,7 +103,7 @@ class TreeReporter:
             text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
 
     def _cut(self, value: str) -> str:
-        return value if self.full or len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+        return value if self.full or len(value) <= MAX_VALUE_CHARS else value[: MAX_VALUE_CHARS - 1] + "…"
 
 
 def _repeat(node: Node, taking_part: RankList) -> str:

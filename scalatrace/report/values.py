@@ -9,7 +9,7 @@ from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Summary, 
 from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.symbolic.format_formula import told
+from scalatrace.trace.symbolic.format_formula import format_parts
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 ONE = Callable[[int], str]
@@ -50,7 +50,7 @@ def elastic(value: Value, one: ONE) -> str:
         h = value.histogram
         return f"~{one(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
     if isinstance(value, Formulas):
-        return told(value.parts)
+        return format_parts(value.parts)
     return "{" + "; ".join(f"{ranks(group)}: {vec(values, one)}" for group, values in value.groups) + "}"
 
 
@@ -91,7 +91,7 @@ def param(trace: Trace, kind: Kind, value: Param) -> str:
     """Return one parameter in readable form."""
     if isinstance(value, Peer):
         if isinstance(value.value, Formulas):
-            return told(value.value.parts, FORMULAS[value.encoding])
+            return format_parts(value.value.parts, FORMULAS[value.encoding])
         return elastic(value.value, lambda peer: peer_text(value.encoding, peer))
     return elastic(value, lambda stored: resolved(trace, kind, stored))
 

@@ -73,8 +73,8 @@ def test_all_words_of_the_grammar_are_known() -> None:
     [
         ("Isend @0 (dest=mod", "Issend @0 (dest=mod", 9, 5, "no operation 'Issend'"),
         ("dest=mod 1, tag", "tag=1, dest", 9, 5, "in this order"),
-        ("tag=[3", "tag=mod [3", 9, 5, "repeated term"),
-        ("..*(0 1)]", "..*(0 1) 5]", 9, 5, "must be an end"),
+        ("tag=[3", "tag=mod [3", 9, 5, "a loop in a value vector is not"),
+        ("..*(0 1)]", "..*(0 1) 5]", 9, 5, "only the last may be endless"),
         ("@0 (dest=mod", "@9 (dest=mod", 9, 5, "no signature 9"),
         ("100 x", "-100 x", 8, 8, "negative"),
         ("<0 0>", "<0 0 0>", 10, 0, "dimension 0"),

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
 _HEADER = re.compile(r"# scalatrace flat log 1 rank (\d+) of (\d+)")
 _END = re.compile(r"# end (\d+) events?")
 
-CACHED_LINES = 100_000
+MAX_CACHED_LINES = 100_000
 
 
 class FlatCall(NamedTuple):
@@ -91,7 +91,7 @@ class FlatLog:
                     f"line {number} makes no sense: {line.rstrip()[:80]!a}", self.path
                 ) from None
             if call is not None:
-                if len(cache) > CACHED_LINES:
+                if len(cache) > MAX_CACHED_LINES:
                     cache.clear()
                 cache[line] = call
                 yield call

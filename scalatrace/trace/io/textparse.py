@@ -132,7 +132,7 @@ class _Plain(Transformer[Any, Any]):
     def integer(self, parts: list[Any]) -> int:
         return int(parts[0])
 
-    turns = integer
+    trip_count = integer
 
     def endless(self, parts: list[Any]) -> int:
         return 0
@@ -141,8 +141,8 @@ class _Plain(Transformer[Any, Any]):
         return SPECIAL[parts[0]]
 
     def loop(self, parts: list[Any]) -> tuple[Any, ...]:
-        turns, *inner, stride = parts
-        return (turns, int(stride or 0), *inner)
+        trip_count, *inner, stride = parts
+        return (trip_count, int(stride or 0), *inner)
 
     def terms(self, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)
@@ -182,15 +182,15 @@ class _Plain(Transformer[Any, Any]):
         return tuple(shape for shape, _ in parts), tuple(text for _, texts in parts for text in texts)
 
     def part(self, parts: list[Any]) -> tuple[Any, ...]:
-        condition, said = parts
-        return EVERYWHERE if condition is None else str(condition), *said
+        condition, value = parts
+        return EVERYWHERE if condition is None else str(condition), *value
 
     def around(self, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)
 
     def formulas(self, parts: list[Any]) -> dict[int, Any]:
-        ranks, over, *said, around = parts
-        return {3: (ranks.terms, *over, tuple(one for part in said for one in part), around or ())}
+        ranks, over, *conditional, around = parts
+        return {3: (ranks.terms, *over, tuple(field for part in conditional for field in part), around or ())}
 
     # nodes
 

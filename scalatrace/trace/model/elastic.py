@@ -141,8 +141,8 @@ def at(value: Value, rank: int) -> Vec | None:
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
 
 
-MOST_WITHIN = 8
-"""Values by formulas within each other's loops."""
+MAX_FORMULA_DEPTH = 8
+"""Nesting of formulas that depend on loops with formulas."""
 
 
 def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
@@ -180,7 +180,7 @@ def _summary(parts: Any) -> Summary:
 def _formulas(parts: Any, nprocs: int, depth: int) -> Formulas:
     if type(parts) is not tuple or len(parts) != 6 or type(parts[5]) is not tuple:
         raise ValueError("formulas have not the right number of parts")
-    if depth == MOST_WITHIN:
+    if depth == MAX_FORMULA_DEPTH:
         raise ValueError("formulas follow loops that follow formulas, too deeply")
     around = [decode(raw, nprocs, depth + 1) for raw in parts[5]]
     if any(isinstance(value, Summary) for value in around):

@@ -13,7 +13,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.matching import CommMatcher
-from scalatrace.trace.query.verify import REMEMBERED, describe, render
+from scalatrace.trace.query.verify import MAX_CACHED_PAIRS, describe, render
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
@@ -120,7 +120,7 @@ class _Same:
             return True
         if not self.compare(a, b):
             return False
-        if len(self.known) > REMEMBERED:
+        if len(self.known) > MAX_CACHED_PAIRS:
             self.known.clear()
         self.known.add(key)
         return True

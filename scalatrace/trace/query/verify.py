@@ -26,8 +26,8 @@ __all__ = ["Problem", "Verification", "describe", "render", "verify"]
 MAX_MISSING = 1000
 """Ranks without a flat log that are reported one by one."""
 
-REMEMBERED = 200_000
-"""Pairs of equal calls that are remembered, so that the steady state of a loop costs one look-up each."""
+MAX_CACHED_PAIRS = 200_000
+"""Pairs of equal calls that are cached, so that an iteration of a loop costs one look-up per call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
 
 def _tolerance(trace: Trace) -> int:
     """How far apart lines may be: every round of the merge may have put one more tolerance between them."""
-    said = trace.meta.get("signature_tolerance", "0")
-    return int(said) * (1 + trace.nprocs.bit_length()) if said.isdecimal() else 0
+    tolerance = trace.meta.get("signature_tolerance", "0")
+    return int(tolerance) * (1 + trace.nprocs.bit_length()) if tolerance.isdecimal() else 0
 
 
 def _logs(directory: str | PathLike[str]) -> dict[int, Path]:
@@ -184,7 +184,7 @@ class _Same:
             return True
         if not self.compare(flat, call):
             return False
-        if len(self.known) > REMEMBERED:
+        if len(self.known) > MAX_CACHED_PAIRS:
             self.known.clear()
         self.known[key] = flat
         return True

@@ -181,11 +181,11 @@ class _Step:
         self.place, self.steps = place, steps
 
 
-def _compile(trace: Trace, nodes: AnySequence[Node], rank: int, met: int) -> tuple[_Step, ...]:
-    """Steps of the nodes that the rank runs at all, when they are met `met` times."""
+def _compile(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int) -> tuple[_Step, ...]:
+    """Compile the nodes that the rank executes when it enters their sequence `entry_count` times."""
     steps = []
     for node in nodes:
-        times = runs(node.repeat, rank, met)
+        times = runs(node.repeat, rank, entry_count)
         if times <= 0:
             continue
         repeats = elastic.at(node.repeat, rank)
@@ -233,7 +233,7 @@ def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:
 
 
 def distinct_calls(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
-    """A node's calls by a rank that runs it `times` times, with how many are alike; constant ones once."""
+    """A node's calls by a rank that runs it `times` times, each with a count; constant ones once."""
     stream = calls(trace, event, rank)
     first = next(stream)
     if first.place.constant:

@@ -9,10 +9,10 @@ from typing import Any
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
 from scalatrace.trace.values.vec import special_name
 
-__all__ = ["filled", "told"]
+__all__ = ["format_parts", "format_shape"]
 
 
-def told(parts: Sequence[Part], around: str = "{}") -> str:
+def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
     """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
     texts = [_part(part, around) for part in parts]
     return texts[0] if len(texts) == 1 else "{" + "; ".join(texts) + "}"
@@ -31,7 +31,7 @@ def _value(part: Part, around: str) -> str:
         return f"[{around.format(part.formulas[1])} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(around.format(text) for text in part.formulas) + " ..]"
-    text = filled(part.shape, part.formulas)
+    text = format_shape(part.shape, part.formulas)
     if part.shape is not None or special_name(int(text) if _is_int(text) else 0):
         return text
     return _tidy(around.format(text))
@@ -46,7 +46,7 @@ def _tidy(text: str) -> str:
     return re.sub(r"\+ -", "- ", text)
 
 
-def filled(shape: Any, formulas: tuple[str, ...]) -> str:
+def format_shape(shape: Any, formulas: tuple[str, ...]) -> str:
     """A shape with the formulas in their places."""
     rest = iter(formulas)
 

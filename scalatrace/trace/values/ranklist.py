@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import accumulate, chain
 from typing import Any
 
-from scalatrace.trace.values.nested_runs import folded, nests, shape_of, start_of
+from scalatrace.trace.values.nested_runs import fold_runs, shape_of, single_nests, start_of
 
 __all__ = ["MAX_RANK", "RankList"]
 
@@ -96,11 +96,11 @@ class RankList:
         """The file's form: nests `(count, stride, nest)` around an int, as few as a greedy fold finds."""
         if self._terms is None:
             runs = [start if stop - start == 1 else (stop - start, 1, start) for start, stop in self.runs]
-            self._terms = folded(runs)
+            self._terms = fold_runs(runs)
         return self._terms
 
     def __str__(self) -> str:
-        return " | ".join(_notation(nest) for term in self.terms for nest in nests(term)) or "<>"
+        return " | ".join(_notation(nest) for term in self.terms for nest in single_nests(term)) or "<>"
 
     def __repr__(self) -> str:
         return f"RankList({self})"
