@@ -16,9 +16,9 @@ from rich.text import Text
 
 from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
 from scalatrace.report.values import array
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype
 from scalatrace.trace.query.summaries import summarised_names
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import special_name
 
 

@@ -52,9 +52,7 @@ def console(stream: Any = None) -> Console:
 
 def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:
     """Return an empty table; the columns in `right` hold numbers."""
-    result = Table(
-        box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False
-    )
+    result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
     for name in columns:
         result.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return result

@@ -40,7 +40,7 @@ def test_options_that_make_no_sense(bad: dict[str, object]) -> None:
 
 def test_meta() -> None:
     assert parse_meta("--param", ["n=4=5", "m="], "param.") == {"param.n": "4=5", "param.m": ""}
-    with pytest.raises(UsageError, match="--meta n: .* give NAME=VALUE"):
+    with pytest.raises(UsageError, match=r"--meta n: .* give NAME=VALUE"):
         parse_meta("--meta", ["n"])
 
 

@@ -11,16 +11,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scalatrace.errors import FormatError, ScalatraceError
+from scalatrace.trace.model.groups import Columns, Groups
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part
 from scalatrace.trace.symbolic.grid import NAMES, Grid
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
-    from scalatrace.trace.model.elastic import Elastic
     from scalatrace.trace.symbolic.evaluate import Ends
 
-__all__ = ["Formulas"]
+__all__ = ["Elastic", "Formulas"]
 
 T = TypeVar("T")
 
@@ -173,6 +173,10 @@ class Formulas:
         parts = "; ".join(map(_text, self.parts))
         dims = " ".join(map(str, self.grid.dims))
         return f"{{formulas {self.ranks} over ({dims}{order}{inputs}): {parts}{around}}}"
+
+
+Elastic = Vec | Groups | Columns | Formulas
+"""Value vectors of the ranks that share a node; see `scalatrace.trace.model.elastic`."""
 
 
 def _trip_counts(repeat: Elastic, rank: int) -> Vec | None:

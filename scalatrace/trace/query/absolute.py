@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary, gather
 from scalatrace.trace.model.nodes import Event, Node, Param, Sequence
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
-from scalatrace.trace.query.walk import Call, distinct_calls
+from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 

@@ -8,13 +8,13 @@ from itertools import zip_longest
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import untimed
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.matching import CommMatcher
 from scalatrace.trace.query.verify import MAX_CACHED_PAIRS, describe, render
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["ASPECTS", "Difference", "diff"]

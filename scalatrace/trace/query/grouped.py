@@ -12,16 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scalatrace.errors import FormatError, LimitError
+from scalatrace.trace.model.call import Call, Place, ended, vec_at
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.query.walk import Call, Place, ended, vec_at
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
 
 TOO_MANY = -1
 

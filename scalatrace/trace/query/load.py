@@ -7,15 +7,11 @@ Histograms are over all ranks that make a call; beside them a trace keeps each r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.nodes import Event
-    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["COMM", "COMPUTE", "Loads", "Means"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.ops import Category, operation
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits, executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
-from scalatrace.trace.query.walk import Call
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,16 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
-from typing import TYPE_CHECKING
 
 from scalatrace.errors import LimitError
 from scalatrace.ops import operation
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.walk import Call, walk
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.walk import walk
 
 __all__ = ["ENDING", "STARTING", "ages", "started", "starts"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from scalatrace.errors import FormatError
 from scalatrace.trace.io.flatlog import FlatCall, FlatLog
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.callsite import Stack, same_stack, short_frame
 from scalatrace.trace.model.tables import Communicator, Datatype, Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.matching import CommMatcher, Description
 from scalatrace.trace.query.summaries import is_summarised, summarised
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, special_name
 
