@@ -1,4 +1,4 @@
-"""Write output files: replace regular files in one step, write through FIFOs, devices and descriptors."""
+"""Read input files; replace regular output files in one step, write through FIFOs, devices, descriptors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import sys
 from contextlib import suppress
 from os import PathLike, fspath
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
-__all__ = ["check_output", "is_stdout", "is_stream", "replace_file", "resolved", "write_file"]
+__all__ = [
+    "check_output", "is_stdout", "is_stream", "read_file", "read_text", "replace_file", "resolved",
+    "unreadable", "write_file",
+]  # fmt: skip
 
 MAX_LINKS = 40
 """Symbolic links followed in one path, as in Linux."""
@@ -22,6 +25,41 @@ _DESCRIPTOR = re.compile(r"/proc/\d+(/task/\d+)?/fd/\d+")
 _NEW_MODE, _PRIVATE_MODE = 0o666, 0o600
 
 FilePath = str | PathLike[str]
+
+
+_NEXT_STEPS = {
+    errno.ENOENT: "check the path",
+    errno.EACCES: "check its permissions",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "give a folder",
+}
+"""Error of the system -> what the user can do."""
+
+
+def read_file(path: FilePath) -> bytes:
+    """Return the content of a file. Raises FormatError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise unreadable(error, path) from None
+
+
+def read_text(path: FilePath) -> str:
+    """Return the content of a file in UTF-8. Raises FormatError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise unreadable(error, path) from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"cannot read: not a text in UTF-8 ({error.reason})", path) from None
+
+
+def unreadable(error: OSError, path: FilePath) -> FormatError:
+    """Return the error to raise for a file or folder that the system refuses to read."""
+    hint = f"; {_NEXT_STEPS[error.errno]}" if error.errno in _NEXT_STEPS else ""
+    return FormatError(f"cannot read: {error.strerror}{hint}", path)
 
 
 def write_file(path: FilePath, data: bytes) -> int:

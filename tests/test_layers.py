@@ -13,8 +13,8 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "ops", "launched", "grammars")
-BASE = ("formula", "files", "predefined", "cache")
+LOWEST = ("errors", "ops", "launched")
+BASE = ("grammars", "formula", "files", "predefined", "cache")
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
@@ -51,7 +51,7 @@ BESIDE = ("replay", "extrap", "codegen", "record", "report")
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
     "mpi4py": ("scalatrace.replay", "scalatrace.codegen", "scalatrace.record", "scalatrace.auto"),
-    "lark": ("scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
+    "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }
 

@@ -15,7 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.output import need_file
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import is_stream, write_file
+from scalatrace.files import is_stream, read_file, write_file
 from scalatrace.trace.io.format import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
@@ -101,13 +101,11 @@ def of_one_run(parts: Sequence[Path]) -> list[Path]:
 def origin(path: Path) -> Origin:
     """Return the run that a part is of. Raises FormatError."""
     try:
-        payload = read_container(path.read_bytes(), path).payload
+        payload = read_container(read_file(path), path).payload
         unpacker = msgpack.Unpacker()
         unpacker.feed(payload[:HEADER_BYTES])
         _version, _rank, nprocs, _nevents, meta = (unpacker.unpack() for _ in range(5))
         return Origin(str(dict(zip(meta[::2], meta[1::2], strict=True)).get("run", "")), int(nprocs))
-    except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", path) from None
     except (ValueError, TypeError, msgpack.UnpackException):
         raise FormatError("not a scalatrace part", path) from None
 

@@ -85,7 +85,7 @@ def test_all_words_of_the_grammar_are_known() -> None:
         ("4*(7", "44444444444444444444444*(7", 10, 0, "64-bit"),
         ("trace 1", "trace 2", 1, 1, "version 2"),
         ("signature []", "signature [] signature [5]", 0, 0, "frame"),
-        ("  }\n}\n", "", 11, 0, "too early"),
+        ("  }\n}\n", "", 11, 0, "the text ends"),
         ("}\n", "}\n&", 12, 0, "unexpected '&'"),
     ],
 )

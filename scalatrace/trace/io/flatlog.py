@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from scalatrace.errors import FormatError
+from scalatrace.files import unreadable
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.tables import Datatype, Kind
 from scalatrace.trace.values.vec import SPECIAL
@@ -74,7 +75,7 @@ class FlatLog:
             with open(self.path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 yield from file
         except OSError as error:
-            raise FormatError(f"cannot read: {error.strerror}", self.path) from None
+            raise unreadable(error, self.path) from None
 
     def __iter__(self) -> Iterator[FlatCall]:
         """The calls. Raises FormatError naming the line that is damaged."""

@@ -14,6 +14,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import FormatError
+from scalatrace.files import read_file
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.format import HEADER, Container, read_container
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -32,13 +33,7 @@ def load(path: str | PathLike[str]) -> Trace:
     Raises:
         FormatError: it cannot be read, or is not a trace that makes sense; says what and at which byte.
     """
-    path = fspath(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", path) from None
-    return loads(data, path)
+    return loads(read_file(path), path)
 
 
 def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:

@@ -12,10 +12,12 @@ from functools import cache, reduce
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedInput
 
 from scalatrace import grammars
-from scalatrace.errors import FormatError, TextError
+from scalatrace.errors import TextError
+from scalatrace.files import read_text
+from scalatrace.grammars.syntax import syntax_error
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -29,6 +31,14 @@ __all__ = ["load_text", "parse"]
 
 KIND = {name: kind for kind, name in KINDS.items()}
 ENCODING = {name: encoding for encoding, name in ENCODINGS.items()}
+
+TERMINALS = {
+    "INT": "an integer", "NUMBER": "a number", "WORD": "a name", "STRING": "a string in quotes",
+    "NEST": "a ranklist <...>", "TIMES": "x", "LBRACE": "{", "RBRACE": "}", "LPAR": "(", "RPAR": ")",
+    "LSQB": "[", "RSQB": "]", "COMMA": ",", "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "STAR": "*",
+    "VBAR": "|", "TILDE": "~", "AT": "@", "__ANON_0": "..", "$END": "the end",
+}  # fmt: skip
+"""Terminals of the grammar as messages name them."""
 
 
 class Name(str):
@@ -57,12 +67,7 @@ class RawNode(NamedTuple):
 
 def load_text(path: str | PathLike[str]) -> Trace:
     """Read a trace's text form from a file. Raises TextError, or FormatError when there is no such file."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
-    return parse(content, path)
+    return parse(read_text(path), path)
 
 
 def parse(text: str, path: str | PathLike[str] = "") -> Trace:
@@ -91,21 +96,13 @@ def _tree(text: str, path: str) -> Any:
             token = following
         return parsing.feed_eof(token)  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
-        raise TextError(_unexpected(error), path, error.line, error.column) from None
+        raise syntax_error(error, text, path, TERMINALS) from None
     except ValueError as error:
         raise _text_error(error, path, token) from None
 
 
 def _text_error(error: Exception, path: str, place: Any) -> TextError:
     return TextError(str(error), path, getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1)
-
-
-def _unexpected(error: UnexpectedInput) -> str:
-    if isinstance(error, UnexpectedToken):
-        return "the text ends too early" if error.token.type == "$END" else f"unexpected {str(error.token)!r}"
-    if isinstance(error, UnexpectedCharacters):
-        return f"unexpected {error.char!r}"
-    return "unexpected end"
 
 
 class _Plain(Transformer[Any, Any]):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import FormatError
+from scalatrace.files import unreadable
 from scalatrace.trace.io.flatlog import FlatCall, FlatLog
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.callsite import Stack, same_stack, short_frame
@@ -115,7 +116,7 @@ def _logs(directory: str | PathLike[str]) -> dict[int, Path]:
     try:
         names = sorted(Path(directory).iterdir())
     except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", directory) from None
+        raise unreadable(error, directory) from None
     matches = ((re.fullmatch(r"rank-(\d+)\.log", path.name), path) for path in names)
     return {int(match[1]): path for match, path in matches if match}
 
