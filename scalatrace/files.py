@@ -58,8 +58,11 @@ def read_text(path: FilePath) -> str:
 
 def unreadable(error: OSError, path: FilePath) -> FormatError:
     """Return the error to raise for a file or folder that the system refuses to read."""
-    hint = f"; {_NEXT_STEPS[error.errno]}" if error.errno in _NEXT_STEPS else ""
-    return FormatError(f"cannot read: {error.strerror}{hint}", path)
+    return FormatError(f"cannot read: {error.strerror}{_hint(error)}", path)
+
+
+def _hint(error: OSError) -> str:
+    return f"; {_NEXT_STEPS[error.errno]}" if error.errno in _NEXT_STEPS else ""
 
 
 def write_file(path: FilePath, data: bytes) -> int:
@@ -80,7 +83,7 @@ def write_file(path: FilePath, data: bytes) -> int:
             with os.fdopen(stream, "wb") as file:
                 file.write(data)
     except OSError as error:
-        raise ScalatraceError(f"{path}: cannot write: {error.strerror}") from None
+        raise ScalatraceError(f"{path}: cannot write: {error.strerror}{_hint(error)}") from None
     return len(data)
 
 
@@ -215,9 +218,9 @@ def _obstacle(path: str) -> str | None:
     except OSError as error:
         return error.strerror
     if old is not None and stat.S_ISDIR(old.st_mode):
-        return "this is a folder"
+        return "this is a folder; give the path of a file"
     if target.endswith("/"):
-        return "this is a folder's name"
+        return "this is a folder's name; give the path of a file"
     return _folder_obstacle(os.path.dirname(target), old)
 
 
@@ -235,7 +238,7 @@ def _folder_obstacle(folder: str, old: os.stat_result | None) -> str | None:
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"{folder} is on a read-only file system"
     except FileNotFoundError:
-        return f"there is no folder {folder}"
+        return f"there is no folder {folder}; create it or give another path"
     except OSError as error:
         return f"{folder}: {error.strerror}"
-    return f"folder {folder} is not writable"
+    return f"folder {folder} is not writable; give another path"

@@ -50,7 +50,7 @@ class Target:
         if args.ranks is None and args.dims is None:
             raise UsageError("the size of the result is missing: give -P N or --dims XxY")
         if not 0 <= args.run_noise < 1:
-            raise UsageError(f"--run-noise {args.run_noise:g}: give a fraction from 0 to below 1 (0.05)")
+            raise UsageError(f"--run-noise {args.run_noise:g}: give a fraction from 0 to below 1")
         dims = None if args.dims is None else parse_dims("--dims", args.dims)
         nprocs = prod(dims or ()) if args.ranks is None else args.ranks
         params = parse_params(args.param)

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.codegen.generate import Options
 
     if args.json and not args.output:
-        raise UsageError("--json describes the benchmark on standard output: give its file with -o")
+        raise UsageError("--json writes to standard output: give the file of the benchmark with -o FILE")
     emit = EmitOptions(drawn=args.times == "drawn")
     options = Options(
         emit,
@@ -125,7 +125,9 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
 
         return scalable(args.trace, args.to, options, args.timing_model, args.plugin), None
     if args.timing_model or args.plugin:
-        raise UsageError("--timing-model and --plugin are for formulas (.stx); this is a trace")
+        raise UsageError(
+            f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
+        )
     trace = scalatrace.load(args.trace)
     return generate(trace, args.to, options), _danger(trace)
 

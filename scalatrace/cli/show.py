@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
 
     if args.json and args.rank is None:
-        raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
+        raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
     from scalatrace.trace.io.format import is_symbolic
 
     if is_symbolic(args.trace):

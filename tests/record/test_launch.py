@@ -47,8 +47,8 @@ def test_meta() -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ([], 2, "no program given"),
-        (["no-such-program-anywhere"], 2, "no such program"),
+        ([], 2, "no program to record; give it"),
+        (["no-such-program-anywhere"], 2, "no such program; check its path"),
     ],
 )
 def test_mistakes(words: list[str], status: int, message: str) -> None:

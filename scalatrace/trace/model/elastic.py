@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is left of a parameter's values when they were not to be kept.
+    """A histogram of a parameter's values, where the user dropped the values themselves.
 
     Attributes:
         histogram: of all values of all ranks (encoded peers, averages of arrays); None: nothing was recorded.
@@ -49,7 +49,7 @@ class Summary:
 
 
 Value = Elastic | Summary
-"""What a parameter has."""
+"""Value of a parameter."""
 
 
 def at(value: Value, rank: int) -> Vec | None:
@@ -62,7 +62,7 @@ MAX_FORMULA_DEPTH = 8
 
 
 def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
-    """From the file's form; `depth`: how many values by formulas this one is around of.
+    """Read the form in the file; `depth`: nesting of formulas that depend on this value.
 
     Raises:
         ValueError: not an elastic value.
@@ -70,16 +70,14 @@ def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
     if type(raw) is not dict:
         return Vec.decode(raw)
     if len(raw) != 1 or next(iter(raw)) not in (0, 1, 2, 3):
-        raise ValueError(
-            "an elastic value is a vec, {0: groups}, {1: columns}, {2: summary} or {3: formulas}"
-        )
+        raise ValueError("not a value vector, {0: groups}, {1: columns}, {2: summary} or {3: formulas}")
     kind, parts = next(iter(raw.items()))
     if kind == 2:
         return _summary(parts)
     if kind == 3:
         return _formulas(parts, nprocs, depth)
     if type(parts) is not tuple or len(parts) % 2 or not parts or (kind == 1 and len(parts) != 2):
-        raise ValueError("the groups of an elastic value do not come in pairs")
+        raise ValueError("an odd or wrong number of group entries")
     pairs = [
         (RankList.from_terms(ranks, nprocs), Vec.decode(vec))
         for ranks, vec in zip(parts[::2], parts[1::2], strict=True)
@@ -89,18 +87,18 @@ def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
 
 def _summary(parts: Any) -> Summary:
     if type(parts) is not tuple or len(parts) != 2 or type(parts[1]) is not int:
-        raise ValueError("a summary is a histogram or nil, and a value")
+        raise ValueError("a summary is not a pair of histogram (or nil) and value")
     return Summary(None if parts[0] is None else Histogram.decode(parts[0]), parts[1])
 
 
 def _formulas(parts: Any, nprocs: int, depth: int) -> Formulas:
     if type(parts) is not tuple or len(parts) != 6 or type(parts[5]) is not tuple:
-        raise ValueError("formulas have not the right number of parts")
+        raise ValueError("formulas have a wrong number of parts")
     if depth == MAX_FORMULA_DEPTH:
-        raise ValueError("formulas follow loops that follow formulas, too deeply")
+        raise ValueError(f"formulas depend on loops with formulas, nested more than {MAX_FORMULA_DEPTH} deep")
     around = [decode(raw, nprocs, depth + 1) for raw in parts[5]]
     if any(isinstance(value, Summary) for value in around):
-        raise ValueError("a repeat is a histogram")
+        raise ValueError("the repeat of a node is a histogram")
     return Formulas.decode(parts[:5], around, nprocs)  # type: ignore[arg-type]
 
 

@@ -23,10 +23,10 @@ class Groups:
         lookup = [(start, stop, vec) for ranks, vec in self.groups for start, stop in ranks.runs]
         lookup.sort(key=lambda run: run[0])
         if any(a[1] > b[0] for a, b in pairwise(lookup)):
-            raise ValueError("the groups of an elastic value overlap")
+            raise ValueError("the groups of a value overlap")
         firsts = [ranks.first if len(ranks) else -1 for ranks, _ in self.groups]
         if -1 in firsts or firsts != sorted(firsts):
-            raise ValueError("the groups of an elastic value are empty or out of order")
+            raise ValueError("the groups of a value are empty or out of order")
         self._lookup, self._starts = lookup, [run[0] for run in lookup]
 
     def at(self, rank: int) -> Vec | None:
@@ -60,7 +60,7 @@ class Columns:
     def __init__(self, ranks: RankList, vec: Vec) -> None:
         """Raises ValueError when there are fewer values than ranks."""
         if vec.length is not None and vec.length < len(ranks):
-            raise ValueError(f"{len(ranks)} ranks have only {vec.length} values")
+            raise ValueError(f"a value has only {vec.length} entries for {len(ranks)} ranks")
         self.ranks, self.vec = ranks, vec
         self._values: tuple[int, ...] | None = None
 

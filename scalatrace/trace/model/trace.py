@@ -122,7 +122,9 @@ class Trace(TraceTables):
 
     def _known(self, rank: int) -> None:
         if rank not in self.ranks:
-            raise UsageError(f"rank {rank} is not in the trace: it has {self.ranks} of {self.nprocs} ranks")
+            runs = self.ranks.runs
+            named = f"{runs[0][0]} to {runs[0][1] - 1}" if len(runs) == 1 else str(self.ranks)
+            raise UsageError(f"rank {rank} is not in the trace; give one of its ranks: {named}")
 
 
 def _size(node: Node) -> int:
