@@ -47,14 +47,14 @@ MAX_FOREIGN = 1 << 20
 """Members of a communicator that are processes of another world."""
 
 
-def natural(raw: Any) -> int:
+def natural(raw: object) -> int:
     """An integer of at least 0."""
     if type(raw) is not int or raw < 0:
         raise ValueError(f"{raw!r:.60} is not an integer of at least 0")
     return raw
 
 
-def text(raw: Any) -> str:
+def text(raw: object) -> str:
     """A string."""
     if type(raw) is not str:
         raise ValueError(f"{raw!r:.60} is not a string")
@@ -65,7 +65,7 @@ def text(raw: Any) -> str:
     return raw
 
 
-def name(raw: Any) -> str:
+def name(raw: object) -> str:
     """The name of an operation or a parameter: it becomes a name in generated programs."""
     if type(raw) is not str or not _NAME.fullmatch(raw):
         raise ValueError(
@@ -74,14 +74,15 @@ def name(raw: Any) -> str:
     return raw
 
 
-def nprocs(raw: Any) -> int:
+def nprocs(raw: object) -> int:
     """The number of ranks."""
-    if not 1 <= natural(raw) <= MAX_RANK:
-        raise ValueError(f"nprocs {raw} is not between 1 and {MAX_RANK}")
-    return int(raw)
+    count = natural(raw)
+    if not 1 <= count <= MAX_RANK:
+        raise ValueError(f"nprocs {count} is not between 1 and {MAX_RANK}")
+    return count
 
 
-def ranks(raw: Any, fields: Fields) -> RankList:
+def ranks(raw: object, fields: Fields) -> RankList:
     """A ranklist within the run."""
     ranklist = RankList.from_terms(raw, fields["nprocs"])
     if not len(ranklist):
@@ -89,13 +90,13 @@ def ranks(raw: Any, fields: Fields) -> RankList:
     return ranklist
 
 
-def _parts(raw: Any, what: str, *widths: int) -> tuple[Any, ...]:
+def _parts(raw: object, what: str, *widths: int) -> tuple[Any, ...]:
     if type(raw) is not tuple or (widths and len(raw) not in widths):
         raise ValueError(f"{what} has a wrong number of parts")
     return raw
 
 
-def op(raw: Any, fields: Fields) -> Op:
+def op(raw: object, fields: Fields) -> Op:
     """[name, [pname, kind, ...]]"""
     op_name, params = _parts(raw, "an operation", 2)
     if len(_parts(params, "a schema")) % 2:
@@ -104,7 +105,7 @@ def op(raw: Any, fields: Fields) -> Op:
     return Op(name(op_name), tuple((name(pname), Kind(natural(kind))) for pname, kind in pairs))
 
 
-def stat(raw: Any, fields: Fields) -> Stat:
+def stat(raw: object, fields: Fields) -> Stat:
     """[name, resolution]"""
     stat_name, resolution = _parts(raw, "a statistic", 2)
     if type(resolution) not in (int, float) or not isfinite(resolution):
@@ -112,7 +113,7 @@ def stat(raw: Any, fields: Fields) -> Stat:
     return Stat(text(stat_name), float(resolution))
 
 
-def signature(raw: Any, fields: Fields) -> tuple[int, ...]:
+def signature(raw: object, fields: Fields) -> tuple[int, ...]:
     """[index into frames, ...]"""
     return tuple(natural(frame) for frame in _parts(raw, "a signature"))
 
@@ -121,7 +122,7 @@ MAX_FRAMES = 4096
 """Frames of a stack signature."""
 
 
-def signatures(raws: Iterable[Any]) -> list[tuple[int, ...]]:
+def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
     """[outermost frames shared with the signature before, index into frames, ...] each"""
     found: list[tuple[int, ...]] = []
     for raw in raws:
@@ -136,7 +137,7 @@ def signatures(raws: Iterable[Any]) -> list[tuple[int, ...]]:
     return found
 
 
-def family(raw: Any, fields: Fields) -> Family:
+def family(raw: object, fields: Fields) -> Family:
     """[kind, parent, sizes, members(, remote sizes, remote members)]"""
     kind, parent, *vecs = _parts(raw, "a communicator", 4, 6)
     if type(parent) is not int:
@@ -150,7 +151,7 @@ def family(raw: Any, fields: Fields) -> Family:
     return Family(text(kind), parent, *decoded)
 
 
-def datatype(raw: Any, fields: Fields) -> Datatype:
+def datatype(raw: object, fields: Fields) -> Datatype:
     """[description, size, extent]"""
     description, size, extent = _parts(raw, "a datatype", 3)
     if type(size) is not int or type(extent) is not int:
@@ -158,7 +159,7 @@ def datatype(raw: Any, fields: Fields) -> Datatype:
     return Datatype(text(description), size, extent)
 
 
-def arrays(raws: Iterable[Any]) -> list[IntArray]:
+def arrays(raws: Iterable[object]) -> list[IntArray]:
     """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
     found: list[IntArray] = []
     for raw in raws:
@@ -173,7 +174,7 @@ def arrays(raws: Iterable[Any]) -> list[IntArray]:
     return found
 
 
-def array(raw: Any, fields: Fields) -> IntArray:
+def array(raw: object, fields: Fields) -> IntArray:
     """[length, vec], whether it is relative, and whether the sums of it are meant"""
     length, terms, *flags = _parts(raw, "an array", 2, 3, 4)
     vec = Vec.decode(terms)
@@ -183,7 +184,7 @@ def array(raw: Any, fields: Fields) -> IntArray:
     return IntArray(length, vec, summed, relative)
 
 
-def pred(raw: Any, fields: Fields) -> tuple[int, int]:
+def pred(raw: object, fields: Fields) -> tuple[int, int]:
     """[op, signature]"""
     op_index, signature_index = _parts(raw, "a predecessor", 2)
     if type(op_index) is not int or op_index < -1:
@@ -191,7 +192,7 @@ def pred(raw: Any, fields: Fields) -> tuple[int, int]:
     return op_index, natural(signature_index)
 
 
-def load(raw: Any, fields: Fields) -> Vec | None:
+def load(raw: object, fields: Fields) -> Vec | None:
     """nil or a vec over the ranks"""
     if raw is None:
         return None
@@ -201,7 +202,7 @@ def load(raw: Any, fields: Fields) -> Vec | None:
     return vec
 
 
-def repeat(raw: Any, n: int) -> Elastic:
+def repeat(raw: object, n: int) -> Elastic:
     """The repeat of a node in a run of n ranks."""
     value = elastic.decode(raw, n)
     if isinstance(value, elastic.Summary):
@@ -220,25 +221,26 @@ def _pairs(value: elastic.Groups | elastic.Columns) -> Any:
     return value.groups if isinstance(value, elastic.Groups) else [(value.ranks, value.vec)]
 
 
-def event(repeats: Elastic, op_index: Any, site: Any, params: Any, stats: Any, fields: Fields) -> Event:
+def event(
+    repeats: Elastic, op_index: object, site: object, params: object, stats: object, fields: Fields
+) -> Event:
     """[repeat, op, signature, [parameter, ...], statistics]"""
-    ops = fields.get("ops", [])
-    if natural(op_index) >= len(ops):
-        raise ValueError(f"there is no operation {op_index}")
-    if natural(site) >= len(fields.get("signatures", [])):
-        raise ValueError(f"there is no signature {site}")
-    schema = ops[op_index].params
-    raws = _parts(params, f"the parameter list of {ops[op_index].name}", len(schema))
+    ops, op_number, signature_number = fields.get("ops", []), natural(op_index), natural(site)
+    if op_number >= len(ops):
+        raise ValueError(f"there is no operation {op_number}")
+    if signature_number >= len(fields.get("signatures", [])):
+        raise ValueError(f"there is no signature {signature_number}")
+    op_name, schema = ops[op_number].name, ops[op_number].params
+    raws = _parts(params, f"the parameter list of {op_name}", len(schema))
     decoded = tuple(
-        _param(raw, name, kind, ops[op_index].name, fields["nprocs"])
+        _param(raw, name, kind, op_name, fields["nprocs"])
         for raw, (name, kind) in zip(raws, schema, strict=True)
     )
-    return Event(
-        repeats, op_index, site, decoded, tuple(_stats(raw, fields) for raw in _parts(stats, "statistics"))
-    )
+    samples = tuple(_stats(raw, fields) for raw in _parts(stats, "statistics"))
+    return Event(repeats, op_number, signature_number, decoded, samples)
 
 
-def _param(raw: Any, name: str, kind: Kind, op_name: str, n: int) -> Param:
+def _param(raw: object, name: str, kind: Kind, op_name: str, n: int) -> Param:
     """The value of a parameter. Errors name parameter and operation."""
     try:
         if kind is Kind.PEER:
@@ -252,7 +254,7 @@ def _param(raw: Any, name: str, kind: Kind, op_name: str, n: int) -> Param:
         raise ValueError(f"parameter {name!r} of {op_name}: {error}") from None
 
 
-def _stats(raw: Any, fields: Fields) -> PredStats:
+def _stats(raw: object, fields: Fields) -> PredStats:
     pred_index, *hists = _parts(raw, "the statistics after a predecessor") or (None,)
     if natural(pred_index) >= len(fields.get("preds", [])):
         raise ValueError(f"there is no predecessor {pred_index}")

@@ -61,7 +61,7 @@ MAX_FORMULA_DEPTH = 8
 """Nesting of formulas that depend on loops with formulas."""
 
 
-def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
+def decode(raw: object, nprocs: int, depth: int = 0) -> Value:
     """Read the form in the file; `depth`: nesting of formulas that depend on this value.
 
     Raises:
@@ -85,13 +85,13 @@ def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
     return Columns(*pairs[0]) if kind == 1 else Groups(pairs)
 
 
-def _summary(parts: Any) -> Summary:
+def _summary(parts: object) -> Summary:
     if type(parts) is not tuple or len(parts) != 2 or type(parts[1]) is not int:
         raise ValueError("a summary is not a pair of histogram (or nil) and value")
     return Summary(None if parts[0] is None else Histogram.decode(parts[0]), parts[1])
 
 
-def _formulas(parts: Any, nprocs: int, depth: int) -> Formulas:
+def _formulas(parts: object, nprocs: int, depth: int) -> Formulas:
     if type(parts) is not tuple or len(parts) != 6 or type(parts[5]) is not tuple:
         raise ValueError("formulas have a wrong number of parts")
     if depth == MAX_FORMULA_DEPTH:

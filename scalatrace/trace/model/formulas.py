@@ -141,7 +141,7 @@ class Formulas:
         return self.ranks.terms, self.grid.dims, int(self.grid.column_major), inputs, parts
 
     @classmethod
-    def decode(cls, raw: Any, around: Sequence[Elastic], nprocs: int) -> Formulas:
+    def decode(cls, raw: tuple[Any, ...], around: Sequence[Elastic], nprocs: int) -> Formulas:
         """Read the form in the file. Raises ValueError."""
         ranks, dims, column_major, inputs, parts = raw
         grid = _grid(dims, column_major, nprocs)
@@ -185,7 +185,7 @@ def _trip_counts(repeat: Elastic, rank: int) -> Vec | None:
     return repeat if isinstance(repeat, Vec) else repeat.at(rank)
 
 
-def _grid(dims: Any, column_major: Any, nprocs: int) -> Grid:
+def _grid(dims: object, column_major: object, nprocs: int) -> Grid:
     if type(dims) is not tuple or not 1 <= len(dims) <= len(NAMES) or column_major not in (0, 1):
         raise ValueError(f"the grid of formulas does not have 1 to {len(NAMES)} dimensions")
     if any(type(side) is not int or side < 1 for side in dims):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
-from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["class_numbers", "rank_classes"]
 

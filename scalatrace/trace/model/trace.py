@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
@@ -15,6 +15,7 @@ from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["LOAD_STEPS", "NO_PRED", "START", "Trace"]
 
@@ -101,7 +102,7 @@ class Trace(TraceTables):
             raise UsageError("the node is not in this trace")
         return found
 
-    def matrix(self, what: str = "bytes") -> np.ndarray[Any, Any]:
+    def matrix(self, what: str = "bytes") -> NDArray[np.int64]:
         """What each rank (row) sent to each rank (column) point to point; see `trace.query.matrix`."""
         from scalatrace.trace.query.matrix import matrix
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.ops import Category, operation
@@ -16,6 +16,7 @@ from scalatrace.trace.query.summaries import byte_parameters, summarised
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs"]
 
@@ -76,7 +77,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     return found
 
 
-def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int64]]:
+def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
     """Return `pairs` as nprocs x nprocs; row: sender, column: receiver.
 
     Raises:

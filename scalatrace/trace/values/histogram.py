@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from scalatrace.trace.values.rounding import COARSE, FINE, pack, unpack
 
@@ -96,7 +95,7 @@ class Histogram:
         return Histogram(self.count, low, high, mean, self.std * factor, bins)
 
     @classmethod
-    def decode(cls, raw: Any) -> Histogram:
+    def decode(cls, raw: object) -> Histogram:
         """From the file's form.
 
         Raises:

@@ -59,7 +59,7 @@ class RankList:
         return cls.from_runs([(0, nprocs)] if nprocs > 0 else [])
 
     @classmethod
-    def from_terms(cls, terms: Any, limit: int = MAX_RANK) -> RankList:
+    def from_terms(cls, terms: object, limit: int = MAX_RANK) -> RankList:
         """From the file's form: an int or a tuple of terms, strictly increasing and below `limit`.
 
         Raises:

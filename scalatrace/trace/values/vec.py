@@ -64,17 +64,16 @@ class Vec:
     terms: int | tuple[Term, ...]
 
     @classmethod
-    def decode(cls, raw: Any) -> Vec:
+    def decode(cls, raw: object) -> Vec:
         """Read the form in the file.
 
         Raises:
             ValueError: not a vec.
         """
-        if type(raw) is tuple:
-            for i, term in enumerate(raw, 1):
-                _check(term, endless=i == len(raw), depth=0)
-        else:
-            _check_int(raw)
+        if type(raw) is not tuple:
+            return cls(_checked_int(raw))
+        for i, term in enumerate(raw, 1):
+            _check(term, endless=i == len(raw), depth=0)
         return cls(raw)
 
     @property
@@ -155,21 +154,22 @@ class Vec:
         return "[" + " ".join(_text(term) for term in self.terms) + "]"
 
 
-def _check_int(value: Any) -> None:
+def _checked_int(value: object) -> int:
     if type(value) is not int or value not in INT64:
         raise ValueError("a value vector is neither a 64-bit integer nor an array")
+    return value
 
 
-def _check(term: Any, endless: bool, depth: int) -> None:
+def _check(term: object, endless: bool, depth: int) -> None:
     if type(term) is not tuple:
-        _check_int(term)
+        _checked_int(term)
         return
     if depth >= MAX_DEPTH:
         raise ValueError(f"a value vector has loops nested more than {MAX_DEPTH} deep")
     if len(term) < 3:
         raise ValueError("a loop in a value vector is not [count, stride, term, ...]")
-    _check_int(term[0])
-    _check_int(term[1])
+    _checked_int(term[0])
+    _checked_int(term[1])
     if term[0] < (0 if endless else 1):
         raise ValueError(f"a loop in a value vector has count {term[0]}; only the last may be endless (0)")
     for inner in term[2:]:
