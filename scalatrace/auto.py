@@ -1,8 +1,7 @@
-"""`import scalatrace.auto` before `from mpi4py import MPI`: the program is traced without a launcher's help.
+"""Trace a program without `scalatrace record`: `import scalatrace.auto` before `from mpi4py import MPI`.
 
-A library that is opened for all to see before mpi4py's extension is loaded is found first. Options are the
-variables that
-`scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
+The shim is loaded with RTLD_GLOBAL before mpi4py's extension, so its symbols take precedence. Options are the
+variables that `scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
 """
 
 from __future__ import annotations

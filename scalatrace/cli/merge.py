@@ -86,7 +86,7 @@ def of_one_run(parts: Sequence[Path]) -> list[Path]:
     """Return the parts of the newest run among these; the others are named on standard error.
 
     Raises:
-        UsageError: which run is which cannot be told, but they had different numbers of ranks.
+        UsageError: the parts have different numbers of ranks but no start time of their runs.
         FormatError: a part is damaged.
     """
     origins = {path: origin(path) for path in parts}

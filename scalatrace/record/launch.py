@@ -1,4 +1,4 @@
-"""`scalatrace record`: prepare the environment and become the program."""
+"""Launch a program for `scalatrace record`: prepare its environment, check outputs, replace this process."""
 
 from __future__ import annotations
 

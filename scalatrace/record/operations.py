@@ -1,4 +1,4 @@
-"""Operations as the user names them where not all are recorded: names, patterns, groups."""
+"""Resolve operations named by the user (names, patterns, groups) to those to record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`info`: the header of a trace and what it consists of."""
+"""`info`: header, communicators, datatypes and sizes of a trace."""
 
 from __future__ import annotations
 

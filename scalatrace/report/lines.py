@@ -1,7 +1,6 @@
-"""`show --rank`: the walk of one rank, a line for each call.
+"""`show --rank`: the calls of one rank, a line for each.
 
-A call has no value of its own for a parameter of which the trace has a histogram: it has the mean after `~`,
-in JSON null.
+For parameters stored as histograms, a line shows the mean after `~`; JSON has null.
 """
 
 from __future__ import annotations

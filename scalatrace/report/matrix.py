@@ -1,4 +1,4 @@
-"""`matrix`: who sends how much to whom, as a table of numbers, a heat map, or CSV."""
+"""`matrix`: the communication matrix as a table of numbers, a heat map, or CSV."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MAX_TABLE_RANKS = 1024
 
 
 class MatrixReporter:
-    """Shows who sends how much to whom.
+    """Shows the communication matrix.
 
     Args:
         pairs: (sender, receiver) -> amount.
         nprocs: ranks.
         what: "bytes" or "messages".
-        notes: what the numbers are not, e.g. exact.
+        notes: limits of the numbers, such as estimates.
     """
 
     def __init__(

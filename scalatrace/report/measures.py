@@ -1,4 +1,4 @@
-"""What was measured besides times (`record --stat`), per operation or call site."""
+"""Table of the statistics of `record --stat`, per operation or call site."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class TreeReporter:
         text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)
 
     def _put_ranks(self, text: Text, taking_part: RankList, around: RankList) -> None:
-        """Say who takes part, where that is not everybody around."""
+        """Append the participants where they differ from those of the node around."""
         if taking_part != around:
             text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
 
@@ -107,7 +107,7 @@ class TreeReporter:
 
 
 def _repeat(node: Node, taking_part: RankList) -> str:
-    """Return the repeat; the ranks of its only group are those that take part, and are said elsewhere."""
+    """Return the repeat; the ranks of an only group are left out, since they are the participants."""
     repeat = node.repeat
     if isinstance(repeat, Groups) and len(repeat.groups) == 1 and repeat.ranks == taking_part:
         return values.repeat(repeat.groups[0][1])

@@ -1,4 +1,4 @@
-"""Flat logs (docs/format.md): what one rank did, call after call, past the compressor. Read as a stream."""
+"""Flat logs (docs/format.md): the uncompressed calls of one rank, read as a stream."""
 
 from __future__ import annotations
 
@@ -88,9 +88,7 @@ class FlatLog:
             try:
                 call = self._read(line)
             except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-                raise FormatError(
-                    f"line {number} makes no sense: {line.rstrip()[:80]!a}", self.path
-                ) from None
+                raise FormatError(f"line {number} is damaged: {line.rstrip()[:80]!a}", self.path) from None
             if call is not None:
                 if len(cache) > MAX_CACHED_LINES:
                     cache.clear()

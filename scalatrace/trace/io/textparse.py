@@ -1,7 +1,7 @@
-"""Reading the text form of a trace (grammars/trace.lark).
+"""Read the text form of a trace (grammars/trace.lark).
 
-The grammar's callbacks build the file's plain form bottom-up, without recursion; `decode` then checks it
-exactly as it checks a file, and errors name the line and column.
+The callbacks of the grammar build the plain form of a file bottom-up. `decode` then checks it as it checks a
+file; errors name line and column.
 """
 
 from __future__ import annotations

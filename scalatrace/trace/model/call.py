@@ -1,4 +1,4 @@
-"""One MPI call of one rank, and the event node that it belongs to, as that rank sees it."""
+"""MPI calls of one rank, and event nodes compiled for one rank (`Place`)."""
 
 from __future__ import annotations
 

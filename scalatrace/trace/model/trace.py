@@ -1,4 +1,4 @@
-"""The trace: header, tables and one tree of nodes. The only thing handed from tool to tool."""
+"""The trace, which all tools exchange: header, tables and a tree of nodes."""
 
 from __future__ import annotations
 

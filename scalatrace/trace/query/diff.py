@@ -1,4 +1,4 @@
-"""Comparing two traces, event by event: do they record the same program?"""
+"""Compare two traces event by event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching the communicators of two records of one run, which number them differently."""
+"""Match the communicators of two records of one run, which number them differently."""
 
 from __future__ import annotations
 

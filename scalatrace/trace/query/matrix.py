@@ -1,4 +1,4 @@
-"""The communication matrix: what each rank sent to each rank, point to point."""
+"""Communication matrix: bytes or messages from each rank to each rank, point to point."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
         LimitError: very many ranks or different calls.
     """
     if what not in MEASURES:
-        raise UsageError(f"no measure {what!r}; there are {', '.join(MEASURES)}")
+        raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
     if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
         raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
     check_visits(trace)
@@ -107,7 +107,7 @@ def _sends(op: str) -> bool:
 
 
 def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[Call, int]]:
-    """The calls of a rank that say what it sends, and how often each sends that."""
+    """Yield the sending calls of a rank with their numbers of messages."""
     for event, times in executions_of(trace, rank):
         if operation(trace.ops[event.op].name).category in SENDING:
             yield from counted_calls(trace, event, rank, times, matters)

@@ -1,4 +1,4 @@
-"""Parameters of which a trace has histograms (`Summary`): each call has the mean, not its own value."""
+"""Parameters that a trace stores as histograms (`Summary`), so that calls have their mean."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
             if same is None:
                 left -= len(ranks)
                 if left < 0:
-                    check_visits(trace)  # which says how many there are
+                    check_visits(trace)  # raises with the number of visits
                 same = [RankList([rank]) for rank in ranks]
             for some in same:
                 sent, received = _moved(trace, event, some.first, n)

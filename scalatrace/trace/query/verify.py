@@ -1,4 +1,4 @@
-"""Lossless means: for every rank, the walk equals the flat log. This compares the two, call by call."""
+"""Compare the walk of every rank with its flat log, call by call: equal means lossless."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk: one rank's calls from the compressed form, without expanding anything.
+"""Walk the calls of one rank in the compressed form, without expanding it.
 
 The tree is compiled for the rank: repeats and parameters become iterators, sequences that the rank never
 enters go away, and what is constant is worked out once. One generator with its own stack then runs the loops.
