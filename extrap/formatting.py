@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.format_formula import filled, format_parts
+from scalatrace.trace.symbolic.format_formula import format_parts, format_shape
 
 __all__ = ["lines"]
 
@@ -38,7 +38,7 @@ def _family(rule: FamilyRule, model: Model) -> str:
     if rule.slices is not None:
         return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
     named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
-    return f"{rule.kind}, " + ", ".join(f"{n} {filled(*vec)}" for n, vec in named if vec is not None)
+    return f"{rule.kind}, " + ", ".join(f"{n} {format_shape(*vec)}" for n, vec in named if vec is not None)
 
 
 def _rule(rule: Rule, depth: int) -> Iterator[str]:

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
-from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.extrap.solve.features import RESERVED
-from scalatrace.files import write_file
+from scalatrace.files import read_file, write_file
 from scalatrace.formula import Expr, Value, format_text, parse_condition, parse_number
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.format import pack_container, read_container
@@ -44,14 +44,7 @@ def load(path: str | PathLike[str]) -> Model:
         FormatError: it is none, or is damaged.
     """
     path = fspath(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except OSError as error:
-        raise ScalatraceError(f"{path}: {error.strerror}") from None
-    container = read_container(data, path)
+    container = read_container(read_file(path), path)
     if not container.symbolic:
         raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
     try:

@@ -16,7 +16,7 @@ from scalatrace.replay.probabilistic.sampled_calls import check_drawable, is_pro
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     _check_communicators(trace)
     if options and (unused := WhatIf(options.rules).unused(trace)):
         raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
-    if not force and (selection := trace.meta.get("selection")) and (alone := first_alone(trace)):
+    if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
         raise AloneError(
             f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
             f"(--force replays it all the same)"

@@ -1,8 +1,7 @@
-"""`import scalatrace.auto` before `from mpi4py import MPI`: the program is traced without a launcher's help.
+"""Trace a program without `scalatrace record`: `import scalatrace.auto` before `from mpi4py import MPI`.
 
-A library that is opened for all to see before mpi4py's extension is loaded is found first. Options are the
-variables that
-`scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
+The shim is loaded with RTLD_GLOBAL before mpi4py's extension, so its symbols take precedence. Options are the
+variables that `scalatrace record` sets: SCALATRACE_OUTPUT, SCALATRACE_STACKS, ...
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 
 from scalatrace.errors import UsageError
 from scalatrace.record.launch import RecordOptions, environment
-from scalatrace.record.resolved import shim_of
+from scalatrace.record.shim_cache import shim_of
 
 __all__: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Errors a user can cause or meet. Each carries the exit status of the command that meets it."""
+"""Errors reported to the user, with the exit status of the command."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ __all__ = [
 
 
 class ScalatraceError(Exception):
-    """Something that the user should read as one line, without a traceback."""
+    """An error that commands report as one line without a traceback."""
 
     exit_status = 1
 
 
 class UsageError(ScalatraceError):
-    """The request itself makes no sense: a rank that is not there, an unknown name."""
+    """A wrong option or argument: a rank that is not in the trace, an unknown name."""
 
     exit_status = 2
 
 
 class CoreError(ScalatraceError):
-    """The native core is missing, or refused a call."""
+    """The native core is missing or rejects a call."""
 
 
 class LimitError(ScalatraceError):
-    """The answer would take more time or memory than a stated limit allows."""
+    """A result that needs more time or memory than a stated limit."""
 
 
 class FormulaError(ScalatraceError):
-    """A text is no formula, or the formula has no value for these sizes."""
+    """A text that is not a formula, or a formula without value for these sizes."""
 
 
 class FormatError(ScalatraceError):
-    """A file is not what it should be.
+    """A file that is missing, damaged or of another kind.
 
     Attributes:
         path: the file, "" when the bytes came from memory.
-        offset: byte at which the reader stopped; None when no single byte is to blame.
-        where: what `offset` counts in: "file" or "payload" (the inflated msgpack bytes).
+        offset: byte at which the reader stopped; None when unknown.
+        where: unit of `offset`: "file" or "payload" (the inflated msgpack bytes).
     """
 
     def __init__(
         self, reason: str, path: str | PathLike[str] = "", offset: int | None = None, where: str = "file"
     ) -> None:
         self.reason, self.path, self.offset, self.where = reason, fspath(path), offset, where
-        place = "" if offset is None else f" at byte {offset} of the {where}"
+        place = "" if offset is None else f" (byte {offset} of the {where})"
         super().__init__(f"{self.path or 'trace'}: {reason}{place}")
 
 
 class TextError(ScalatraceError):
-    """The text form of a trace does not parse.
+    """A syntax error in a text file.
 
     Attributes:
         path: the file, "" when the text came from memory.

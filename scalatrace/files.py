@@ -1,4 +1,4 @@
-"""Write output files: replace regular files in one step, write through FIFOs, devices and descriptors."""
+"""Read input files; replace regular output files in one step, write through FIFOs, devices, descriptors."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import sys
 from contextlib import suppress
 from os import PathLike, fspath
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
-__all__ = ["check_output", "is_stdout", "is_stream", "replace_file", "resolved", "write_file"]
+__all__ = [
+    "check_output", "is_stdout", "is_stream", "read_file", "read_text", "replace_file", "resolved",
+    "unreadable", "write_file",
+]  # fmt: skip
 
 MAX_LINKS = 40
 """Symbolic links followed in one path, as in Linux."""
@@ -22,6 +25,44 @@ _DESCRIPTOR = re.compile(r"/proc/\d+(/task/\d+)?/fd/\d+")
 _NEW_MODE, _PRIVATE_MODE = 0o666, 0o600
 
 FilePath = str | PathLike[str]
+
+
+_NEXT_STEPS = {
+    errno.ENOENT: "check the path",
+    errno.EACCES: "check its permissions",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "give a folder",
+}
+"""Error of the system -> what the user can do."""
+
+
+def read_file(path: FilePath) -> bytes:
+    """Return the content of a file. Raises FormatError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise unreadable(error, path) from None
+
+
+def read_text(path: FilePath) -> str:
+    """Return the content of a file in UTF-8. Raises FormatError."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise unreadable(error, path) from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"cannot read: not a text in UTF-8 ({error.reason})", path) from None
+
+
+def unreadable(error: OSError, path: FilePath) -> FormatError:
+    """Return the error to raise for a file or folder that the system refuses to read."""
+    return FormatError(f"cannot read: {error.strerror}{_hint(error)}", path)
+
+
+def _hint(error: OSError) -> str:
+    return f"; {_NEXT_STEPS[error.errno]}" if error.errno in _NEXT_STEPS else ""
 
 
 def write_file(path: FilePath, data: bytes) -> int:
@@ -42,7 +83,7 @@ def write_file(path: FilePath, data: bytes) -> int:
             with os.fdopen(stream, "wb") as file:
                 file.write(data)
     except OSError as error:
-        raise ScalatraceError(f"{path}: cannot write: {error.strerror}") from None
+        raise ScalatraceError(f"{path}: cannot write: {error.strerror}{_hint(error)}") from None
     return len(data)
 
 
@@ -177,9 +218,9 @@ def _obstacle(path: str) -> str | None:
     except OSError as error:
         return error.strerror
     if old is not None and stat.S_ISDIR(old.st_mode):
-        return "this is a folder"
+        return "this is a folder; give the path of a file"
     if target.endswith("/"):
-        return "this is a folder's name"
+        return "this is a folder's name; give the path of a file"
     return _folder_obstacle(os.path.dirname(target), old)
 
 
@@ -197,7 +238,7 @@ def _folder_obstacle(folder: str, old: os.stat_result | None) -> str | None:
         if os.statvfs(folder).f_flag & os.ST_RDONLY:
             return f"{folder} is on a read-only file system"
     except FileNotFoundError:
-        return f"there is no folder {folder}"
+        return f"there is no folder {folder}; create it or give another path"
     except OSError as error:
         return f"{folder}: {error.strerror}"
-    return f"folder {folder} is not writable"
+    return f"folder {folder} is not writable; give another path"

@@ -1,4 +1,4 @@
-"""The one table of what MPI operations mean where a trace's schema alone does not say.
+"""Table of MPI operations: category, peers, and bytes sent and received.
 
 Names are without `MPI_`, parameters are called as in the standard. One row serves all variants of an
 operation: nonblocking (`Ibcast`, `File_iwrite`, `Rput`), persistent (`Bcast_init`), large-count (`Bcast_c`).

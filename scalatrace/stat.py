@@ -23,7 +23,7 @@ class Stat:
 
     What `end` returns is one sample of the call's event, kept and merged as times are. The class is loaded in
     the traced program, in MPI_Init; each thread that calls MPI has an instance of its own. An exception ends
-    the measuring, and is told; the program goes on. MPI calls made here are not recorded; make none that
+    the measuring and is reported; the program continues. MPI calls made here are not recorded; make none that
     communicate.
 
     Attributes:

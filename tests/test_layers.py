@@ -15,8 +15,8 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "ops", "launched", "grammars")
-BASE = ("formula", "entry_points", "files", "predefined", "cache")
+LOWEST = ("errors", "ops", "launched")
+BASE = ("grammars", "formula", "entry_points", "files", "predefined", "cache")
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
@@ -39,19 +39,19 @@ CODEGEN += (
 
 def _layers() -> dict[str, int]:
     """Layer of each name; tools beside each other have the same ones, but may not import each other."""
-    found: dict[str, int] = {}
+    layers: dict[str, int] = {}
 
     def stack(start: int, prefix: str, names: tuple[str, ...]) -> int:
         for number, name in enumerate(names, start):
-            found[".".join(filter(None, ("scalatrace", prefix, name)))] = number
+            layers[".".join(filter(None, ("scalatrace", prefix, name)))] = number
         return start + len(names)
 
-    found |= {f"scalatrace.{name}": 0 for name in LOWEST}
+    layers |= {f"scalatrace.{name}": 0 for name in LOWEST}
     top = stack(stack(stack(1, "", BASE), "", TRACE), "", NATIVE)
     ends = [stack(top, *tool) for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN))]
-    found |= {"scalatrace.record": top, "scalatrace.report": top}
+    layers |= {"scalatrace.record": top, "scalatrace.report": top}
     stack(max(ends), "", ("auto", "cli", "__main__"))
-    return found
+    return layers
 
 
 LAYERS = _layers()
@@ -62,7 +62,7 @@ BESIDE = ("replay", "extrap", "codegen", "record", "report")
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
     "mpi4py": ("scalatrace.replay", "scalatrace.codegen", "scalatrace.record", "scalatrace.auto"),
-    "lark": ("scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
+    "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }
 
@@ -79,10 +79,23 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imported(path: Path, known: dict[str, Path], inner: bool) -> Iterator[str]:
-    """Modules that a file imports, `inner`: inside functions and for type checking too."""
+def top_level(body: list[ast.stmt], typing: bool) -> Iterator[ast.stmt]:
+    """Statements of a module, `typing`: those under `if TYPE_CHECKING` too."""
+    for node in body:
+        yield node
+        if typing and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            yield from node.body
+
+
+def imported(path: Path, known: dict[str, Path], inner: bool, typing: bool = False) -> Iterator[str]:
+    """Modules that a file imports.
+
+    Args:
+        inner: include imports inside functions and for type checking.
+        typing: include imports for type checking.
+    """
     tree = ast.parse(path.read_text())
-    for node in ast.walk(tree) if inner else tree.body:
+    for node in ast.walk(tree) if inner else top_level(tree.body, typing):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -134,6 +147,20 @@ def test_folders_do_not_import_each_other_in_both_directions(folder: str) -> Non
         if target in known and path.name != "__init__.py"
     }
     assert [(a, b) for a, b in sorted(arrows) if a < b and (b, a) in arrows] == []
+
+
+TYPE_CIRCLES = ("scalatrace.replay",)
+"""Tools in which modules may name each other's types."""
+
+
+def test_no_cycles_of_type_imports() -> None:
+    """A type belongs below the modules that name it."""
+    known = {name: path for name, path in modules().items() if not name.startswith(TYPE_CIRCLES)}
+    graph = {
+        name: {target for target in imported(path, known, inner=False, typing=True) if target in known}
+        for name, path in known.items()
+    }
+    assert set(TopologicalSorter(graph).static_order()) == set(known)  # CycleError names the cycle
 
 
 def test_tools_do_not_import_each_other() -> None:

@@ -12,7 +12,7 @@ from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class,
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
-from scalatrace.trace.symbolic.counters import Chain, equal_rows
+from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
 
@@ -135,7 +135,7 @@ def _period(row: Ints, chain: Chain | None, depth: int) -> int:
     if chain is None:
         return len(row)
     period = chain.period(depth)
-    return period if period and equal_rows(row, len(row) // period) else 0
+    return period if period and rows_equal(row, len(row) // period) else 0
 
 
 def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:

@@ -12,7 +12,7 @@ from scalatrace.extrap.fit.table_values import TABLES, Tables
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, column_groups, masks_of
 from scalatrace.formula import names_in
 from scalatrace.trace.model.elastic import Elastic, Formulas
-from scalatrace.trace.model.rank_classes import numbered
+from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.evaluate import along, counted
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, levels_of
@@ -152,7 +152,7 @@ class Pieces:
         if id(repeat) not in self._known:
             nprocs = self._ranks.grid.nprocs
             try:
-                found = numbered(repeat, RankList.all(nprocs), nprocs, self._ranks.most(None))
+                found = class_numbers(repeat, RankList.all(nprocs), nprocs, self._ranks.most(None))
             except UsageError:
                 raise TooManyGroups from None
             self._known[id(repeat)] = repeat, *found

@@ -15,7 +15,7 @@ from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.state import Key
-from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def extrapolate_lossy(
         _check_losses(lossy.losses(), evidence, max_dropped)
         result = of_model(model, nprocs, dims, params, timing_model, run_noise)
         checked = result.trace.nevents() <= MAX_CALLS
-        alone = first_alone(result.trace) if checked else None
+        alone = first_unmatched(result.trace) if checked else None
         if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
             return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)

@@ -20,6 +20,7 @@ from scalatrace.trace.model.sites import Range, parse_site, passes, spelled
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.model.nodes import Event
+    from scalatrace.trace.model.trace_tables import TraceTables
     from scalatrace.trace.query.walk import Call, Place
 
 
@@ -39,7 +40,7 @@ class Rule:
     compute: float = 1.0
     nbytes: float = 1.0
 
-    def holds(self, trace: Trace, node: Event) -> bool:
+    def holds(self, trace: TraceTables, node: Event) -> bool:
         """Say whether the calls of a node are meant."""
         if self.op and self.op != trace.ops[node.op].name:
             return False

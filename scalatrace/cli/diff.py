@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=words,
         default=[],
         metavar="WORDS",
-        help="what may differ, with commas: callsites, times, comms, and names of parameters",
+        help="comma-separated aspects that may differ: callsites, times, comms, names of parameters",
     )
     add_json(parser)
 
@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console
     from scalatrace.trace.query.diff import diff
 
-    found = diff(scalatrace.load(args.left), scalatrace.load(args.right), args.ignore)
-    reporter = DiffReporter(found, args.left, args.right)
+    differences = diff(scalatrace.load(args.left), scalatrace.load(args.right), args.ignore)
+    reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
         print_json(reporter.plain())
     else:
         reporter.render(console())
-    return 1 if found else 0
+    return 1 if differences else 0

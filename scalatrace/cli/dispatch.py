@@ -1,6 +1,6 @@
-"""Find the command, let it parse its arguments, turn its errors into one line and an exit status.
+"""Run a command by name: parse its arguments, convert its errors to one line and an exit status.
 
-Exit status: 0 all right, 1 failure (or: the traces differ), 2 the command line was wrong.
+Exit status: 0 success, 1 failure (or differing traces), 2 wrong command line.
 """
 
 from __future__ import annotations
@@ -82,15 +82,15 @@ def _guarded(command: Command, words: list[str]) -> int:
     except ScalatraceError as error:
         return _complain(str(error), getattr(error, "exit_status", FAILURE))
     except BrokenPipeError:
-        # The reader of our output (`| head`) has gone: nothing more to say, also not at interpreter exit.
+        # The reader of our output (`| head`) is gone: print nothing more, also not at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
     except OSError as error:
         return _complain(_os_message(error), FAILURE)
     except RecursionError:
-        return _complain(f"{command.name}: the input is nested too deeply", FAILURE)
+        return _complain(f"{command.name}: the input is nested too deeply; simplify it", FAILURE)
     except MemoryError:
-        return _complain(f"{command.name}: out of memory; the input or its result is too large", FAILURE)
+        return _complain(f"{command.name}: out of memory; use a smaller input or fewer ranks", FAILURE)
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
 

@@ -1,4 +1,4 @@
-"""Say what recording needs and what of it was found; exit status 1 when something is missing."""
+"""Check what recording needs on this machine; exit status 1 when something is missing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXAMPLE = "scalatrace doctor --build"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--build", action="store_true", help="build the tracer for every MPI that is found")
-    parser.add_argument("--include", action="store_true", help="print the folder of st_plugin.h, and no more")
+    parser.add_argument("--include", action="store_true", help="print only the folder of st_plugin.h")
     add_json(parser)
 
 
@@ -27,9 +27,9 @@ def run(args: argparse.Namespace) -> int:
     if args.include:
         print(INCLUDE)
         return 0
-    found = [*facts(), *(build_all() if args.build else [])]
+    checks = [*facts(), *(build_all() if args.build else [])]
     if args.json:
-        print_json([asdict(fact) for fact in found])
+        print_json([asdict(fact) for fact in checks])
     else:
-        ChecksReporter([(fact.name, fact.ok, fact.detail, fact.hint) for fact in found]).render(console())
-    return 0 if all(fact.ok for fact in found) else 1
+        ChecksReporter([(fact.name, fact.ok, fact.detail, fact.hint) for fact in checks]).render(console())
+    return 0 if all(fact.ok for fact in checks) else 1

@@ -1,7 +1,7 @@
-"""Make the trace of any number of ranks from traces of a few. At least two, better four, of different sizes.
+"""Extrapolate a trace to any number of ranks from two or more small traces (better four) of different sizes.
 
-The grid of the ranks is found in the traces; every peer, count, trip count, group of ranks and communicator
-must follow an exact formula over its sizes, over a rank's place in it, and over the program's parameters.
+The grid of the ranks is found in the traces. Every peer, count, trip count, group of ranks and communicator
+must follow an exact formula over the sizes of the grid, a rank's coordinates, and the program's parameters.
 """
 
 from __future__ import annotations
@@ -9,8 +9,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.extrapolating import add_target
-from scalatrace.cli.losing import add_lossy
+from scalatrace.cli.extrapolation import (
+    Dims,
+    Target,
+    add_lossy,
+    add_target,
+    extrapolate,
+    extrapolate_symbolic,
+    lossy_options,
+    note_inputs,
+    parse_dims,
+)
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
 
@@ -29,24 +38,24 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("traces", nargs="+", metavar="trace", help="trace files of one program (.st)")
-    parser.add_argument("--dims-of", metavar="AxB,...", help="the grids of the traces (else found in them)")
+    parser.add_argument("--dims-of", metavar="AxB,...", help="grids of the traces (default: found in them)")
     parser.add_argument(
         "--inputs",
         action="append",
         default=[],
         metavar="N=V,V,...",
-        help="a parameter in each trace, where `record --param` did not note it; one value: the same in all",
+        help="values of a parameter in the traces, if recorded without --param; one value: the same in all",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the result (.st)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="file for the result (.st)")
     parser.add_argument(
         "--symbolic",
         action="store_true",
-        help="write the formulas instead (.stx), for `scalatrace instantiate`",
+        help="write the formulas (.stx) for `scalatrace instantiate` instead of a trace",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="leave each trace out in turn, predict it from the others, compare",
+        help="predict each trace from the others and compare",
     )
     add_lossy(parser)
     add_target(parser)
@@ -54,53 +63,51 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load the traces, fit, write what was asked for."""
+    """Load the traces, fit, write the trace or the formulas."""
     import scalatrace
-    from scalatrace.cli import extrapolating as steps
-    from scalatrace.cli import losing
     from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.report.extrapolation import ExtrapolationReporter
+    from scalatrace.report.style import console
 
-    losing.check_options(args)
-    if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
-        raise UsageError("--symbolic and --check make no trace: -P, --dims and --param go without them")
+    lossy = lossy_options(args)
+    target = _target(args)
+    dims_of = None if args.dims_of is None else [parse_dims("--dims-of", t) for t in args.dims_of.split(",")]
     traces = [scalatrace.load(path) for path in args.traces]
-    steps.note_inputs(traces, args.inputs)
+    note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
-    dims_of = None if args.dims_of is None else [steps.parse_dims(text) for text in args.dims_of.split(",")]
     if args.check:
         return _check(args, traces, dims_of)
-    if args.output is None:
-        raise UsageError("say where the result goes: -o FILE")
-    if args.symbolic:
-        if args.lossy:
-            facts = losing.symbolic_lossily(traces, dims_of, args.output, args.snippets, args.max_dropped)
-        else:
-            facts = steps.symbolic(traces, dims_of, args.output)
+    if target is None:
+        facts = extrapolate_symbolic(traces, dims_of, args.output, lossy)
     else:
-        if args.ranks is None and args.dims is None:
-            raise UsageError("say how many ranks the result has: -P N, or --dims XxY")
-        dims = None if args.dims is None else steps.parse_dims(args.dims)
-        params = steps.parse_params(args.param)
-        how = (traces, args.ranks, dims, params, dims_of, args.output, steps.Times.of(args))
-        lossily = (*how, args.snippets, args.max_dropped)
-        facts = losing.extrapolated_lossily(*lossily) if args.lossy else steps.extrapolated(*how)
+        facts = extrapolate(traces, dims_of, target, lossy)
     if args.json:
         print_json(facts)
     else:
-        steps.tell(facts)
-        if args.lossy:
-            losing.tell_losses(facts)
+        ExtrapolationReporter(facts).render(console())
     return 0
 
 
-def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[tuple[int, ...]] | None) -> int:
-    from scalatrace.cli.extrapolating import tell_check
-    from scalatrace.extrap.checking import leave_one_out
+def _target(args: argparse.Namespace) -> Target | None:
+    """Return the trace to make; None with --symbolic or --check. Raises UsageError."""
+    if args.lossy and args.check:
+        raise UsageError("--check compares exact predictions: leave --lossy out")
+    if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
+        raise UsageError("--symbolic and --check make no trace: leave -P, --dims and --param out")
+    if args.output is None and not args.check:
+        raise UsageError("the file for the result is missing: give -o FILE")
+    return None if args.symbolic or args.check else Target.of(args)
 
-    found = list(leave_one_out(traces, dims_of))
-    rows = [one.plain() for one in found]
+
+def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None) -> int:
+    from scalatrace.extrap.checking import leave_one_out
+    from scalatrace.report.extrapolation import CheckReporter
+    from scalatrace.report.style import console
+
+    checks = list(leave_one_out(traces, dims_of))
+    rows = [check.plain() for check in checks]
     if args.json:
         print_json(rows)
     else:
-        tell_check(rows)
-    return 0 if all(one.exact for one in found) else 1
+        CheckReporter(rows).render(console())
+    return 0 if all(check.exact for check in checks) else 1

@@ -22,10 +22,10 @@ EXAMPLE = (
     "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8"
 )
 
-MOST_EVENTS = 2_000_000
+MAX_CHECKED_EVENTS = 2_000_000
 """Traces up to this size are searched for deadlocks: that takes some 15 us an event."""
 
-MOST_STATEMENTS = 1000
+MAX_CONCEPTUAL_LINES = 1000
 """Lines of coNCePTuaL that other compilers are known to take."""
 
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.codegen.generate import Options
 
     if args.json and not args.output:
-        raise UsageError("--json describes the benchmark on standard output: give its file with -o")
+        raise UsageError("--json writes to standard output: give the file of the benchmark with -o FILE")
     emit = EmitOptions(drawn=args.times == "drawn")
     options = Options(
         emit,
@@ -88,29 +88,29 @@ def run(args: argparse.Namespace) -> int:
         args.obfuscate,
         args.absolute_ranks,
     )
-    made, danger = _generated(args, options)
+    benchmark, danger = _generated(args, options)
     if danger:
         print(f"warning: {danger}", file=sys.stderr)
-    if args.to == "conceptual" and made.lines > MOST_STATEMENTS:
-        said = "the language's first compiler takes about a thousand statements"
-        print(f"warning: the program has {made.lines} lines; {said}", file=sys.stderr)
+    if args.to == "conceptual" and benchmark.lines > MAX_CONCEPTUAL_LINES:
+        limit = f"other compilers of the language are known to take {MAX_CONCEPTUAL_LINES}"
+        print(f"warning: the program has {benchmark.lines} lines; {limit}", file=sys.stderr)
     if not args.output:
-        print(made.text, end="")
+        print(benchmark.text, end="")
         return 0
-    write_file(args.output, made.text.encode())
+    write_file(args.output, benchmark.text.encode())
     facts = {
         "file": args.output,
-        "language": made.language,
-        "lines": made.lines,
-        "calls": made.calls,
-        "skipped": made.skipped,
+        "language": benchmark.language,
+        "lines": benchmark.lines,
+        "calls": benchmark.calls,
+        "skipped": benchmark.skipped,
         "danger": danger,
     }
     if args.json:
         print_json(facts)
-    elif made.skipped:
-        left_out = ", ".join(f"{n} MPI_{op}" for op, n in made.skipped.items())
-        print(f"{args.output}: {made.lines} lines; left out: {left_out}")
+    elif benchmark.skipped:
+        left_out = ", ".join(f"{n} MPI_{op}" for op, n in benchmark.skipped.items())
+        print(f"{args.output}: {benchmark.lines} lines; left out: {left_out}")
     return 0
 
 
@@ -125,7 +125,9 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
 
         return scalable(args.trace, args.to, options, args.timing_model, args.plugin), None
     if args.timing_model or args.plugin:
-        raise UsageError("--timing-model and --plugin are for formulas (.stx); this is a trace")
+        raise UsageError(
+            f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
+        )
     trace = scalatrace.load(args.trace)
     return generate(trace, args.to, options), _danger(trace)
 
@@ -134,7 +136,7 @@ def _danger(trace: Trace) -> str | None:
     """How the application's ranks could have come to wait for each other; None when that is not known."""
     from scalatrace.codegen.matching import check_deadlock
 
-    if trace.nevents() > MOST_EVENTS:
+    if trace.nevents() > MAX_CHECKED_EVENTS:
         return None
     try:
         found = check_deadlock(trace)

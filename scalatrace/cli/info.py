@@ -1,4 +1,4 @@
-"""Describe a trace: header, ranks, events, nodes, communicators, and what takes how many bytes."""
+"""Describe a trace: header, ranks, events, nodes, communicators, and bytes by content."""
 
 from __future__ import annotations
 

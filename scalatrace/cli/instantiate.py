@@ -1,13 +1,11 @@
-"""Make a trace of any number of ranks from the formulas that `scalatrace extrapolate --symbolic` wrote."""
+"""Make a trace of any number of ranks from the formulas of `scalatrace extrapolate --symbolic` (.stx)."""
 
 from __future__ import annotations
 
 import argparse
-from math import prod
 
-from scalatrace.cli.extrapolating import add_target
+from scalatrace.cli.extrapolation import Target, add_target, instantiate
 from scalatrace.cli.output import add_json, print_json
-from scalatrace.errors import UsageError
 
 EXAMPLE = (
     "scalatrace instantiate app.stx -P 1024 -o big.st\n"
@@ -18,27 +16,23 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("formulas", help="symbolic trace (.stx)")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the result (.st)")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trace file to write (.st)")
     add_target(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read the formulas, evaluate them, write the trace."""
-    from scalatrace.cli import extrapolating as steps
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.stx import load
+    from scalatrace.report.extrapolation import ExtrapolationReporter
+    from scalatrace.report.style import console
 
-    if args.ranks is None and args.dims is None:
-        raise UsageError("say how many ranks the result has: -P N, or --dims XxY")
+    target = Target.of(args)
     load_plugins(args.plugin)
-    dims = None if args.dims is None else steps.parse_dims(args.dims)
-    nprocs = prod(dims) if args.ranks is None and dims else args.ranks
-    params = steps.parse_params(args.param)
-    model = load(args.formulas)
-    facts = steps.instantiated(model, nprocs, dims, params, args.output, steps.Times.of(args))
+    facts = instantiate(load(args.formulas), target)
     if args.json:
         print_json(facts)
     else:
-        steps.tell(facts)
+        ExtrapolationReporter(facts).render(console())
     return 0

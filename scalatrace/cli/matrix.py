@@ -1,4 +1,4 @@
-"""Who sends how much to whom, point to point: a table, for many ranks a heat map, or CSV."""
+"""Show the point-to-point communication matrix: a table, for many ranks a heat map, or CSV."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_trace(parser)
     parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="sender,receiver,amount of each pair that has any")
+    form.add_argument("--csv", action="store_true", help="sender,receiver,amount of each communicating pair")
     add_json(form)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Make a trace from the parts that a broken run left behind, and name the ranks that are missing."""
+"""Merge the parts that an aborted run left behind into a trace, and list missing ranks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.output import need_file
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import is_stream, write_file
+from scalatrace.files import is_stream, read_file, unreadable, write_file
 from scalatrace.trace.io.format import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
-"""What the recorder calls a part."""
+"""Name of a part file."""
 
 HEADER_BYTES = 1 << 20
-"""What a part says about its run is at its beginning, within this."""
+"""Bytes at the beginning of a part's payload that hold the facts of its run."""
 
 EXAMPLE = "scalatrace merge app.st.parts -o app.st"
 
@@ -41,8 +41,10 @@ class Origin(NamedTuple):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("parts", help="folder of parts, as the recorder leaves it (FILE.st.parts)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="trace (default: parts without .parts)")
+    parser.add_argument("parts", help="folder of parts that the recorder left (FILE.st.parts)")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="trace to write (default: parts without .parts)"
+    )
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
 
 
@@ -50,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """Merge the parts through the core, lowest rank first, and write the trace."""
     import scalatrace
 
+    need_file(args.parts)
     output = args.output or _default_output(args.parts)
     parts = of_one_run(part_files(args.parts))
     if is_stream(output):  # what was written there cannot be read again
@@ -83,14 +86,17 @@ def of_one_run(parts: Sequence[Path]) -> list[Path]:
     """Return the parts of the newest run among these; the others are named on standard error.
 
     Raises:
-        UsageError: which run is which cannot be told, but they had different numbers of ranks.
+        UsageError: the parts have different numbers of ranks but no start time of their runs.
         FormatError: a part is damaged.
     """
     origins = {path: origin(path) for path in parts}
     newest = max(o.run for o in origins.values())
     sizes = sorted({o.nprocs for o in origins.values() if o.run == newest})
     if len(sizes) > 1:
-        raise UsageError(f"{parts[0].parent}: parts of runs of {' and '.join(map(str, sizes))} ranks")
+        raise UsageError(
+            f"{parts[0].parent}: parts of runs of {' and '.join(map(str, sizes))} "
+            "ranks; remove the older ones"
+        )
     for path, its in origins.items():
         if its.run != newest:
             more = "" if its.nprocs == sizes[0] else f" (of {its.nprocs} ranks, not {sizes[0]})"
@@ -101,33 +107,36 @@ def of_one_run(parts: Sequence[Path]) -> list[Path]:
 def origin(path: Path) -> Origin:
     """Return the run that a part is of. Raises FormatError."""
     try:
-        payload = read_container(path.read_bytes(), path).payload
+        payload = read_container(read_file(path), path).payload
         unpacker = msgpack.Unpacker()
         unpacker.feed(payload[:HEADER_BYTES])
         _version, _rank, nprocs, _nevents, meta = (unpacker.unpack() for _ in range(5))
         return Origin(str(dict(zip(meta[::2], meta[1::2], strict=True)).get("run", "")), int(nprocs))
-    except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", path) from None
     except (ValueError, TypeError, msgpack.UnpackException):
-        raise FormatError("not a scalatrace part", path) from None
+        raise FormatError("not a part of a trace; remove it from the folder", path) from None
 
 
 def part_files(folder: str) -> list[Path]:
     """Return the parts in a folder, lowest rank first.
 
     Raises:
-        UsageError: there is no such folder, or no part in it.
+        UsageError: there is no part in it.
+        FormatError: the folder cannot be read.
     """
-    need_file(folder)
-    numbered = [(PART.fullmatch(path.name), path) for path in Path(folder).iterdir()]
-    found = sorted((int(match[1]), path) for match, path in numbered if match)
-    if not found:
-        raise UsageError(f"{folder}: no parts (rank-R.part) in it")
-    return [path for _, path in found]
+    try:
+        named = [(PART.fullmatch(path.name), path) for path in Path(folder).iterdir()]
+    except OSError as error:
+        raise unreadable(error, folder) from None
+    numbered = sorted((int(match[1]), path) for match, path in named if match)
+    if not numbered:
+        raise UsageError(
+            f"{folder}: no parts (rank-R.part) in it; give the folder FILE.st.parts of the aborted run"
+        )
+    return [path for _, path in numbered]
 
 
 def _default_output(folder: str) -> str:
     stem, ending = os.path.splitext(folder.rstrip("/"))
     if ending != ".parts":
-        raise UsageError(f"{folder} does not end in .parts: say with -o what to write")
+        raise UsageError(f"{folder} does not end in .parts: give the trace to write with -o FILE")
     return stem

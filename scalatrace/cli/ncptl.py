@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 from scalatrace.cli.output import add_json, print_json
-from scalatrace.errors import FormatError, ScalatraceError, UsageError
-from scalatrace.files import write_file
+from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import read_text, write_file
 from scalatrace.launched import launched_rank
 
 EXAMPLE = (
@@ -44,14 +44,6 @@ def run(args: argparse.Namespace) -> int:
     return {"check": _check, "run": _run, "compile": _compile}[args.action](args)
 
 
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
-
-
 def _check(args: argparse.Namespace) -> int:
     results = [_facts(path, args.tasks) for path in args.files]
     if args.json:
@@ -68,7 +60,7 @@ def _facts(path: str, tasks: int | None) -> dict[str, Any]:
     from scalatrace.codegen.conceptual.checks.program import examine
     from scalatrace.codegen.conceptual.errors import Note, ProgramError, Stage
 
-    report = examine(_text(path), path)
+    report = examine(read_text(path), path)
     if tasks is not None and report.program is not None and not report.errors:
         _try(report, tasks, path)
 
@@ -109,7 +101,7 @@ def _run(args: argparse.Namespace) -> int:
     from scalatrace.codegen.conceptual.run.run import run as run_program
 
     try:
-        program = check(_text(args.file), args.file)
+        program = check(read_text(args.file), args.file)
         if parse_options(program, args.options).help:
             if not launched_rank():
                 print(usage(program, f"scalatrace ncptl run {args.file}"))
@@ -134,7 +126,7 @@ def _compile(args: argparse.Namespace) -> int:
     from scalatrace.codegen.conceptual.checks.program import check
     from scalatrace.codegen.conceptual.compiler.compile import compile_program
 
-    text = compile_program(check(_text(args.file), args.file), args.file)
+    text = compile_program(check(read_text(args.file), args.file), args.file)
     if args.output:
         write_file(args.output, text.encode())
     else:

@@ -1,4 +1,4 @@
-"""What commands share: arguments and their types, and plain data as JSON."""
+"""Arguments shared by commands, their types, and JSON output."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scalatrace.errors import UsageError
 
 
 def add_trace(parser: argparse.ArgumentParser) -> None:
-    """Let the command take a trace file."""
+    """Declare the trace file."""
     parser.add_argument("trace", help="trace file (.st)")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Let the command answer in JSON."""
-    parser.add_argument("--json", action="store_true", help="for scripts: everything, as JSON")
+    """Declare `--json`."""
+    parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
 
 def print_json(data: Any) -> None:
@@ -26,16 +26,15 @@ def print_json(data: Any) -> None:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a list with commas."""
+    """Return the words of a comma-separated list."""
     return [word for word in text.split(",") if word]
 
 
 def natural(text: str) -> int:
-    """Return a number of things that must be at least 1; for argparse."""
-    n = int(text)
-    if n < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return n
+    """Return an integer of at least 1; for argparse."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
+    return int(text)
 
 
 def factor(text: str) -> float:
@@ -49,14 +48,16 @@ def factor(text: str) -> float:
 
 
 def add_factors(parser: argparse.ArgumentParser) -> None:
-    """Let the command be told how much longer computations and messages are to be."""
-    parser.add_argument("--compute-scale", type=factor, default=1.0, metavar="F", help="computation times F")
+    """Declare the factors on computation times and message sizes."""
     parser.add_argument(
-        "--bytes-scale", type=factor, default=1.0, metavar="F", help="elements of messages times F"
+        "--compute-scale", type=factor, default=1.0, metavar="F", help="multiply computation times by F"
+    )
+    parser.add_argument(
+        "--bytes-scale", type=factor, default=1.0, metavar="F", help="multiply the elements of messages by F"
     )
 
 
 def need_file(path: str) -> None:
-    """Make sure that an input exists. Raises UsageError."""
+    """Raise UsageError when an input does not exist."""
     if not os.path.exists(path):
-        raise UsageError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file or folder; check the path")

@@ -1,4 +1,4 @@
-"""Make a trace from its text form, as `scalatrace show --text` writes it and people edit it."""
+"""Make a trace from its text form, as written by `scalatrace show --text` and edited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record an MPI program. Put this in front of the program, behind any launcher; it becomes the program."""
+"""Record an MPI program. Put this between the launcher and the program; the process becomes the program."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ class Command:
 
 COMMANDS = (
     Command("record", "record an MPI program into a trace (under any launcher)", "record"),
-    Command("info", "what a trace holds: ranks, events, nodes, bytes, communicators", "info"),
+    Command("info", "content of a trace: ranks, events, nodes, bytes, communicators", "info"),
     Command("show", "the trace as a tree, as exact text, or one rank's walk", "show"),
     Command("pack", "make a trace from its text form", "pack"),
     Command("stats", "calls, bytes and time per operation, call site or rank", "stats"),
-    Command("matrix", "who sends how much to whom", "matrix"),
+    Command("matrix", "point-to-point communication matrix", "matrix"),
     Command("diff", "compare two traces event by event", "diff"),
-    Command("merge", "make a trace from the parts a broken run left behind", "merge"),
+    Command("merge", "make a trace from the parts of an aborted run", "merge"),
     Command("verify", "compare a trace with the flat logs of the same run", "verify"),
     Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
     Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
@@ -36,7 +36,7 @@ COMMANDS = (
     Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate"),
-    Command("doctor", "what was found on this machine, and what is missing", "doctor"),
+    Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Show a trace: as a tree of loops and events, exact text, the dissertation's notation, one rank's calls."""
+"""Show a trace as a tree of loops and events, as exact text, in loop notation, or the calls of one rank."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
     form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
-    parser.add_argument("--full", action="store_true", help="tree: cut no long value")
+    parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
     parser.add_argument("--limit", type=natural, metavar="N", help="with --rank: the first N calls")
     parser.add_argument("--json", action="store_true", help="with --rank: a line of JSON for each call")
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
 
     if args.json and args.rank is None:
-        raise UsageError("show --json goes with --rank; `scalatrace info --json` describes the whole trace")
+        raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
     from scalatrace.trace.io.format import is_symbolic
 
     if is_symbolic(args.trace):

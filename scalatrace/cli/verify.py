@@ -16,7 +16,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_trace(parser)
     parser.add_argument("logs", help="folder with the flat logs of the same run (rank-R.log)")
     parser.add_argument(
-        "--prefix", action="store_true", help="for a trace merged from parts: logs may go on behind it"
+        "--prefix",
+        action="store_true",
+        help="for a trace merged from parts: logs may be longer than the trace",
     )
     add_json(parser)
 
@@ -28,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console
     from scalatrace.trace.query.verify import verify
 
-    found = verify(scalatrace.load(args.trace), args.logs, prefix=args.prefix)
-    reporter = VerifyReporter(found)
+    verification = verify(scalatrace.load(args.trace), args.logs, prefix=args.prefix)
+    reporter = VerifyReporter(verification)
     if args.json:
         print_json(reporter.plain())
     else:
         reporter.render(console())
-    return 0 if found.ok else 1
+    return 0 if verification.ok else 1

@@ -1,4 +1,4 @@
-"""Putting the tracer under a program: launching it, building the shim, switching it on and off."""
+"""Recorder: launch a program with the tracer, build the shim, switch recording on and off."""
 
 from scalatrace.record.switch import tracing
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from typing import TypeVar
 
-from scalatrace.errors import ScalatraceError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
 from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
 from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
 from scalatrace.record.stats import BUILTINS, parse_stats
 from scalatrace.trace.model.sites import parse_ranges, parse_sites
 
+S = TypeVar("S")
+T = TypeVar("T")
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of recording."""
+    """Declare the options of recording."""
     parser.add_argument("-o", "--output", default="out.st", help="the trace (default: %(default)s)")
     parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: %(default)s)")
     parser.add_argument(
@@ -22,9 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
-    parser.add_argument("--record-queries", action="store_true", help="events for local queries too")
+    parser.add_argument("--record-queries", action="store_true", help="record local queries as events, too")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
-    parser.add_argument("--quiet", action="store_true", help="say nothing while the program runs")
+    parser.add_argument("--quiet", action="store_true", help="print nothing while the program runs")
     parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
@@ -37,13 +42,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"measure {', '.join(BUILTINS)}, ./libmine.so (see st_plugin.h) or a scalatrace.Stat "
         "(module:Class, file.py:Class) in the computation before each call, :call inside it, :both",
     )
-    _policy_arguments(parser.add_argument_group("what is not recorded in full"))
-    _selection_arguments(parser.add_argument_group("which calls are recorded (all conditions must hold)"))
+    _policy_arguments(parser.add_argument_group("parameters and call sites to summarise"))
+    _selection_arguments(parser.add_argument_group("calls to record (all conditions must hold)"))
     parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
 
 
 def _policy_arguments(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--policy", metavar="FILE", help="the following, from a TOML file")
+    group.add_argument("--policy", metavar="FILE", help="read these options from a TOML file")
     group.add_argument(
         "--parameter",
         action="append",
@@ -61,10 +66,14 @@ def _policy_arguments(group: argparse._ArgumentGroup) -> None:
         "--signature-tolerance",
         type=int,
         metavar="N",
-        help="call sites up to N lines (native: bytes) apart are one",
+        help="treat call sites up to N lines (native: bytes) apart as one",
     )
     group.add_argument(
-        "--signature-range", action="append", default=[], metavar="FILE:A-B", help="call sites that are one"
+        "--signature-range",
+        action="append",
+        default=[],
+        metavar="FILE:A-B",
+        help="treat the call sites in these lines as one",
     )
     group.add_argument("--no-loop-alignment", action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--no-loop-agnostic-merge", action="store_true", help=argparse.SUPPRESS)
@@ -75,45 +84,56 @@ def _selection_arguments(group: argparse._ArgumentGroup) -> None:
     sites = "calls with FILE (lines A to B of it) on their stack"
     for option, metavar, text in (
         ("--only", "OPS", f"operations: {words}"),
-        ("--except", "OPS", "all but these"),
+        ("--except", "OPS", "exclude these"),
         ("--only-sites", "FILE[:A-B]", sites),
-        ("--except-sites", "FILE[:A-B]", "all but these"),
+        ("--except-sites", "FILE[:A-B]", "exclude these"),
         ("--window", "A-B", "calls that begin in these seconds since MPI_Init; A- and -B are open"),
-        ("--communicators", "NAMES", "calls on these: world, self, cart, ..., or names the program gave"),
+        ("--communicators", "NAMES", "calls on these: world, self, cart, ..., or names set by the program"),
     ):
         group.add_argument(option, action="append", default=[], metavar=metavar, help=text)
-    group.add_argument("--min-bytes", metavar="N", help="calls that move so much: 64, 4k, 2M")
-    group.add_argument("--max-bytes", metavar="N", help="calls that move no more")
+    group.add_argument("--min-bytes", metavar="N", help="calls that move at least N bytes: 64, 4k, 2M")
+    group.add_argument("--max-bytes", metavar="N", help="calls that move at most N bytes")
+
+
+def _parsed(option: str, parse: Callable[[S], T], given: S) -> T:
+    """Return `parse(given)`; its UsageError names the option."""
+    try:
+        return parse(given)
+    except UsageError as error:
+        raise UsageError(f"{option}: {error}") from None
 
 
 def _selection_of(args: argparse.Namespace) -> Selection:
     return Selection(
-        only=parse_words(args.only),
-        excluded=parse_words(getattr(args, "except")),
-        only_sites=parse_sites(args.only_sites),
-        except_sites=parse_sites(args.except_sites),
-        min_bytes=None if args.min_bytes is None else parse_size(args.min_bytes),
-        max_bytes=None if args.max_bytes is None else parse_size(args.max_bytes),
-        windows=[parse_window(text) for text in args.window],
-        communicators=parse_words(args.communicators),
+        only=_parsed("--only", parse_words, args.only),
+        excluded=_parsed("--except", parse_words, getattr(args, "except")),
+        only_sites=_parsed("--only-sites", parse_sites, args.only_sites),
+        except_sites=_parsed("--except-sites", parse_sites, args.except_sites),
+        min_bytes=None if args.min_bytes is None else _parsed("--min-bytes", parse_size, args.min_bytes),
+        max_bytes=None if args.max_bytes is None else _parsed("--max-bytes", parse_size, args.max_bytes),
+        windows=[_parsed("--window", parse_window, text) for text in args.window],
+        communicators=_parsed("--communicators", parse_words, args.communicators),
     )
 
 
 def _policy_of(args: argparse.Namespace) -> Policy:
     base = from_toml(args.policy) if args.policy else Policy()
-    every = (
-        {}
-        if args.histograms is None
-        else dict.fromkeys(IRREGULAR, parse_limit(f"histogram:{args.histograms}"))
-    )
+    summarised: dict[str, int] = {}
+    if args.histograms is not None:
+        limit = _parsed("--histograms", parse_limit, f"histogram:{args.histograms}")
+        summarised = dict.fromkeys(IRREGULAR, limit)
     return Policy(
-        parameters={**every, **base.parameters, **parse_parameters(args.parameter)},
+        parameters={
+            **summarised,
+            **base.parameters,
+            **_parsed("--parameter", parse_parameters, args.parameter),
+        },
         tolerance=base.tolerance if args.signature_tolerance is None else args.signature_tolerance,
-        ranges=[*base.ranges, *parse_ranges(args.signature_range)],
+        ranges=[*base.ranges, *_parsed("--signature-range", parse_ranges, args.signature_range)],
         selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
-        stats=parse_stats([*(stat.word for stat in base.stats), *args.stat]),
+        stats=_parsed("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
     )
 
 
@@ -128,7 +148,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         quiet=args.quiet,
         compress=not args.no_compress,
         policy=_policy_of(args),
-        meta={**parse_meta(args.meta), **parse_meta(args.param, "param.")},
+        meta={**parse_meta("--meta", args.meta), **parse_meta("--param", args.param, "param.")},
     )
 
 

@@ -1,4 +1,4 @@
-"""What recording needs, and what of it this machine has."""
+"""Checks of what recording needs on this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Fact", "build_all", "facts"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing looked at: is it all right, what was found, what to do if not."""
+    """Result of one check: whether it passed, detail, hint if it failed."""
 
     name: str
     ok: bool

@@ -1,4 +1,4 @@
-"""Native programs: which MPI library one is linked to, and whether a library can be preloaded into it."""
+"""ELF programs: the MPI library they link to, and obstacles to preloading a library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scalatrace record`: prepare the environment and become the program."""
+"""Launch a program for `scalatrace record`: prepare its environment, check outputs, replace this process."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from scalatrace.files import check_output
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.elf import preload_obstacle
 from scalatrace.record.policy import Policy
-from scalatrace.record.resolved import shim_of
+from scalatrace.record.shim_cache import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
 STACKS = ("auto", "python", "native", "none")
+MAX_STACK_DEPTH = 128
+"""Frames of a call stack."""
 _SEPARATOR = "\x1f"
 
 
@@ -54,27 +56,31 @@ class RecordOptions:
 
     def __post_init__(self) -> None:
         if self.stacks not in STACKS:
-            raise UsageError(f"stacks must be one of {', '.join(STACKS)}, not {self.stacks!r}")
-        if not 1 <= self.stack_depth <= 128:
-            raise UsageError(f"the stack depth must be from 1 to 128, not {self.stack_depth}")
+            raise UsageError(f"--stacks {self.stacks}: give one of {', '.join(STACKS)}")
+        if not 1 <= self.stack_depth <= MAX_STACK_DEPTH:
+            raise UsageError(
+                f"--stack-depth {self.stack_depth}: give a number of frames from 1 to {MAX_STACK_DEPTH}"
+            )
         if self.checkpoint < 0:
-            raise UsageError(f"the time between checkpoints must not be negative: {self.checkpoint}")
+            raise UsageError(
+                f"--checkpoint {self.checkpoint}: give seconds between checkpoints, or 0 for none"
+            )
         self.policy.selection.check(self.stacks != "none", self.record_queries)
 
 
-def parse_meta(pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
-    """`["n=4096"]` -> `{"n": "4096"}`, keys with the prefix. Raises UsageError for a pair without `=`."""
+def parse_meta(option: str, pairs: Sequence[str], prefix: str = "") -> dict[str, str]:
+    """Return `{"n": "4096"}` for `["n=4096"]`, keys with the prefix. Raises UsageError naming the option."""
     meta = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise UsageError(f"{pair!r} is not of the form name=value")
+            raise UsageError(f"{option} {pair}: not a name and a value; give NAME=VALUE")
         meta[prefix + key] = value
     return meta
 
 
 def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict[str, str]:
-    """The variables that the program needs beside the ones it has."""
+    """Return the environment variables to add for the program."""
     flags = {
         "SCALATRACE_OUTPUT": os.path.abspath(options.output),
         "SCALATRACE_STACKS": options.stacks,
@@ -109,7 +115,7 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
 
 
 def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
-    """Become the program `argv`, with the tracer in it.
+    """Replace this process by the program `argv` with the tracer preloaded.
 
     Raises:
         UsageError: the outputs cannot be written, or there is no such program.
@@ -118,13 +124,16 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     A program that is a Python file (`app.py`) is run by this interpreter.
     """
     if not argv:
-        raise UsageError("no program given: scalatrace record [options] -- program [arguments]")
+        raise UsageError(
+            "no program to record; give it after the options: scalatrace "
+            "record [options] -- program [arguments]"
+        )
     words = list(argv)
     if words[0].endswith(".py") and not os.access(words[0], os.X_OK):
         words.insert(0, sys.executable)
     program = shutil.which(words[0])
     if program is None:
-        raise UsageError(f"{words[0]}: no such program")
+        raise UsageError(f"{words[0]}: no such program; check its path, or PATH")
     _check_outputs(options)
     if not options.quiet:
         _warn_of_obstacle(program)
@@ -158,9 +167,11 @@ def _make_folder(path: str | Path) -> None:
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--flat-log {path}: {error.strerror}") from None
+        raise UsageError(
+            f"--flat-log {path}: cannot create this folder: {error.strerror}; give another one"
+        ) from None
     if not os.access(path, os.W_OK | os.X_OK, effective_ids=True):
-        raise UsageError(f"--flat-log {path}: this folder is not writable")
+        raise UsageError(f"--flat-log {path}: this folder is not writable; give another one")
 
 
 def _warn_of_obstacle(program: str) -> None:

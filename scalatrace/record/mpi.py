@@ -1,4 +1,4 @@
-"""Finding the MPI that a program will use, and the compiler wrapper that belongs to it.
+"""Find the MPI library that a program will use, and its compiler wrapper.
 
 In this order: the environment (SCALATRACE_MPICC, MPICC), the library the program is linked to, the library
 that mpi4py would load in the program's interpreter, an mpicc beside the interpreter, an mpicc on the PATH.
@@ -107,7 +107,9 @@ def _of_compiler(compiler: Path) -> Mpi:
         for name in _LIBRARIES:
             if f"-l{name[3:].split('.')[0]}" in words and (folder / name).exists():
                 return Mpi(_library_behind(folder / name), compiler)
-    raise ScalatraceError(f"{compiler}: cannot tell which MPI library it links")
+    raise ScalatraceError(
+        f"{compiler} -show names no known MPI library; set MPICC to another compiler wrapper"
+    )
 
 
 def _beside_launcher(program: str) -> Mpi | None:

@@ -1,4 +1,4 @@
-"""Operations as the user names them where not all are recorded: names, patterns, groups."""
+"""Resolve operations named by the user (names, patterns, groups) to those to record."""
 
 from __future__ import annotations
 
@@ -78,26 +78,30 @@ def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[
     wanted = {op for word in only for op in _named(word, queries, False)} if only else all_of_them
     left = wanted - {op for word in excluded for op in _named(word, queries, True)}
     if wanted and not left:
-        raise UsageError("the selection leaves no operation")
+        raise UsageError("--only and --except leave no operation to record: remove one of them")
     return sorted(left)
 
 
 def _named(word: str, queries: bool, excluded: bool) -> set[str]:
+    option = "--except" if excluded else "--only"
     matched = _matching(word)
     if not matched:
-        raise UsageError(f"no MPI operation is called {word!r}{_near(word)}")
+        raise UsageError(f"{option} {word}: no MPI operation has this name{_near(word)}")
     usable = [c for c in matched.values() if queries or not c.query]
     named = {op for choice in usable for op in choice.stands_for}
     if named or (not excluded and any(c.always for c in usable)):
         return named
     name = next(op for op, c in matched.items() if not usable or c in usable)
     if not usable:
-        raise UsageError(f"{word}: MPI_{name} is a local query, recorded only with --record-queries")
+        raise UsageError(f"{option} {word}: MPI_{name} is a local query; add --record-queries to record it")
     if any(c.always for c in usable):
         raise UsageError(
-            f"{word}: MPI_{name} is always recorded, later calls refer to what it makes or frees"
+            f"{option} {word}: MPI_{name} is always recorded, because later calls refer to its handles; "
+            "leave it out"
         )
-    raise UsageError(f"{word}: MPI_{name} is recorded with the call that made its request; name that one")
+    raise UsageError(
+        f"{option} {word}: MPI_{name} is recorded with the call that created its request; name that call"
+    )
 
 
 def _matching(word: str) -> dict[str, _Choice]:
@@ -111,4 +115,6 @@ def _matching(word: str) -> dict[str, _Choice]:
 def _near(word: str) -> str:
     spelled = {name.lower(): name for name in (*_choices(), *GROUPS)}
     near = difflib.get_close_matches(word.lower().removeprefix("mpi_"), spelled, n=3)
-    return f"; near it: {', '.join(spelled[name] for name in near)}" if near else ""
+    if not near:
+        return "; give a name such as Isend, a pattern or a group such as p2p"
+    return f"; did you mean {' or '.join(spelled[name] for name in near)}?"

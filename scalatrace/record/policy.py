@@ -1,5 +1,4 @@
-"""What is not recorded in full: parameters summarised or dropped, call sites that are one, calls left out.
-And what is measured besides times."""
+"""Recording policy: parameters to summarise or drop, call sites to merge, calls to select, statistics."""
 
 from __future__ import annotations
 
@@ -10,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import read_text
 from scalatrace.record.selection import Selection, from_table
 from scalatrace.record.stats import StatSpec, parse_stats
 from scalatrace.trace.model.sites import Range, parse_ranges, spelled
@@ -32,7 +32,7 @@ _NAME = re.compile(r"([A-Z]\w*\.)?[a-z]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All of it; the default records everything, and times.
+    """A recording policy; the default records everything, with times.
 
     Attributes:
         parameters: "count" or "Alltoallv.sendcounts" -> 0 keep, n > 0 histogram past n terms, -1 drop.
@@ -53,12 +53,18 @@ class Policy:
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
-            raise UsageError(f"the signature tolerance must not be negative: {self.tolerance}")
+            raise UsageError(
+                f"--signature-tolerance {self.tolerance}: give 0 or "
+                "a positive number of lines (native: bytes)"
+            )
         if self.ranges and (self.selection.only_sites or self.selection.except_sites):
-            raise UsageError("--signature-range makes call sites one that --only-sites would tell apart")
+            raise UsageError(
+                "--signature-range merges call sites that --only-sites and --except-sites distinguish: "
+                "leave one of them out"
+            )
 
     def environment(self) -> dict[str, str]:
-        """The variables that the tracer reads; those of the default are empty."""
+        """Return the variables that the tracer reads; empty values are the defaults."""
         options = {
             "signature_tolerance": self.tolerance,
             "loop_alignment": int(self.loop_alignment),
@@ -75,17 +81,17 @@ class Policy:
         }
 
     def meta(self) -> dict[str, str]:
-        """Entries for the trace's header; none when everything is recorded."""
-        found = {}
+        """Return the entries for the trace's header; none for the default policy."""
+        entries = {}
         if self.parameters:
-            found["parameters"] = " ".join(f"{name}={_spelled(n)}" for name, n in self.parameters.items())
+            entries["parameters"] = " ".join(f"{name}={_spelled(n)}" for name, n in self.parameters.items())
         if self.tolerance:
-            found["signature_tolerance"] = str(self.tolerance)
+            entries["signature_tolerance"] = str(self.tolerance)
         if self.ranges:
-            found["signature_ranges"] = " ".join(map(spelled, self.ranges))
+            entries["signature_ranges"] = " ".join(map(spelled, self.ranges))
         if self.stats:
-            found["stats"] = " ".join(stat.word for stat in self.stats)
-        return found | self.selection.meta()
+            entries["stats"] = " ".join(stat.word for stat in self.stats)
+        return entries | self.selection.meta()
 
 
 def _spelled(limit: int) -> str:
@@ -103,28 +109,30 @@ def parse_limit(word: Any) -> int:
         and 0 < int(number or DEFAULT_LIMIT) < 1 << 31
     ):
         return int(number or DEFAULT_LIMIT)
-    raise UsageError(f"{word!r} is not keep, drop, histogram or histogram:N with N of 1 or more")
+    raise UsageError(
+        f"{word!r} is not a way to record a parameter; give keep, drop, histogram or histogram:N with N >= 1"
+    )
 
 
 def parse_parameters(pairs: Sequence[str]) -> dict[str, int]:
     """`["count=histogram:4", "Alltoallv.sendcounts=drop"]`. Raises UsageError."""
-    found = {}
+    limits = {}
     for pair in pairs:
         name, equals, word = pair.partition("=")
         if not equals:
-            raise UsageError(f"{pair!r} is not of the form parameter=keep|drop|histogram[:N]")
-        found[_parameter(name)] = parse_limit(word)
-    return found
+            raise UsageError(f"{pair!r} has no value; give PARAMETER=keep, drop or histogram[:N]")
+        limits[_parameter(name)] = parse_limit(word)
+    return limits
 
 
 def _parameter(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no parameter; they are called like count or Alltoallv.sendcounts")
+        raise UsageError(f"{name!r} is not a parameter; give a name such as count or Alltoallv.sendcounts")
     return name
 
 
 def from_toml(path: str | Path) -> Policy:
-    """A policy from a file:
+    """Read a policy from a TOML file:
 
         stats = ["cpu", "memory:call"]
         [parameters]
@@ -141,33 +149,32 @@ def from_toml(path: str | Path) -> Policy:
     Raises UsageError.
     """
     try:
-        with open(path, "rb") as file:
-            content = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
-    try:
-        return _policy(content)
+        return _policy(tomllib.loads(read_text(path)))
+    except FormatError as error:
+        raise UsageError(f"--policy {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"--policy {path}: not valid TOML: {error}") from None
     except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+        raise UsageError(f"--policy {path}: {error}") from None
 
 
 def _policy(content: dict[str, Any]) -> Policy:
     stats = content.pop("stats", [])
     if not isinstance(stats, list):
-        raise UsageError("stats is a list of strings")
+        raise UsageError("stats: give a list of strings")
     known = {"parameters": None, "signatures": {"tolerance", "ranges"}, "selection": None}
     for table, keys in content.items():
         if table not in known or not isinstance(keys, dict):
-            raise UsageError(f"no table [{table}]; there are [parameters], [signatures], [selection], stats")
+            raise UsageError(
+                f"unknown table [{table}]; give [parameters], [signatures], [selection] or stats"
+            )
         names = known[table]
         if names is not None and not set(keys) <= names:
-            raise UsageError(f"[{table}] has {', '.join(sorted(names))} only")
+            raise UsageError(f"[{table}] has an unknown key; give {' or '.join(sorted(names))}")
     signatures = content.get("signatures", {})
     tolerance, ranges = signatures.get("tolerance", 0), signatures.get("ranges", [])
     if type(tolerance) is not int or not isinstance(ranges, list):
-        raise UsageError("tolerance is an integer, ranges a list of strings")
+        raise UsageError("[signatures]: give tolerance as an integer and ranges as a list of strings")
     parameters = {_parameter(name): parse_limit(word) for name, word in content.get("parameters", {}).items()}
     return Policy(
         parameters,

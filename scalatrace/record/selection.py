@@ -1,4 +1,4 @@
-"""Which calls are recorded where not all are: by operation, communicator, call site, size, time (§6.1)."""
+"""Selection of the calls to record: by operation, communicator, call site, size and time (§6.1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Window = tuple[float, float | None]
 
 SEPARATOR = "\x1f"
 NANOSECONDS = 10**9
-MOST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 _SIZE = re.compile(r"(\d+)([kmg]?)b?", re.I)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)?-(\d+\.?\d*|\.\d+)?")
@@ -48,12 +48,14 @@ class Selection:
     def __post_init__(self) -> None:
         low, high = self.min_bytes, self.max_bytes
         if low is not None and high is not None and low > high:
-            raise UsageError(f"no call moves at least {low} and at most {high} bytes")
+            raise UsageError(
+                f"--min-bytes {low} exceeds --max-bytes {high}: no call would be recorded; swap them"
+            )
 
     def check(self, stacks: bool, queries: bool) -> None:
         """Raises UsageError when it cannot be had with or without call stacks and local queries."""
         if (self.only_sites or self.except_sites) and not stacks:
-            raise UsageError("call sites can only be selected where call stacks are taken: not --stacks none")
+            raise UsageError("--only-sites and --except-sites need call stacks: leave --stacks none out")
         self.operations(queries)
 
     def operations(self, queries: bool) -> list[str] | None:
@@ -67,7 +69,9 @@ class Selection:
         entries += [
             f"{n}={key}" for key in ("min_bytes", "max_bytes") if (n := getattr(self, key)) is not None
         ]
-        entries += [f"{_ns(start)}-{MOST if end is None else _ns(end)}=window" for start, end in self.windows]
+        entries += [
+            f"{_ns(start)}-{MAX_INT64 if end is None else _ns(end)}=window" for start, end in self.windows
+        ]
         entries += [f"{pattern}=comm" for pattern in self.communicators]
         return {
             "SCALATRACE_SELECTION": SEPARATOR.join(entries),
@@ -97,7 +101,7 @@ class Selection:
 
 
 def _ns(seconds: float) -> int:
-    return min(round(seconds * NANOSECONDS), MOST)
+    return min(round(seconds * NANOSECONDS), MAX_INT64)
 
 
 def _sites(ranges: Sequence[Range]) -> str:
@@ -108,15 +112,15 @@ def parse_words(texts: Sequence[str]) -> list[str]:
     """`["Send,I*send", "collective"]` -> the words. Raises UsageError for an empty one."""
     words = [word.strip() for text in texts for word in text.split(",")]
     if any(not word or SEPARATOR in word for word in words):
-        raise UsageError(f"{','.join(texts)!r} is not a list of words with commas between them")
+        raise UsageError(f"{','.join(texts)!r} has an empty word; give words separated by commas")
     return words
 
 
 def parse_size(text: str | int) -> int:
     """`64`, `4k`, `2M`, `1G` -> bytes; 1k is 1024. Raises UsageError."""
     match = _SIZE.fullmatch(str(text))
-    if match is None or (nbytes := int(match[1]) * _UNITS[match[2].lower()]) > MOST:
-        raise UsageError(f"{text!r} is not a number of bytes such as 64, 4k, 2M or 1G")
+    if match is None or (nbytes := int(match[1]) * _UNITS[match[2].lower()]) > MAX_INT64:
+        raise UsageError(f"{text!r} is not a number of bytes; give a number such as 64, 4k, 2M or 1G")
     return nbytes
 
 
@@ -127,7 +131,7 @@ def parse_window(text: str) -> Window:
     end = float(match[2]) if match and match[2] else None
     if match is None or not (match[1] or match[2]) or (end is not None and end <= start):
         raise UsageError(
-            f"{text!r} is not a window of time such as 0.5-2, 3- or -10 (seconds since MPI_Init)"
+            f"{text!r} is not a window of time; give seconds since MPI_Init such as 0.5-2, 3- or -10"
         )
     return start, end
 
@@ -144,17 +148,17 @@ _SIZES = ("min_bytes", "max_bytes")
 
 
 def from_table(table: dict[str, Any]) -> Selection:
-    """What the table [selection] of a policy file says. Raises UsageError."""
-    found: dict[str, Any] = {}
+    """Return the selection of the table [selection] of a policy file. Raises UsageError."""
+    conditions: dict[str, Any] = {}
     for key, value in table.items():
         if key in _SIZES and isinstance(value, str | int) and not isinstance(value, bool):
-            found[key] = parse_size(value)
+            conditions[key] = parse_size(value)
         elif key in _LISTS and isinstance(value, list) and all(isinstance(text, str) for text in value):
             name, parse = _LISTS[key]
-            found[name] = parse(value)
+            conditions[name] = parse(value)
         elif key in _LISTS or key in _SIZES:
-            what = "a number of bytes" if key in _SIZES else "a list of strings"
-            raise UsageError(f"{key} of [selection] is {what}")
+            wanted = "a number of bytes" if key in _SIZES else "a list of strings"
+            raise UsageError(f"[selection] {key} = {value!r}: give {wanted}")
         else:
-            raise UsageError(f"[selection] has {', '.join((*_LISTS, *_SIZES))} only")
-    return Selection(**found)
+            raise UsageError(f"[selection] has no key {key!r}; give {', '.join((*_LISTS, *_SIZES))}")
+    return Selection(**conditions)

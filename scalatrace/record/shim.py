@@ -1,4 +1,4 @@
-"""Building the shim for an MPI, once: `libscalatrace_<mpi>.so` in the user's cache.
+"""Build the shim for an MPI once: `libscalatrace_<mpi>.so` in the user's cache.
 
 The key of a shim is what it depends on: the MPI library, our sources, the core's place. Ranks that start at
 the same moment wait for the one that builds; the file is written aside and renamed, so none sees half of it.

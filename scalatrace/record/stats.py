@@ -1,4 +1,4 @@
-"""What is measured besides times: the names that `record --stat` takes."""
+"""Parse the statistics of `record --stat`: built-in names, libraries and Python classes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalatrace.errors import UsageError
+from scalatrace.files import unreadable
 
 __all__ = ["BUILTINS", "MAX_MEASURED", "StatSpec", "parse_stats"]
 
@@ -58,9 +59,11 @@ def parse_stats(words: Sequence[str]) -> list[StatSpec]:
     """
     found = [_parse(word) for word in words]
     if twice := next((s for i, s in enumerate(found) if s.which in {t.which for t in found[:i]}), None):
-        raise UsageError(f"{twice.word!r}: {twice.which} is measured already; :both is for both windows")
+        raise UsageError(
+            f"{twice.word} measures {twice.which} a second time; give it once, with :both for both windows"
+        )
     if sum(spec.windows.bit_count() for spec in found) > MAX_MEASURED:
-        raise UsageError(f"at most {MAX_MEASURED} stats can be measured; one with :both is two")
+        raise UsageError(f"more than {MAX_MEASURED} statistics (:both counts twice); leave some out")
     return sorted(found, key=lambda spec: _KINDS.index(spec.kind))
 
 
@@ -77,8 +80,8 @@ def _parse(word: str) -> StatSpec:
     if "/" in name or ".so" in name:
         return StatSpec(word, "library", _library(word, name), windows)
     raise UsageError(
-        f"there is no stat {word!r}; there are {', '.join(BUILTINS)}, libraries (./libmine.so) "
-        "and Python classes (module:Class, file.py:Class); :call or :both at the end says when"
+        f"unknown statistic {word!r}; give {', '.join(BUILTINS)}, a library (./libmine.so) or a Python class "
+        "(module:Class, file.py:Class), with :call or :both to measure inside the call"
     )
 
 
@@ -86,7 +89,9 @@ def _module(word: str, target: str) -> str:
     """The module's name, or the absolute path of its file."""
     if not target.endswith(".py"):
         if not _CLASS.fullmatch(target):
-            raise UsageError(f"stat {word!r}: {target!r} is neither a module nor a .py file")
+            raise UsageError(
+                f"{word}: {target!r} is neither a module nor a .py file; give module:Class or file.py:Class"
+            )
         return target
     path = Path(target).absolute()
     _read(word, path)
@@ -96,14 +101,14 @@ def _module(word: str, target: str) -> str:
 def _library(word: str, name: str) -> str:
     path = Path(name).absolute()
     if _SYMBOL not in _read(word, path):
-        raise UsageError(f"stat {word!r}: {path} exports no {_SYMBOL.decode()}; see st_plugin.h")
+        raise UsageError(f"{word}: {path} exports no {_SYMBOL.decode()}; see st_plugin.h")
     return str(path)
 
 
 def _read(word: str, path: Path) -> bytes:
     if "\x1f" in str(path) or "\n" in str(path):
-        raise UsageError(f"stat {word!r}: a path with control characters")
+        raise UsageError(f"{word!r}: the path has control characters; rename the file")
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UsageError(f"stat {word!r}: {path}: {error.strerror}") from None
+        raise UsageError(f"{word}: {unreadable(error, path)}") from None

@@ -1,4 +1,4 @@
-"""Events on and off in the running program, as MPI_Pcontrol does it."""
+"""Switch the recording of events on and off in the running program, like MPI_Pcontrol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`doctor`: a list of things that are all right or not, and what to do about those that are not."""
+"""`doctor`: a list of checks with results and, for failed ones, hints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 from scalatrace.report.style import DIM, clean
 
 Check = tuple[str, bool, str, str]
-"""Name, whether it is all right, what was found, what to do if it is not."""
+"""Name, whether it passed, detail, hint if it failed."""
 
 
 class ChecksReporter:

@@ -1,4 +1,4 @@
-"""The curves of a sweep: time over the length of the computation, a curve per size of messages."""
+"""`sweep`: replay time over the computation factor, with a curve per message size, as table and plot."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Row = Mapping[str, Any]
 
 
 def check_plot(path: Path) -> None:
-    """Make sure that a plot can be drawn there.
+    """Check that a plot can be drawn there.
 
     Raises:
         UsageError: its name has another ending than those of FORMATS, or matplotlib is missing.
     """
     if path.suffix not in FORMATS:
-        raise UsageError(f"{path}: a plot ends with {', '.join(FORMATS)}")
+        raise UsageError(f"--plot {path}: unknown format; give a name that ends with {', '.join(FORMATS)}")
     if importlib.util.find_spec("matplotlib") is None:
-        raise UsageError("drawing needs matplotlib: pip install 'scalatrace[plot]'")
+        raise UsageError("--plot needs matplotlib: pip install 'scalatrace[plot]'")
 
 
 Curves = dict[str, dict[float, tuple[float, float, float]]]
-"""Name -> where -> seconds: in the middle, the least, the most."""
+"""Name -> x -> seconds: median, minimum, maximum."""
 
 
 def draw_curves(path: Path, curves: Curves, title: str, over: str) -> None:

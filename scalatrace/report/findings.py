@@ -1,4 +1,4 @@
-"""`diff` and `verify`: what was found, in words."""
+"""`diff` and `verify`: differences of two traces, or of walks and flat logs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scalatrace.report.style import clean, number
 from scalatrace.trace.query.diff import Difference
 from scalatrace.trace.query.verify import Verification
 
-SHOWN = 10
-"""Ranks whose finding is printed; the others are counted."""
+MAX_SHOWN_RANKS = 10
+"""Ranks whose difference is printed; the others are counted."""
 
 
 class DiffReporter:
@@ -33,7 +33,7 @@ class DiffReporter:
             console.print(Text("equal", style="bold green"))
             return
         console.print(Text(f"- {clean(self.left)}\n+ {clean(self.right)}", style="bold"))
-        for found in self.differences[:SHOWN]:
+        for found in self.differences[:MAX_SHOWN_RANKS]:
             place = "the traces" if found.rank is None else f"rank {found.rank}, event {found.event}"
             console.print(Text(place, style="bold"))
             for mark, side, style in (("-", found.left, "red"), ("+", found.right, "green")):
@@ -67,11 +67,11 @@ class VerifyReporter:
             if v.summarised:
                 console.print(Text(f"not compared: {clean(', '.join(v.summarised))}"), soft_wrap=True)
             return
-        for problem in v.problems[:SHOWN]:
+        for problem in v.problems[:MAX_SHOWN_RANKS]:
             console.print(Text("\n".join(map(clean, str(problem).split("\n"))), style="red"), soft_wrap=True)
         _more(console, len(v.problems))
 
 
 def _more(console: Console, n: int) -> None:
-    if n > SHOWN:
-        console.print(Text(f"… and {n - SHOWN} more"))
+    if n > MAX_SHOWN_RANKS:
+        console.print(Text(f"… and {n - MAX_SHOWN_RANKS} more"))

@@ -1,4 +1,4 @@
-"""`info`: the header of a trace and what it consists of."""
+"""`info`: header, communicators, datatypes and sizes of a trace."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class InfoReporter:
         rows = [(key, value) for key, value in self.trace.meta.items()]
         rows += [
             ("ranks", f"{self.trace.nprocs}{self._missing()}"),
-            ("events", _told(facts)),
+            ("events", _event_counts(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
         if facts["not_selected"]:
@@ -127,10 +127,10 @@ class InfoReporter:
         console.print(rows)
 
 
-def _told(facts: Mapping[str, Any]) -> str:
-    """The number of events, and how many each rank has."""
+def _event_counts(facts: Mapping[str, Any]) -> str:
+    """Return the number of events, in all and per rank."""
     if facts["events"] is None:
-        return "uncounted: very many ranks, each with its own number"
+        return "uncounted: too many ranks with different numbers of events"
     least, most = facts["events_per_rank"]["min"], facts["events_per_rank"]["max"]
     spread = number(least) if least == most else f"{number(least)} to {number(most)}"
     return f"{number(facts['events'])} ({spread} per rank)"

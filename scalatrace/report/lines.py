@@ -1,7 +1,6 @@
-"""`show --rank`: the walk of one rank, a line for each call.
+"""`show --rank`: the calls of one rank, a line for each.
 
-A call has no value of its own for a parameter of which the trace has a histogram: it has the mean after `~`,
-in JSON null.
+For parameters stored as histograms, a line shows the mean after `~`; JSON has null.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from rich.text import Text
 
 from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
 from scalatrace.report.values import array
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype
 from scalatrace.trace.query.summaries import summarised_names
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import special_name
 
 

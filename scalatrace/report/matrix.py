@@ -1,4 +1,4 @@
-"""`matrix`: who sends how much to whom, as a table of numbers, a heat map, or CSV."""
+"""`matrix`: the communication matrix as a table of numbers, a heat map, or CSV."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MAX_TABLE_RANKS = 1024
 
 
 class MatrixReporter:
-    """Shows who sends how much to whom.
+    """Shows the communication matrix.
 
     Args:
         pairs: (sender, receiver) -> amount.
         nprocs: ranks.
         what: "bytes" or "messages".
-        notes: what the numbers are not, e.g. exact.
+        notes: limits of the numbers, such as estimates.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class MatrixReporter:
 
     def _numbers(self, console: Console) -> None:
         names = [str(i) for i in range(self.nprocs)]
-        made = table("from \u2192", *names, right=names)
+        rows = table("from \u2192", *names, right=names)
         most = max(self.pairs.values(), default=0)
         for i, row in enumerate(self._table()):
-            made.add_row(str(i), *(self._number(n, most) for n in row))
-        console.print(made)
+            rows.add_row(str(i), *(self._number(n, most) for n in row))
+        console.print(rows)
 
     def _number(self, n: int, most: int) -> Text:
         if not n:

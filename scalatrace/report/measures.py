@@ -1,4 +1,4 @@
-"""What was measured besides times (`record --stat`), per operation or call site."""
+"""Table of the statistics of `record --stat`, per operation or call site."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ def amount(stat: str, value: float) -> str:
 def measures_table(
     rows: list[Measure], names: tuple[str, ...], shown: Callable[[tuple[str, ...]], list[Text]]
 ) -> Table:
-    """Return the table; `shown` draws a key."""
-    made = table("measured", *names, *COLUMNS, right=COLUMNS)
+    """Return the table of measurements; `shown` formats a key."""
+    table_rows = table("measured", *names, *COLUMNS, right=COLUMNS)
     for row in rows:
         numbers = {name: amount(row.stat, getattr(row, name)) for name in COLUMNS[1:]}
         if row.level:
             numbers["total"] = "-"
-        made.add_row(clean(row.stat), *shown(row.key), number(row.samples), *numbers.values())
-    return made
+        table_rows.add_row(clean(row.stat), *shown(row.key), number(row.samples), *numbers.values())
+    return table_rows

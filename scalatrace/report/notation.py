@@ -20,8 +20,8 @@ from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
 
-SHOWN = 16
-"""Iterations of one loop that are written out; longer vectors are written compressed."""
+MAX_LISTED_ITERATIONS = 16
+"""Trip counts of one loop that are listed; longer vectors are shown compressed."""
 
 
 def notation(trace: Trace) -> str:
@@ -65,7 +65,7 @@ def _subscript(members: int, repeat: Elastic) -> list[str]:
 
 
 def _iterations(vec: Vec) -> str:
-    if vec.constant is not None or vec.length is None or vec.length > SHOWN:
+    if vec.constant is not None or vec.length is None or vec.length > MAX_LISTED_ITERATIONS:
         return str(vec)
     return " ".join(map(str, vec.first(vec.length)))
 

@@ -1,4 +1,4 @@
-"""`replay`: how long it took, how well it kept the time, and what was called."""
+"""`replay`: time, accuracy of the waits, calls per operation, and differences from the trace."""
 
 from __future__ import annotations
 

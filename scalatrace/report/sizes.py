@@ -1,4 +1,4 @@
-"""Where the bytes of a trace are, measured on the packed payload."""
+"""Bytes of a trace by content, measured on the packed payload."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scalatrace.trace.model.trace import Trace
 
 
 def shares(trace: Trace) -> dict[str, int]:
-    """Return bytes by what they say; the sum is the payload but for its frame (keys, list headers).
+    """Return bytes by content; the sum is the payload without its frame (keys, list headers).
 
     "repeats" are the trip counts, "values" the parameters, both without the "ranklists" of their groups.
     """

@@ -1,4 +1,4 @@
-"""What all reports share: colours, the console, numbers as people read them."""
+"""Colours, console and number formats of all reports."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from scalatrace.ops import Category, operation
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranklist import RankList
 
-UNTERMINAL_WIDTH = 160
-"""Columns of a report that goes to a file or a pipe, where nobody says how wide it may be."""
+FILE_COLUMNS = 160
+"""Columns of a report written to a file or a pipe."""
 
 CATEGORY_STYLES = {
     Category.SEND: "green",
@@ -46,20 +46,20 @@ _SITE_SHOWN = 48
 def console(stream: Any = None) -> Console:
     """Return a console for the terminal, or for a wide plain file."""
     out = sys.stdout if stream is None else stream
-    width = None if out.isatty() or "COLUMNS" in os.environ else UNTERMINAL_WIDTH
+    width = None if out.isatty() or "COLUMNS" in os.environ else FILE_COLUMNS
     return Console(file=out, width=width, highlight=False, emoji=False, markup=False)
 
 
 def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:
     """Return an empty table; the columns in `right` hold numbers."""
-    made = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
+    result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
     for name in columns:
-        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    return made
+        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    return result
 
 
 def clean(text: str) -> str:
-    """Return a name from a trace without characters that would do something to a terminal."""
+    """Return a name from a trace with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

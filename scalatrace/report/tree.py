@@ -20,8 +20,8 @@ GUIDES = ("    ", "│   ", "├── ", "└── ")
 ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 """Before a line: nothing, a branch that goes on, a node, the last node."""
 
-LONGEST = 60
-"""Characters of one value; what is longer is cut unless everything is wanted."""
+MAX_VALUE_CHARS = 60
+"""Characters shown of one value; longer ones are cut without --full."""
 
 
 class TreeReporter:
@@ -92,7 +92,7 @@ class TreeReporter:
         text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)
 
     def _put_ranks(self, text: Text, taking_part: RankList, around: RankList) -> None:
-        """Say who takes part, where that is not everybody around."""
+        """Append the participants where they differ from those of the node around."""
         if taking_part != around:
             text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
 
@@ -103,11 +103,11 @@ class TreeReporter:
             text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
 
     def _cut(self, value: str) -> str:
-        return value if self.full or len(value) <= LONGEST else value[: LONGEST - 1] + "…"
+        return value if self.full or len(value) <= MAX_VALUE_CHARS else value[: MAX_VALUE_CHARS - 1] + "…"
 
 
 def _repeat(node: Node, taking_part: RankList) -> str:
-    """Return the repeat; the ranks of its only group are those that take part, and are said elsewhere."""
+    """Return the repeat; the ranks of an only group are left out, since they are the participants."""
     repeat = node.repeat
     if isinstance(repeat, Groups) and len(repeat.groups) == 1 and repeat.ranks == taking_part:
         return values.repeat(repeat.groups[0][1])

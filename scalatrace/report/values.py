@@ -15,8 +15,8 @@ from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 ONE = Callable[[int], str]
 """How one stored integer is written."""
 
-SHOWN = 8
-"""Value vectors up to this long are written out; longer ones in their compressed form."""
+MAX_LISTED_VALUES = 8
+"""Values of a vector or array that are listed; longer vectors are shown compressed."""
 
 PEERS = {
     Encoding.ABSOLUTE: "{}",
@@ -59,7 +59,7 @@ def vec(value: Vec, one: ONE) -> str:
     if value.constant is not None:
         return one(value.constant)
     length = value.length
-    if length is not None and length <= SHOWN:
+    if length is not None and length <= MAX_LISTED_VALUES:
         return "[" + " ".join(map(one, value.first(length))) + "]"
     period = _period(value)
     return f"[{' '.join(map(one, period))} …]" if period else str(value)
@@ -73,11 +73,11 @@ def _period(value: Vec) -> tuple[int, ...]:
     if count or stride:
         return ()
     once = Vec(tuple(inner))
-    return once.first(once.length) if once.length is not None and once.length <= SHOWN else ()
+    return once.first(once.length) if once.length is not None and once.length <= MAX_LISTED_VALUES else ()
 
 
 def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
-    """Return name and readable value of each parameter of an event node; what is not in place is not said."""
+    """Return name and readable value of each parameter of an event node; `in_place=0` is left out."""
     op = trace.ops[event.op]
     pairs = zip(op.params, event.params, strict=True)
     return [
@@ -126,8 +126,8 @@ def comm_name(trace: Trace, family: int) -> str:
 
 def array(values: tuple[int, ...]) -> str:
     """Return an array, of long ones the beginning."""
-    shown = " ".join(map(_plain, values[:SHOWN]))
-    return f"[{shown}]" if len(values) <= SHOWN else f"[{shown} … {len(values)} values]"
+    shown = " ".join(map(_plain, values[:MAX_LISTED_VALUES]))
+    return f"[{shown}]" if len(values) <= MAX_LISTED_VALUES else f"[{shown} … {len(values)} values]"
 
 
 def _plain(value: int) -> str:

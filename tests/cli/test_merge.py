@@ -85,4 +85,4 @@ def test_parts_of_an_older_run_are_left_out(parts: Path, capsys: pytest.CaptureF
 def test_parts_of_different_worlds(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_part(parts, 0, 2, rounds=3)
     assert main(["merge", str(parts)]) == 2
-    assert "parts of runs of 2 and 12 ranks" in capsys.readouterr().err
+    assert "parts of runs of 2 and 12 ranks; remove the older ones" in capsys.readouterr().err

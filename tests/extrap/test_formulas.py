@@ -142,7 +142,7 @@ def test_one_of_a_million_ranks_with_values_of_their_own(tmp_path: Path) -> None
 def test_very_many_ranks_need_not_be_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "MOST_RUNS", 1 << 10)
+    monkeypatch.setattr(counting, "MAX_COUNTED_RUNS", 1 << 10)
     for dims in PLANES:
         scalatrace.save(trace_of(tagged, dims), tmp_path / f"{dims[0] * dims[1]}.st")
     inputs = [str(path) for path in sorted(tmp_path.glob("*.st"))]

@@ -39,16 +39,16 @@ def test_options_that_make_no_sense(bad: dict[str, object]) -> None:
 
 
 def test_meta() -> None:
-    assert parse_meta(["n=4=5", "m="], "param.") == {"param.n": "4=5", "param.m": ""}
-    with pytest.raises(UsageError, match="name=value"):
-        parse_meta(["n"])
+    assert parse_meta("--param", ["n=4=5", "m="], "param.") == {"param.n": "4=5", "param.m": ""}
+    with pytest.raises(UsageError, match=r"--meta n: .* give NAME=VALUE"):
+        parse_meta("--meta", ["n"])
 
 
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ([], 2, "no program given"),
-        (["no-such-program-anywhere"], 2, "no such program"),
+        ([], 2, "no program to record; give it"),
+        (["no-such-program-anywhere"], 2, "no such program; check its path"),
     ],
 )
 def test_mistakes(words: list[str], status: int, message: str) -> None:
@@ -90,7 +90,7 @@ def test_quiet(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
 def test_the_shim_is_built_once(openmpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six processes ask at the same moment; one compiles."""
     env = {**openmpi.environment(), "SCALATRACE_CACHE": str(tmp_path)}
-    code = "from scalatrace.record.resolved import shim_of; import sys; print(shim_of([sys.executable]))"
+    code = "from scalatrace.record.shim_cache import shim_of; import sys; print(shim_of([sys.executable]))"
 
     def ask(_: int) -> str:
         return run([openmpi.python, "-c", code], env=env, timeout=300).check().stdout

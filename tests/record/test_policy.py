@@ -43,11 +43,11 @@ def test_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("[parameters", "Expected"),
-        ("[other]", "no table"),
-        ("[signatures]\nlines = 3", "only"),
+        ("[other]", "unknown table"),
+        ("[signatures]\nlines = 3", "has an unknown key; give ranges or tolerance"),
         ("[signatures]\ntolerance = 'x'", "integer"),
-        ("[parameters]\ncount = 3", "3 is not keep"),
-        ('[parameters]\n"a b" = "keep"', "is no parameter"),
+        ("[parameters]\ncount = 3", "3 is not a way to record a parameter; give keep"),
+        ('[parameters]\n"a b" = "keep"', "is not a parameter; give a name"),
         ('[signatures]\nranges = ["x:9-3"]', "FILE:FIRST-LAST"),
     ],
 )
@@ -103,4 +103,4 @@ def test_a_usage_error_before_the_program_runs(tmp_path: Path) -> None:
 
     done = run([sys.executable, "-m", "scalatrace.record", "--parameter", "count=some", "--", "true"])
     assert done.returncode == 2
-    assert "is not keep, drop" in done.stderr
+    assert "give keep, drop" in done.stderr

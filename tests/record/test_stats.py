@@ -197,14 +197,14 @@ def test_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cpus"], "there are cpu, instructions, memory"),
-        (["cpu:inside"], "there is no stat"),
+        (["cpus"], "give cpu, instructions, memory"),
+        (["cpu:inside"], "unknown statistic"),
         (["./none.so"], "No such file"),
         (["none.py:A"], "No such file"),
         (["/dev/null.so"], "No such file|Not a directory"),
-        (["cpu", "cpu:call"], "measured already"),
-        ([""], "there is no stat"),
-        ([f"m{i}:C:both" for i in range(7)], "at most 12"),
+        (["cpu", "cpu:call"], "measures cpu a second time; give it once"),
+        ([""], "unknown statistic"),
+        ([f"m{i}:C:both" for i in range(7)], "more than 12 statistics"),
     ],
 )
 def test_mistakes_in_names(words: list[str], message: str) -> None:

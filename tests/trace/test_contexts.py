@@ -92,7 +92,7 @@ def test_iterations_without_a_rule_are_run_through_only_so_far(monkeypatch: pyte
         nodes=[Sequence(Vec(4), (every, irregular))],
         load=[Vec(0)],
     )
-    monkeypatch.setattr("scalatrace.trace.query.contexts.MOST_STEPS", 8)
+    monkeypatch.setattr("scalatrace.trace.query.contexts.MAX_VISITED_NODES", 8)
     with pytest.raises(TooLongError):
         executions_after(trace, 0)
     isends = sum(call.op == "Isend" for call in trace.walk(0))

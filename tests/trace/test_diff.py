@@ -94,5 +94,5 @@ def test_length_and_ranks() -> None:
 
 
 def test_unknown_words() -> None:
-    with pytest.raises(UsageError, match="cannot ignore 'tiems'"):
+    with pytest.raises(UsageError, match="--ignore tiems: give callsites"):
         diff(_trace(), _trace(), {"tiems"})

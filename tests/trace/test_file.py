@@ -186,7 +186,7 @@ def _deep(levels: int) -> Any:
     ids=str,
 )
 def test_hostile_contents(changes: dict[str, Any]) -> None:
-    with pytest.raises(FormatError, match=r"^evil.st: .+ at byte \d+ of the"):
+    with pytest.raises(FormatError, match=r"^evil.st: .+ \(byte \d+ of the"):
         loads(_hostile(**changes), "evil.st")
 
 

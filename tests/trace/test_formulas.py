@@ -15,7 +15,7 @@ from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.rank_classes import groups_of
+from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
@@ -66,14 +66,14 @@ def test_round_trips(value: Formulas) -> None:
 @given(formulas())
 def test_groups_are_what_each_rank_has(value: Formulas) -> None:
     everyone = RankList.all(12)
-    found = {rank: vec for ranks, vec in groups_of(value, everyone, 12) for rank in ranks}
+    found = {rank: vec for ranks, vec in rank_classes(value, everyone, 12) for rank in ranks}
     assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
 
 
 def test_too_many_places_are_not_looked_at() -> None:
     value = Formulas(RankList.all(12), Grid((12,)), (), [part("1", None, ("x",))])
-    with pytest.raises(UsageError, match="differs at 12 places"):
-        list(groups_of(value, RankList.all(12), 11))
+    with pytest.raises(UsageError, match=r"differ at 12 places of the grid \(limit 11\)"):
+        list(rank_classes(value, RankList.all(12), 11))
 
 
 @given(GRIDS)

@@ -26,7 +26,7 @@ def test_everything_promised_is_there() -> None:
 
 def test_errors_know_their_exit_status() -> None:
     assert (ScalatraceError.exit_status, UsageError.exit_status, FormatError("x").exit_status) == (1, 2, 1)
-    assert str(FormatError("bad", "a.st", 7)) == "a.st: bad at byte 7 of the file"
+    assert str(FormatError("bad", "a.st", 7)) == "a.st: bad (byte 7 of the file)"
     assert str(TextError("bad", "a.txt", 3, 4)) == "a.txt:3:4: bad"
 
 

@@ -28,7 +28,8 @@ from scalatrace.trace.query import counting
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.grouped import TOO_MANY, grouped
 from scalatrace.trace.query.matrix import pairs
-from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.query.partners import first_unmatched
+from scalatrace.trace.query.requests import MAX_WALKED
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -109,7 +110,7 @@ def test_persistent_requests_started_too_often() -> None:
     to = To(Encoding.MODULO, Vec(1))
     made = b.event("Send_init", count=8, datatype=DOUBLE, dest=to, tag=1, comm=Comm())
     trace = b.of(made, b.loop(BIG, b.event("Start", request=0), b.event("Wait", request=0)))
-    with pytest.raises(LimitError, match="walked to find which requests"):
+    with pytest.raises(LimitError, match=f"finding the requests it starts is limited to {MAX_WALKED} calls"):
         by_node(trace, "op")
 
 
@@ -246,7 +247,7 @@ def test_equal_calls_in_different_loops_are_not_compared_for_ever(monkeypatch: p
     one, other, apart = Builder(2), Builder(2), Builder(2)
     left = one.of(one.loop(BIG, ring(one)))
     right = other.of(other.loop(BIG // 2, ring(other), ring(other)))
-    with pytest.raises(LimitError, match="the first 99 calls of rank 0 are equal"):
+    with pytest.raises(LimitError, match="rank 0: the first 99 calls are equal"):
         diff(left, right)
     assert diff(left, apart.of(apart.loop(BIG, ring(apart, tag=Vec((1, 2))))))[0].event == 2
 
@@ -256,8 +257,8 @@ def test_partners_of_a_loop_of_2_to_the_62() -> None:
     given = {"count": Vec(((0, 0, 1, 2),)), "datatype": DOUBLE, "tag": 1, "comm": Comm()}
     receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
     trace = b.of(b.loop(BIG, ring(b, count=Vec(((0, 0, 1, 2),))), receive))
-    assert first_alone(trace) is None
+    assert first_unmatched(trace) is None
     b = Builder(2)
     receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
     trace = b.of(b.loop(BIG, ring(b, count=Vec(((0, 0, 1, 2),)))), b.loop(BIG - 1, receive))
-    assert first_alone(trace) is not None
+    assert first_unmatched(trace) is not None

@@ -61,7 +61,7 @@ def test_matrix_equals_walk(trace: Trace) -> None:
 
 
 def test_unknown_measure() -> None:
-    with pytest.raises(UsageError, match="bytes, messages"):
+    with pytest.raises(UsageError, match="give bytes or messages"):
         _trace().matrix("colour")
 
 

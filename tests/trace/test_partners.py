@@ -9,7 +9,7 @@ import pytest
 
 from scalatrace.trace.model.elastic import Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Encoding, Event, Node
-from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import INT, Builder, Comm, To, stencil
@@ -34,7 +34,7 @@ class Ring:
         return self.b.event(op, source=BEFORE, tag=tag, comm=Comm())
 
     def alone(self, *nodes: Node) -> str | None:
-        return first_alone(self.b.of(*nodes))
+        return first_unmatched(self.b.of(*nodes))
 
 
 def _of(*ranks: int) -> Groups:
@@ -42,7 +42,7 @@ def _of(*ranks: int) -> Groups:
 
 
 def test_nothing_is_alone_in_a_whole_program() -> None:
-    assert first_alone(stencil()) is None
+    assert first_unmatched(stencil()) is None
 
 
 def test_messages_in_a_loop() -> None:
@@ -114,9 +114,9 @@ def test_collectives() -> None:
     b = Builder(4)
     halves = b.family("split", [2, 2], [0, 2, 1, 3])
     b.of(b.event("Barrier", _of(0, 2), comm=halves), b.event("Barrier", 3, comm=Comm()))
-    assert first_alone(b.trace) is None
+    assert first_unmatched(b.trace) is None
     b.of(b.event("Bcast", _of(0, 2, 3), root=0, comm=halves))
-    assert first_alone(b.trace) == (
+    assert first_unmatched(b.trace) == (
         "rank 3 calls MPI_Bcast on communicator 3 (split) 1 times, rank 1 0 times"
     )
 
@@ -126,12 +126,12 @@ def test_windows_and_files() -> None:
     put = b.event("Put", target_rank=0, win=0, comm=Comm())
     lock = b.event("Win_lock", rank=0, win=0, comm=Comm())
     b.of(b.event("Win_fence", win=1, comm=Comm()), put)
-    assert "none that opens an epoch" in str(first_alone(b.trace))
+    assert "the trace has none that opens an epoch" in str(first_unmatched(b.trace))
     b.of(lock)
-    assert "Win_lock 1 times, MPI_Win_unlock not" in str(first_alone(b.trace))
+    assert "Win_lock 1 times, MPI_Win_unlock not" in str(first_unmatched(b.trace))
     b.of(b.event("Win_unlock", rank=0, win=0, comm=Comm()))
-    assert first_alone(b.trace) is None
+    assert first_unmatched(b.trace) is None
     b.of(b.event("File_write", _of(0), fh=0, comm=Comm()), b.event("File_seek", _of(1), fh=0, comm=Comm()))
-    assert first_alone(b.trace) is None
+    assert first_unmatched(b.trace) is None
     b.of(b.event("File_set_view", _of(0), fh=0, comm=Comm()))
-    assert "MPI_File_set_view" in str(first_alone(b.trace))
+    assert "MPI_File_set_view" in str(first_unmatched(b.trace))

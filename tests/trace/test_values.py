@@ -132,7 +132,7 @@ def test_deep_nesting_is_refused() -> None:
     term: Any = 0
     for _ in range(5000):
         term = (1, 1, term)
-    with pytest.raises(ValueError, match="deeply"):
+    with pytest.raises(ValueError, match="nested more than 32 deep"):
         Vec.decode((term,))
 
 

@@ -132,7 +132,7 @@ def test_reads_a_log(tmp_path: Path) -> None:
 def test_damaged_logs_name_the_line(tmp_path: Path, old: str, new: str) -> None:
     path = tmp_path / "rank-1.log"
     path.write_text(LOG.replace(old, new))
-    with pytest.raises(FormatError, match=r"rank-1\.log: line \d+ makes no sense"):
+    with pytest.raises(FormatError, match=r"rank-1\.log: line \d+ is damaged"):
         list(FlatLog(path))
 
 
@@ -200,7 +200,7 @@ def test_a_log_that_goes_on(tmp_path: Path, more: str) -> None:
 def test_a_log_that_does_not_begin_like_the_trace(tmp_path: Path) -> None:
     _logged(tmp_path, lambda log: log.replace("Barrier 0 c0\n# end 2 events\n", "Barr"))
     (problem,) = verify(_barriers(), tmp_path, prefix=True).problems
-    assert "makes no sense: 'Barr'" in str(problem)
+    assert "is damaged: 'Barr'" in str(problem)
     _logged(tmp_path, lambda log: log.replace("Barrier 0 c0\n# end 2 events\n", ""))
     (problem,) = verify(_barriers(), tmp_path, prefix=True).problems
     assert str(problem).startswith("rank 1, event 2: the log ends here")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from os import PathLike, fspath
 from typing import Any
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import VisitError
 
 from scalatrace import grammars
-from scalatrace.errors import FormatError, FormulaError, TextError
+from scalatrace.errors import FormulaError, TextError
 from scalatrace.extrap.lossy.snippets.tree import (
     Call,
     Distance,
@@ -24,7 +23,9 @@ from scalatrace.extrap.lossy.snippets.tree import (
     Snippets,
     Times,
 )
+from scalatrace.files import read_text
 from scalatrace.formula import Expr, parse_number
+from scalatrace.grammars.syntax import syntax_error
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["MAX_STATES", "load", "parse"]
@@ -41,12 +42,7 @@ WORDS = {
 
 def load(path: str | PathLike[str]) -> Snippets:
     """Read a file of snippets. Raises TextError with line and column, FormatError when there is no file."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
-    return parse(text, path)
+    return parse(read_text(path), path)
 
 
 def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
@@ -59,9 +55,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
     try:
         found: Snippets = _Builder(where).transform(_parser().parse(text))
     except UnexpectedInput as error:
-        ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-        line, column = _end(text) if ended else (error.line, error.column)
-        raise TextError(_unexpected(error), where, line, column) from None
+        raise syntax_error(error, text, where, WORDS) from None
     except RecursionError:
         raise TextError("braces are nested too deeply", where, 1, 1) from None
     except VisitError as error:
@@ -74,25 +68,6 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
 @cache
 def _parser() -> Lark:
     return Lark(grammars.text("snippets"), parser="lalr", maybe_placeholders=True, propagate_positions=True)
-
-
-def _end(text: str) -> tuple[int, int]:
-    lines = text.split("\n")
-    return len(lines), len(lines[-1]) + 1
-
-
-def _unexpected(error: UnexpectedInput) -> str:
-    if isinstance(error, UnexpectedToken):
-        seen = "the text ends" if error.token.type == "$END" else f"unexpected {str(error.token)!r}"
-        return f"{seen}; expected {_listed(error.accepts or error.expected)}"
-    if isinstance(error, UnexpectedCharacters):
-        return f"unexpected {error.char!r}; expected {_listed(error.allowed or ())}"
-    return "the text ends too early"
-
-
-def _listed(terminals: Iterable[str]) -> str:
-    words = sorted({WORDS.get(name, name.lower()) for name in terminals})
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}" if words else "the end"
 
 
 @v_args(meta=True)

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a trace, wherever it came from: a file, a text, a program."""
+"""Check that the tables and nodes of a trace from a file, a text or a program fit together."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from scalatrace.trace.model.trace import START, Trace
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
 MAX_NODE_DEPTH = 64
-"""Loops within loops that a file, a text and a part may have (core/src/unpack.cpp has the same number).
+"""Nesting of loops in a file, a text and a part (core/src/unpack.cpp has the same limit).
 
-Recorded programs have fewer than 10; commands that recurse need a few Python frames for each."""
+Recorded programs have fewer than 10; recursive commands need a few Python frames per level."""
 
 
 def check(trace: Trace) -> Trace:
-    """The trace itself, when its tables and nodes fit together.
+    """Return the trace itself, if its tables and nodes fit together.
 
     Raises:
-        ValueError: says what does not.
+        ValueError: names the entry that does not fit.
     """
     _check_tables(trace)
     _check_nodes(trace, trace.nodes, 0)
@@ -29,35 +29,35 @@ def check(trace: Trace) -> Trace:
 
 def _check_tables(trace: Trace) -> None:
     if not trace.signatures or trace.signatures[0] != ():
-        raise ValueError("signature 0 is not the empty one")
+        raise ValueError("signature 0 is not empty")
     if any(frame >= len(trace.frames) for frames in trace.signatures for frame in frames):
-        raise ValueError("a signature names a frame that is not there")
+        raise ValueError("a signature refers to a missing frame")
     if not trace.preds or trace.preds[0] != START or START in trace.preds[1:]:
-        raise ValueError("predecessor 0, and no other, is the start of the program")
+        raise ValueError("predecessor 0, and only that one, must be the start of the program")
     for op, signature in trace.preds[1:]:
         if not (0 <= op < len(trace.ops) and signature < len(trace.signatures)):
-            raise ValueError("a predecessor names an event that is not there")
+            raise ValueError("a predecessor refers to a missing operation or signature")
     for family in trace.comms:
         if not -1 <= family.parent < len(trace.comms):
-            raise ValueError("the parent of a communicator is not there")
+            raise ValueError(f"communicator family {family.kind!r} refers to a missing parent")
     _check_names(trace)
 
 
 def _check_names(trace: Trace) -> None:
     if len({op.name for op in trace.ops}) != len(trace.ops):
-        raise ValueError("two operations have one name")
+        raise ValueError("two operations have the same name")
     if len({stat.name for stat in trace.stats}) != len(trace.stats):
-        raise ValueError("two statistics have one name")
+        raise ValueError("two statistics have the same name")
     for op in trace.ops:
         if len({name for name, _ in op.params}) != len(op.params):
-            raise ValueError(f"{op.name} has two parameters of one name")
+            raise ValueError(f"{op.name} has two parameters with the same name")
     if len(trace.load) not in (0, len(trace.stats)):
-        raise ValueError("the load has not one entry per statistic")
+        raise ValueError("the load does not have one entry per statistic")
 
 
 def _check_nodes(trace: Trace, nodes: AnySequence[Node], depth: int) -> None:
     if depth > MAX_NODE_DEPTH:
-        raise ValueError("nodes are nested too deeply")
+        raise ValueError(f"nodes are nested too deeply: more than {MAX_NODE_DEPTH} levels")
     for node in nodes:
         if isinstance(node, Event):
             _check_event(trace, node)
@@ -67,11 +67,13 @@ def _check_nodes(trace: Trace, nodes: AnySequence[Node], depth: int) -> None:
 
 def _check_event(trace: Trace, event: Event) -> None:
     if not 0 <= event.op < len(trace.ops) or not 0 <= event.signature < len(trace.signatures):
-        raise ValueError("an event names an operation or signature that is not there")
+        raise ValueError("an event refers to a missing operation or signature")
     schema = trace.ops[event.op].params
     peers = [hasattr(param, "encoding") for param in event.params]
     if peers != [kind is Kind.PEER for _, kind in schema]:
-        raise ValueError(f"the parameters of an event do not fit the schema of {trace.ops[event.op].name}")
+        raise ValueError(f"an event of {trace.ops[event.op].name} has parameters that do not fit its schema")
     for stats in event.stats:
         if not 0 <= stats.pred < len(trace.preds) or len(stats.histograms) != len(trace.stats):
-            raise ValueError("the statistics of an event do not fit the tables")
+            raise ValueError(
+                f"the statistics of an event of {trace.ops[event.op].name} do not fit the tables"
+            )

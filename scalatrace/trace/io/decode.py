@@ -1,4 +1,4 @@
-"""From msgpack's plain values to the trace's objects. Each function takes one entry and raises ValueError."""
+"""Decode msgpack's plain values to the objects of a trace; functions take one entry and raise ValueError."""
 
 from __future__ import annotations
 
@@ -41,58 +41,62 @@ Fields = dict[str, Any]
 """The fields read so far."""
 
 MAX_ARRAY = MAX_RANK
+"""Values of an array parameter."""
 
 MAX_FOREIGN = 1 << 20
-"""Members of a communicator that are processes of another world; more are damage."""
+"""Members of a communicator that are processes of another world."""
 
 
-def natural(raw: Any) -> int:
+def natural(raw: object) -> int:
     """An integer of at least 0."""
     if type(raw) is not int or raw < 0:
-        raise ValueError("not a natural number")
+        raise ValueError(f"{raw!r:.60} is not an integer of at least 0")
     return raw
 
 
-def text(raw: Any) -> str:
+def text(raw: object) -> str:
     """A string."""
     if type(raw) is not str:
-        raise ValueError("not a string")
+        raise ValueError(f"{raw!r:.60} is not a string")
     try:
         raw.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise ValueError("a string has half of a surrogate pair") from None
+        raise ValueError("a string is not valid UTF-8: it has half of a surrogate pair") from None
     return raw
 
 
-def name(raw: Any) -> str:
+def name(raw: object) -> str:
     """The name of an operation or a parameter: it becomes a name in generated programs."""
     if type(raw) is not str or not _NAME.fullmatch(raw):
-        raise ValueError(f"{raw!r:.60} is no name: ASCII letters, digits and underscores, no digit first")
+        raise ValueError(
+            f"{raw!r:.60} is not a name of ASCII letters, digits and underscores without leading digit"
+        )
     return raw
 
 
-def nprocs(raw: Any) -> int:
+def nprocs(raw: object) -> int:
     """The number of ranks."""
-    if not 1 <= natural(raw) <= MAX_RANK:
-        raise ValueError(f"{raw} ranks are not between 1 and {MAX_RANK}")
-    return int(raw)
+    count = natural(raw)
+    if not 1 <= count <= MAX_RANK:
+        raise ValueError(f"nprocs {count} is not between 1 and {MAX_RANK}")
+    return count
 
 
-def ranks(raw: Any, fields: Fields) -> RankList:
+def ranks(raw: object, fields: Fields) -> RankList:
     """A ranklist within the run."""
-    found = RankList.from_terms(raw, fields["nprocs"])
-    if not len(found):
+    ranklist = RankList.from_terms(raw, fields["nprocs"])
+    if not len(ranklist):
         raise ValueError("the trace has no ranks")
-    return found
+    return ranklist
 
 
-def _parts(raw: Any, what: str, *widths: int) -> tuple[Any, ...]:
+def _parts(raw: object, what: str, *widths: int) -> tuple[Any, ...]:
     if type(raw) is not tuple or (widths and len(raw) not in widths):
-        raise ValueError(f"{what} has not the right number of parts")
+        raise ValueError(f"{what} has a wrong number of parts")
     return raw
 
 
-def op(raw: Any, fields: Fields) -> Op:
+def op(raw: object, fields: Fields) -> Op:
     """[name, [pname, kind, ...]]"""
     op_name, params = _parts(raw, "an operation", 2)
     if len(_parts(params, "a schema")) % 2:
@@ -101,110 +105,115 @@ def op(raw: Any, fields: Fields) -> Op:
     return Op(name(op_name), tuple((name(pname), Kind(natural(kind))) for pname, kind in pairs))
 
 
-def stat(raw: Any, fields: Fields) -> Stat:
+def stat(raw: object, fields: Fields) -> Stat:
     """[name, resolution]"""
     stat_name, resolution = _parts(raw, "a statistic", 2)
     if type(resolution) not in (int, float) or not isfinite(resolution):
-        raise ValueError("a resolution is not a number")
+        raise ValueError(f"the resolution of statistic {stat_name!r:.60} is not a finite number")
     return Stat(text(stat_name), float(resolution))
 
 
-def signature(raw: Any, fields: Fields) -> tuple[int, ...]:
+def signature(raw: object, fields: Fields) -> tuple[int, ...]:
     """[index into frames, ...]"""
     return tuple(natural(frame) for frame in _parts(raw, "a signature"))
 
 
 MAX_FRAMES = 4096
-"""Of a stack signature; more are damage."""
+"""Frames of a stack signature."""
 
 
-def signatures(raws: Iterable[Any]) -> list[tuple[int, ...]]:
+def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
     """[outermost frames shared with the signature before, index into frames, ...] each"""
     found: list[tuple[int, ...]] = []
     for raw in raws:
         shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
         before = found[-1] if found else ()
         if shared > len(before) or shared + len(frames) > MAX_FRAMES:
-            raise ValueError("a signature shares more frames than there are, or is too long")
+            raise ValueError(
+                f"signature {len(found)} shares more frames than its "
+                f"predecessor has, or exceeds {MAX_FRAMES} frames"
+            )
         found.append((*frames, *before[len(before) - shared :]))
     return found
 
 
-def family(raw: Any, fields: Fields) -> Family:
+def family(raw: object, fields: Fields) -> Family:
     """[kind, parent, sizes, members(, remote sizes, remote members)]"""
     kind, parent, *vecs = _parts(raw, "a communicator", 4, 6)
     if type(parent) is not int:
-        raise ValueError("the parent of a communicator is not an index")
+        raise ValueError(f"the parent of communicator family {kind!r:.60} is not an index")
     decoded = [Vec.decode(vec) for vec in vecs]
     for members in decoded[1::2]:
         if members.constant is None and (
             members.length is None or members.length > fields["nprocs"] + MAX_FOREIGN
         ):
-            raise ValueError("a family has more members than there can be")
+            raise ValueError(f"communicator family {kind!r:.60} has more members than ranks")
     return Family(text(kind), parent, *decoded)
 
 
-def datatype(raw: Any, fields: Fields) -> Datatype:
+def datatype(raw: object, fields: Fields) -> Datatype:
     """[description, size, extent]"""
     description, size, extent = _parts(raw, "a datatype", 3)
     if type(size) is not int or type(extent) is not int:
-        raise ValueError("the size or extent of a datatype is not an integer")
+        raise ValueError(f"the size or extent of datatype {description!r:.60} is not an integer")
     return Datatype(text(description), size, extent)
 
 
-def arrays(raws: Iterable[Any]) -> list[IntArray]:
+def arrays(raws: Iterable[object]) -> list[IntArray]:
     """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
     found: list[IntArray] = []
     for raw in raws:
         if type(raw) is tuple and len(raw) == 1:
             if natural(raw[0]) >= len(found) or found[raw[0]].summed:
-                raise ValueError(f"the sums of array {raw[0]}, which is none before them")
+                raise ValueError(
+                    f"array {len(found)} is the sums of array {raw[0]}, which does not precede it"
+                )
             found.append(found[raw[0]].sums())
         else:
             found.append(array(raw, {}))
     return found
 
 
-def array(raw: Any, fields: Fields) -> IntArray:
+def array(raw: object, fields: Fields) -> IntArray:
     """[length, vec], whether it is relative, and whether the sums of it are meant"""
     length, terms, *flags = _parts(raw, "an array", 2, 3, 4)
     vec = Vec.decode(terms)
     if natural(length) > MAX_ARRAY or (vec.length is not None and vec.length < length):
-        raise ValueError("an array is longer than its values")
+        raise ValueError(f"an array of length {length} has too few values")
     relative, summed = (*map(bool, flags), False, False)[:2]
     return IntArray(length, vec, summed, relative)
 
 
-def pred(raw: Any, fields: Fields) -> tuple[int, int]:
+def pred(raw: object, fields: Fields) -> tuple[int, int]:
     """[op, signature]"""
     op_index, signature_index = _parts(raw, "a predecessor", 2)
     if type(op_index) is not int or op_index < -1:
-        raise ValueError("the operation of a predecessor is not an index")
+        raise ValueError(f"the operation {op_index!r:.60} of a predecessor is not an index")
     return op_index, natural(signature_index)
 
 
-def load(raw: Any, fields: Fields) -> Vec | None:
+def load(raw: object, fields: Fields) -> Vec | None:
     """nil or a vec over the ranks"""
     if raw is None:
         return None
     vec = Vec.decode(raw)
     if vec.length is not None and vec.length < len(fields.get("ranks", ())):
-        raise ValueError("a load has fewer values than there are ranks")
+        raise ValueError("a load has fewer values than the trace has ranks")
     return vec
 
 
-def repeat(raw: Any, n: int) -> Elastic:
+def repeat(raw: object, n: int) -> Elastic:
     """The repeat of a node in a run of n ranks."""
     value = elastic.decode(raw, n)
     if isinstance(value, elastic.Summary):
-        raise ValueError("a repeat is a histogram")
+        raise ValueError("the repeat of a node is a histogram")
     if isinstance(value, elastic.Formulas):
-        return value  # looked at when it is worked out
+        return value  # checked when evaluated
     vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
     for vec in vecs:
         low = vec.smallest()
         if vec.terms != () and (low is None or low < 0):
-            raise ValueError("a repeat is negative")
+            raise ValueError("the repeat of a node is negative")
     return value
 
 
@@ -212,35 +221,43 @@ def _pairs(value: elastic.Groups | elastic.Columns) -> Any:
     return value.groups if isinstance(value, elastic.Groups) else [(value.ranks, value.vec)]
 
 
-def event(repeats: Elastic, op_index: Any, site: Any, params: Any, stats: Any, fields: Fields) -> Event:
+def event(
+    repeats: Elastic, op_index: object, site: object, params: object, stats: object, fields: Fields
+) -> Event:
     """[repeat, op, signature, [parameter, ...], statistics]"""
-    ops = fields.get("ops", [])
-    if natural(op_index) >= len(ops):
-        raise ValueError(f"there is no operation {op_index}")
-    if natural(site) >= len(fields.get("signatures", [])):
-        raise ValueError(f"there is no signature {site}")
-    schema = ops[op_index].params
-    raws = _parts(params, f"the parameter list of {ops[op_index].name}", len(schema))
-    decoded = tuple(_param(raw, kind, fields["nprocs"]) for raw, (_, kind) in zip(raws, schema, strict=True))
-    return Event(
-        repeats, op_index, site, decoded, tuple(_stats(raw, fields) for raw in _parts(stats, "statistics"))
+    ops, op_number, signature_number = fields.get("ops", []), natural(op_index), natural(site)
+    if op_number >= len(ops):
+        raise ValueError(f"there is no operation {op_number}")
+    if signature_number >= len(fields.get("signatures", [])):
+        raise ValueError(f"there is no signature {signature_number}")
+    op_name, schema = ops[op_number].name, ops[op_number].params
+    raws = _parts(params, f"the parameter list of {op_name}", len(schema))
+    decoded = tuple(
+        _param(raw, name, kind, op_name, fields["nprocs"])
+        for raw, (name, kind) in zip(raws, schema, strict=True)
     )
+    samples = tuple(_stats(raw, fields) for raw in _parts(stats, "statistics"))
+    return Event(repeats, op_number, signature_number, decoded, samples)
 
 
-def _param(raw: Any, kind: Kind, n: int) -> Param:
-    if kind is not Kind.PEER:
+def _param(raw: object, name: str, kind: Kind, op_name: str, n: int) -> Param:
+    """The value of a parameter. Errors name parameter and operation."""
+    try:
+        if kind is Kind.PEER:
+            encoding, encoded = _parts(raw, "a peer", 2)
+            return Peer(Encoding(natural(encoding)), elastic.decode(encoded, n))
         value = elastic.decode(raw, n)
         if isinstance(value, elastic.Formulas) and kind is not Kind.INT:
-            raise ValueError(f"an entry of a table ({kind.name}) follows no formulas")
+            raise ValueError(f"the index of a table entry ({kind.name}) cannot have formulas")
         return value
-    encoding, encoded = _parts(raw, "a peer", 2)
-    return Peer(Encoding(natural(encoding)), elastic.decode(encoded, n))
+    except ValueError as error:
+        raise ValueError(f"parameter {name!r} of {op_name}: {error}") from None
 
 
-def _stats(raw: Any, fields: Fields) -> PredStats:
+def _stats(raw: object, fields: Fields) -> PredStats:
     pred_index, *hists = _parts(raw, "the statistics after a predecessor") or (None,)
     if natural(pred_index) >= len(fields.get("preds", [])):
         raise ValueError(f"there is no predecessor {pred_index}")
     if len(hists) != len(fields.get("stats", [])):
-        raise ValueError("an event has not one histogram per statistic")
+        raise ValueError("an event does not have one histogram per statistic")
     return PredStats(pred_index, tuple(None if h is None else Histogram.decode(h) for h in hists))

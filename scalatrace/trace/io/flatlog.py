@@ -1,4 +1,4 @@
-"""Flat logs (docs/format.md): what one rank did, call after call, past the compressor. Read as a stream."""
+"""Flat logs (docs/format.md): the uncompressed calls of one rank, read as a stream."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from scalatrace.errors import FormatError
+from scalatrace.files import unreadable
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.tables import Datatype, Kind
 from scalatrace.trace.values.vec import SPECIAL
@@ -21,7 +22,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
 _HEADER = re.compile(r"# scalatrace flat log 1 rank (\d+) of (\d+)")
 _END = re.compile(r"# end (\d+) events?")
 
-CACHED_LINES = 100_000
+MAX_CACHED_LINES = 100_000
 
 
 class FlatCall(NamedTuple):
@@ -74,7 +75,7 @@ class FlatLog:
             with open(self.path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
                 yield from file
         except OSError as error:
-            raise FormatError(f"cannot read: {error.strerror}", self.path) from None
+            raise unreadable(error, self.path) from None
 
     def __iter__(self) -> Iterator[FlatCall]:
         """The calls. Raises FormatError naming the line that is damaged."""
@@ -87,11 +88,9 @@ class FlatLog:
             try:
                 call = self._read(line)
             except (ValueError, KeyError, IndexError, TypeError, RecursionError):
-                raise FormatError(
-                    f"line {number} makes no sense: {line.rstrip()[:80]!a}", self.path
-                ) from None
+                raise FormatError(f"line {number} is damaged: {line.rstrip()[:80]!a}", self.path) from None
             if call is not None:
-                if len(cache) > CACHED_LINES:
+                if len(cache) > MAX_CACHED_LINES:
                     cache.clear()
                 cache[line] = call
                 yield call

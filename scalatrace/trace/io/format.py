@@ -1,4 +1,4 @@
-"""The container of a trace file (docs/format.md): magic, version, flags, sizes, checksum, payload."""
+"""Container of trace files (docs/format.md): magic, version, flags, sizes, checksum, payload."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CHECKED = slice(8, 28)
 """Header bytes that the checksum covers; what stands before them is the magic, after them the checksum."""
 
 MAX_INFLATION = 1040
-"""No deflate stream grows by more than this, so a larger claim is a lie and nothing is allocated for it."""
+"""Maximum expansion of a deflate stream; larger sizes in the header are refused before any allocation."""
 
 MAX_PAYLOAD = 1 << 31
 
 
 class Container(NamedTuple):
-    """A payload and what the header said about it.
+    """A payload and the facts of its header.
 
     Attributes:
         payload: msgpack bytes, inflated.
@@ -55,7 +55,7 @@ def pack_container(
 
 
 def is_symbolic(path: str | PathLike[str]) -> bool:
-    """Whether a file says that it holds formulas; the rest of it is not looked at."""
+    """Return whether the header of a file marks it as formulas (.stx)."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEADER.size)
@@ -72,41 +72,54 @@ def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:
     """
     path = fspath(path)
     if data[: len(MAGIC)] != MAGIC[: len(data)] or not data:
-        raise FormatError("not a scalatrace trace", path, 0)
+        raise FormatError("not a scalatrace trace; give a .st file", path, 0)
     if len(data) < HEADER.size:
-        raise FormatError("the file ends within its header", path, len(data))
+        raise FormatError("the file ends within its header; copy or record it again", path, len(data))
     _, version, flags, stored_size, size, checksum = HEADER.unpack_from(data)
     stored = data[HEADER.size :]
     _check_header(version, flags, stored_size, len(stored), path)
     if zlib.crc32(stored, zlib.crc32(data[CHECKED])) != checksum:
-        raise FormatError("the checksum does not fit the contents; the file is damaged", path, CHECKED.stop)
+        raise FormatError(
+            "the checksum differs: the file is damaged; copy or record it again", path, CHECKED.stop
+        )
     deflated = bool(flags & DEFLATED)
     payload = _inflate(stored, size, path) if deflated else stored
     if len(payload) != size:
-        raise FormatError(f"the payload has {len(payload)} bytes, not {size}", path, HEADER.size)
+        raise FormatError(
+            f"corrupt trace: the payload has {len(payload)} bytes, not {size}", path, HEADER.size
+        )
     return Container(payload, bool(flags & PART), deflated, bool(flags & SYMBOLIC))
 
 
 def _check_header(version: int, flags: int, stored_size: int, found: int, path: str) -> None:
     if version != FORMAT_VERSION:
-        raise FormatError(f"format version {version}; this reader knows version {FORMAT_VERSION}", path, 8)
-    if flags & ~(DEFLATED | PART | SYMBOLIC):
-        raise FormatError(f"unknown flags {flags:#x}", path, 10)
-    if stored_size != found:
-        reason = "the file is cut short" if found < stored_size else "there are bytes after the payload"
         raise FormatError(
-            f"{reason}: {found} bytes of {stored_size}", path, HEADER.size + min(found, stored_size)
+            f"format version {version} is unknown, expected "
+            f"{FORMAT_VERSION}; use the scalatrace that wrote it",
+            path,
+            8,
+        )
+    if flags & ~(DEFLATED | PART | SYMBOLIC):
+        raise FormatError(f"unknown flags {flags:#x}; use the scalatrace that wrote it", path, 10)
+    if stored_size != found:
+        reason = "the file is cut short" if found < stored_size else "the file has bytes after its payload"
+        raise FormatError(
+            f"{reason}: {found} bytes instead of {stored_size}; copy or record it again",
+            path,
+            HEADER.size + min(found, stored_size),
         )
 
 
 def _inflate(stored: bytes, size: int, path: str) -> bytes:
     if size > min(MAX_PAYLOAD, MAX_INFLATION * (len(stored) + 1)):
-        raise FormatError(f"{len(stored)} bytes cannot inflate to {size}", path, 20)
+        raise FormatError(f"corrupt trace: {len(stored)} bytes cannot inflate to {size}", path, 20)
     stream = zlib.decompressobj()
     try:
         payload = stream.decompress(stored, size + 1)
     except zlib.error as error:
-        raise FormatError(f"the payload does not inflate: {error}", path, HEADER.size) from None
+        raise FormatError(
+            f"corrupt trace: the payload does not inflate: {error}", path, HEADER.size
+        ) from None
     if not stream.eof or stream.unused_data:
-        raise FormatError("the deflated payload does not end where it should", path, HEADER.size)
+        raise FormatError("corrupt trace: the deflated payload has a wrong length", path, HEADER.size)
     return payload

@@ -1,7 +1,7 @@
-"""Reading a trace file. Nothing in it is believed: each length, index and nesting is checked before use.
+"""Read trace files; each length, index and nesting is checked before use.
 
-The payload is decoded piece by piece along the schema, so that an error can say at which byte it was met, and
-so that no claimed length makes the reader allocate anything.
+The payload is decoded piece by piece along the schema. So errors name the byte, and a wrong length in a file
+allocates nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import FormatError
+from scalatrace.files import read_file
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.format import HEADER, Container, read_container
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -30,24 +31,18 @@ def load(path: str | PathLike[str]) -> Trace:
     """Read a trace file.
 
     Raises:
-        FormatError: it cannot be read, or is not a trace that makes sense; says what and at which byte.
+        FormatError: it cannot be read, or is damaged; the message names the byte.
     """
-    path = fspath(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", path) from None
-    return loads(data, path)
+    return loads(read_file(path), path)
 
 
 def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
-    """A trace from a file's bytes; `path` is for messages. Raises FormatError."""
+    """Return the trace in a file's bytes; `path` is for messages. Raises FormatError."""
     container = read_container(data, path)
     if container.part:
-        raise FormatError("a part of a trace: `scalatrace merge` makes a trace of the parts", path)
+        raise FormatError("one part of a trace; run `scalatrace merge` on its folder first", path)
     if container.symbolic:
-        raise FormatError("formulas, not a trace: `scalatrace instantiate` makes a trace of them", path)
+        raise FormatError("formulas, not a trace; run `scalatrace instantiate` first", path)
     return _Payload(container, fspath(path)).trace()
 
 

@@ -1,4 +1,4 @@
-"""The text form of a trace: readable, complete, exact (grammars/trace.lark is its grammar).
+"""Write the text form of a trace, which is readable and exact (grammar: grammars/trace.lark).
 
 One line per table entry, then the nodes:
 
@@ -95,9 +95,7 @@ def _header(trace: Trace) -> Iterator[str]:
     yield from _numbered(f"frame {_quoted(frame)}" for frame in trace.frames)
     yield from _numbered(f"signature [{' '.join(map(str, frames))}]" for frames in trace.signatures)
     yield from _numbered(map(_family, trace.comms))
-    yield from _numbered(
-        f"type {_quoted(t.description)} size {t.size} extent {t.extent}" for t in trace.types
-    )
+    yield from _numbered(map(_type, trace.types))
     yield from _numbered(f"string {_quoted(string)}" for string in trace.strings)
     yield from _numbered(map(_array, trace.arrays))
     yield from _numbered(_pred(trace, *pair) for pair in trace.preds)

@@ -1,7 +1,7 @@
-"""Reading the text form of a trace (grammars/trace.lark).
+"""Read the text form of a trace (grammars/trace.lark).
 
-The grammar's callbacks build the file's plain form bottom-up, without recursion; `decode` then checks it
-exactly as it checks a file, and errors name the line and column.
+The callbacks of the grammar build the plain form of a file bottom-up. `decode` then checks it as it checks a
+file; errors name line and column.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from functools import cache, reduce
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedInput
 
 from scalatrace import grammars
-from scalatrace.errors import FormatError, TextError
+from scalatrace.errors import TextError
+from scalatrace.files import read_text
 from scalatrace.formula import format_text
+from scalatrace.grammars.syntax import syntax_error
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -30,6 +32,14 @@ __all__ = ["load_text", "parse"]
 
 KIND = {name: kind for kind, name in KINDS.items()}
 ENCODING = {name: encoding for encoding, name in ENCODINGS.items()}
+
+TERMINALS = {
+    "INT": "an integer", "NUMBER": "a number", "WORD": "a name", "STRING": "a string in quotes",
+    "NEST": "a ranklist <...>", "TIMES": "x", "LBRACE": "{", "RBRACE": "}", "LPAR": "(", "RPAR": ")",
+    "LSQB": "[", "RSQB": "]", "COMMA": ",", "COLON": ":", "SEMICOLON": ";", "EQUAL": "=", "STAR": "*",
+    "VBAR": "|", "TILDE": "~", "AT": "@", "__ANON_0": "..", "$END": "the end",
+}  # fmt: skip
+"""Terminals of the grammar as messages name them."""
 
 
 class Name(str):
@@ -58,12 +68,7 @@ class RawNode(NamedTuple):
 
 def load_text(path: str | PathLike[str]) -> Trace:
     """Read a trace's text form from a file. Raises TextError, or FormatError when there is no such file."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"cannot read: {getattr(error, 'strerror', None) or error}", path) from None
-    return parse(content, path)
+    return parse(read_text(path), path)
 
 
 def parse(text: str, path: str | PathLike[str] = "") -> Trace:
@@ -92,21 +97,13 @@ def _tree(text: str, path: str) -> Any:
             token = following
         return parsing.feed_eof(token)  # type: ignore[no-untyped-call]
     except UnexpectedInput as error:
-        raise TextError(_unexpected(error), path, error.line, error.column) from None
+        raise syntax_error(error, text, path, TERMINALS) from None
     except ValueError as error:
         raise _text_error(error, path, token) from None
 
 
 def _text_error(error: Exception, path: str, place: Any) -> TextError:
     return TextError(str(error), path, getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1)
-
-
-def _unexpected(error: UnexpectedInput) -> str:
-    if isinstance(error, UnexpectedToken):
-        return "the text ends too early" if error.token.type == "$END" else f"unexpected {str(error.token)!r}"
-    if isinstance(error, UnexpectedCharacters):
-        return f"unexpected {error.char!r}"
-    return "unexpected end"
 
 
 class _Plain(Transformer[Any, Any]):
@@ -133,7 +130,7 @@ class _Plain(Transformer[Any, Any]):
     def integer(self, parts: list[Any]) -> int:
         return int(parts[0])
 
-    turns = integer
+    trip_count = integer
 
     def endless(self, parts: list[Any]) -> int:
         return 0
@@ -142,8 +139,8 @@ class _Plain(Transformer[Any, Any]):
         return SPECIAL[parts[0]]
 
     def loop(self, parts: list[Any]) -> tuple[Any, ...]:
-        turns, *inner, stride = parts
-        return (turns, int(stride or 0), *inner)
+        trip_count, *inner, stride = parts
+        return (trip_count, int(stride or 0), *inner)
 
     def terms(self, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)
@@ -183,15 +180,15 @@ class _Plain(Transformer[Any, Any]):
         return tuple(shape for shape, _ in parts), tuple(text for _, texts in parts for text in texts)
 
     def part(self, parts: list[Any]) -> tuple[Any, ...]:
-        condition, said = parts
-        return format_text(EVERYWHERE) if condition is None else str(condition), *said
+        condition, value = parts
+        return format_text(EVERYWHERE) if condition is None else str(condition), *value
 
     def around(self, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)
 
     def formulas(self, parts: list[Any]) -> dict[int, Any]:
-        ranks, over, *said, around = parts
-        return {3: (ranks.terms, *over, tuple(one for part in said for one in part), around or ())}
+        ranks, over, *conditional, around = parts
+        return {3: (ranks.terms, *over, tuple(field for part in conditional for field in part), around or ())}
 
     # nodes
 

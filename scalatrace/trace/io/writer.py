@@ -1,4 +1,4 @@
-"""Writing a trace file from Python: tools that make traces (text form, extrapolation, tests) end here."""
+"""Write trace files from Python, for the text form, extrapolation and tests."""
 
 from __future__ import annotations
 

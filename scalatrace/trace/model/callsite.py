@@ -1,4 +1,4 @@
-"""Call sites: the frames of a call stack as the recorder named them."""
+"""Call sites: frames of a call stack in the recorder's notation."""
 
 from __future__ import annotations
 

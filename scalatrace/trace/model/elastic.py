@@ -11,13 +11,12 @@ An elastic value is one of these, all with `at(rank)`:
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from scalatrace.trace.model.formulas import Formulas
+from scalatrace.trace.model.formulas import Elastic, Formulas
+from scalatrace.trace.model.groups import Columns, Groups
 from scalatrace.trace.values.compress import compress, vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -28,91 +27,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Groups:
-    """Value vectors of disjoint groups of ranks, ordered by their first rank."""
-
-    __slots__ = ("_lookup", "_starts", "groups")
-
-    def __init__(self, groups: Sequence[tuple[RankList, Vec]]) -> None:
-        """Raises ValueError when the groups are empty, overlap, or are out of order."""
-        self.groups = tuple(groups)
-        lookup = [(start, stop, vec) for ranks, vec in self.groups for start, stop in ranks.runs]
-        lookup.sort(key=lambda run: run[0])
-        if any(a[1] > b[0] for a, b in pairwise(lookup)):
-            raise ValueError("the groups of an elastic value overlap")
-        firsts = [ranks.first if len(ranks) else -1 for ranks, _ in self.groups]
-        if -1 in firsts or firsts != sorted(firsts):
-            raise ValueError("the groups of an elastic value are empty or out of order")
-        self._lookup, self._starts = lookup, [run[0] for run in lookup]
-
-    def at(self, rank: int) -> Vec | None:
-        """The value vector of a rank; None when it is in no group."""
-        i = bisect_right(self._starts, rank) - 1
-        return self._lookup[i][2] if i >= 0 and rank < self._lookup[i][1] else None
-
-    @property
-    def ranks(self) -> RankList:
-        """All ranks that are in some group."""
-        return RankList.from_runs((start, stop) for start, stop, _ in self._lookup)
-
-    def __eq__(self, other: object) -> bool:
-        return self.groups == other.groups if isinstance(other, Groups) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.groups)
-
-    def __repr__(self) -> str:
-        return f"Groups({self})"
-
-    def __str__(self) -> str:
-        return "{" + ", ".join(f"{ranks}: {vec}" for ranks, vec in self.groups) + "}"
-
-
-class Columns:
-    """The i-th rank of `ranks` has the i-th value of `vec`, in every execution."""
-
-    __slots__ = ("_values", "ranks", "vec")
-
-    def __init__(self, ranks: RankList, vec: Vec) -> None:
-        """Raises ValueError when there are fewer values than ranks."""
-        if vec.length is not None and vec.length < len(ranks):
-            raise ValueError(f"{len(ranks)} ranks have only {vec.length} values")
-        self.ranks, self.vec = ranks, vec
-        self._values: tuple[int, ...] | None = None
-
-    def value(self, rank: int) -> int | None:
-        """The value of a rank; None when it has none."""
-        if rank not in self.ranks:
-            return None
-        if self._values is None:
-            if self.vec.constant is not None or len(self.vec.terms) <= 8:  # type: ignore[arg-type]
-                return self.vec[self.ranks.index(rank)]
-            self._values = self.vec.first(len(self.ranks))
-        return self._values[self.ranks.index(rank)]
-
-    def at(self, rank: int) -> Vec | None:
-        """The value of a rank as a vec; None when it has none."""
-        value = self.value(rank)
-        return None if value is None else Vec(value)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Columns):
-            return NotImplemented
-        return self.ranks == other.ranks and self.vec == other.vec
-
-    def __hash__(self) -> int:
-        return hash((self.ranks, self.vec))
-
-    def __repr__(self) -> str:
-        return f"Columns({self})"
-
-    def __str__(self) -> str:
-        return f"{{each {self.ranks}: {self.vec}}}"
-
-
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is left of a parameter's values when they were not to be kept.
+    """A histogram of a parameter's values, where the user dropped the values themselves.
 
     Attributes:
         histogram: of all values of all ranks (encoded peers, averages of arrays); None: nothing was recorded.
@@ -131,9 +48,8 @@ class Summary:
         return f"~{Vec(self.typical)}"
 
 
-Elastic = Vec | Groups | Columns | Formulas
 Value = Elastic | Summary
-"""What a parameter has."""
+"""Value of a parameter."""
 
 
 def at(value: Value, rank: int) -> Vec | None:
@@ -141,12 +57,12 @@ def at(value: Value, rank: int) -> Vec | None:
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
 
 
-MOST_WITHIN = 8
-"""Values by formulas within each other's loops."""
+MAX_FORMULA_DEPTH = 8
+"""Nesting of formulas that depend on loops with formulas."""
 
 
-def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
-    """From the file's form; `depth`: how many values by formulas this one is around of.
+def decode(raw: object, nprocs: int, depth: int = 0) -> Value:
+    """Read the form in the file; `depth`: nesting of formulas that depend on this value.
 
     Raises:
         ValueError: not an elastic value.
@@ -154,16 +70,14 @@ def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
     if type(raw) is not dict:
         return Vec.decode(raw)
     if len(raw) != 1 or next(iter(raw)) not in (0, 1, 2, 3):
-        raise ValueError(
-            "an elastic value is a vec, {0: groups}, {1: columns}, {2: summary} or {3: formulas}"
-        )
+        raise ValueError("not a value vector, {0: groups}, {1: columns}, {2: summary} or {3: formulas}")
     kind, parts = next(iter(raw.items()))
     if kind == 2:
         return _summary(parts)
     if kind == 3:
         return _formulas(parts, nprocs, depth)
     if type(parts) is not tuple or len(parts) % 2 or not parts or (kind == 1 and len(parts) != 2):
-        raise ValueError("the groups of an elastic value do not come in pairs")
+        raise ValueError("an odd or wrong number of group entries")
     pairs = [
         (RankList.from_terms(ranks, nprocs), Vec.decode(vec))
         for ranks, vec in zip(parts[::2], parts[1::2], strict=True)
@@ -171,20 +85,20 @@ def decode(raw: Any, nprocs: int, depth: int = 0) -> Value:
     return Columns(*pairs[0]) if kind == 1 else Groups(pairs)
 
 
-def _summary(parts: Any) -> Summary:
+def _summary(parts: object) -> Summary:
     if type(parts) is not tuple or len(parts) != 2 or type(parts[1]) is not int:
-        raise ValueError("a summary is a histogram or nil, and a value")
+        raise ValueError("a summary is not a pair of histogram (or nil) and value")
     return Summary(None if parts[0] is None else Histogram.decode(parts[0]), parts[1])
 
 
-def _formulas(parts: Any, nprocs: int, depth: int) -> Formulas:
+def _formulas(parts: object, nprocs: int, depth: int) -> Formulas:
     if type(parts) is not tuple or len(parts) != 6 or type(parts[5]) is not tuple:
-        raise ValueError("formulas have not the right number of parts")
-    if depth == MOST_WITHIN:
-        raise ValueError("formulas follow loops that follow formulas, too deeply")
+        raise ValueError("formulas have a wrong number of parts")
+    if depth == MAX_FORMULA_DEPTH:
+        raise ValueError(f"formulas depend on loops with formulas, nested more than {MAX_FORMULA_DEPTH} deep")
     around = [decode(raw, nprocs, depth + 1) for raw in parts[5]]
     if any(isinstance(value, Summary) for value in around):
-        raise ValueError("a repeat is a histogram")
+        raise ValueError("the repeat of a node is a histogram")
     return Formulas.decode(parts[:5], around, nprocs)  # type: ignore[arg-type]
 
 

@@ -1,6 +1,6 @@
-"""A value by formulas over a rank's place in the grid: for very many ranks, all with values of their own.
+"""Elastic values by formulas over a rank's grid coordinates, for many ranks with different values.
 
-Nothing is kept per rank; a rank's value vector is worked out when it is asked for.
+Nothing is stored per rank; `at` evaluates the formulas of one rank.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.formula import Const, Value, format_text, names_in, parse_condition
+from scalatrace.trace.model.groups import Columns, Groups
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part, levels_of
 from scalatrace.trace.symbolic.grid import NAMES, Grid
 from scalatrace.trace.symbolic.peers import read, written
@@ -19,29 +20,28 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
-    from scalatrace.trace.model.elastic import Elastic
     from scalatrace.trace.symbolic.evaluate import Ends
 
-__all__ = ["Formulas"]
+__all__ = ["Elastic", "Formulas"]
 
 T = TypeVar("T")
 
-REMEMBERED = 64
-"""Ranks whose value vectors are kept: a walk asks twice, a comparison for one rank after the other."""
+MAX_CACHED_RANKS = 64
+"""Ranks whose value vectors are cached."""
 
 
 class Formulas:
-    """Value vectors by formulas.
+    """Value vectors by formulas over grid coordinates.
 
     Attributes:
-        ranks: those that have one.
-        grid: of the ranks.
-        inputs: the parameters that formulas may use, with their values.
-        parts: the first whose condition holds for a rank counts.
-        around: repeats of the loops around the node, the outermost first, as far as a part follows them.
+        ranks: participants.
+        grid: grid of all ranks.
+        inputs: names and values of the parameters that formulas may use.
+        parts: conditions with formulas; the first whose condition holds for a rank applies.
+        around: repeats of the loops around the node, outermost first, as far as a formula depends on them.
     """
 
-    __slots__ = ("_known", "_turns", "around", "grid", "inputs", "parts", "ranks")
+    __slots__ = ("_known", "_trip_counts", "around", "grid", "inputs", "parts", "ranks")
 
     def __init__(
         self,
@@ -54,23 +54,24 @@ class Formulas:
         """Raises ValueError when a part follows more loops than there are."""
         levels = [levels_of(part) for part in parts if part.shape == LOOPED and part.formulas]
         if levels and max(levels) > len(around):
-            raise ValueError(f"formulas follow {max(levels)} loops, around them are {len(around)}")
-        kept = (
-            max(levels, default=-1) + 1
-        )  # one more: whether there is one tells where the others begin again
+            raise ValueError(
+                f"formulas depend on {max(levels)} loops, but only {len(around)} are around them"
+            )
+        # One more than the formulas use: it marks where the counters of the others restart.
+        kept = max(levels, default=-1) + 1
         self.ranks, self.grid, self.inputs = ranks, grid, tuple(inputs)
         self.parts, self.around = tuple(parts), tuple(around[-kept:]) if kept else ()
         self._known: dict[int, Vec | None] = {}
-        self._turns: dict[int, Vec | None] = {}
+        self._trip_counts: dict[int, Vec | None] = {}
 
     def at(self, rank: int) -> Vec | None:
-        """The value vector of a rank; None when it has none.
+        """Return the value vector of a rank; None when it has none.
 
         Raises:
             FormatError: a formula has no value for this rank.
         """
         if rank not in self._known:
-            if len(self._known) >= REMEMBERED:
+            if len(self._known) >= MAX_CACHED_RANKS:
                 self._known.clear()
             self._known[rank] = self._at(rank)
         return self._known[rank]
@@ -82,34 +83,34 @@ class Formulas:
             vec = vec_of_part(part, place, loops)
             return None if vec is None else Vec.decode(vec.terms)
 
-        return self._worked_out(rank, checked)
+        return self._evaluated(rank, checked)
 
-    def turns(self, rank: int) -> Vec | None:
-        """As `at`, but in as many terms as there are values: quick, for repeats around other values."""
+    def trip_counts(self, rank: int) -> Vec | None:
+        """Return the same values as `at`, but uncompressed and faster; for the repeats of loops around."""
         from scalatrace.trace.symbolic.evaluate import vec_of_part
 
         if rank in self._known:
             return self._known[rank]
-        if rank not in self._turns:
-            if len(self._turns) >= REMEMBERED:
-                self._turns.clear()
-            self._turns[rank] = self._worked_out(rank, partial(vec_of_part, folded=False))
-        return self._turns[rank]
+        if rank not in self._trip_counts:
+            if len(self._trip_counts) >= MAX_CACHED_RANKS:
+                self._trip_counts.clear()
+            self._trip_counts[rank] = self._evaluated(rank, partial(vec_of_part, folded=False))
+        return self._trip_counts[rank]
 
     def ends(self, rank: int) -> Ends | None:
-        """The least and the greatest value of a rank; None when it has none.
+        """Return the smallest and the largest value of a rank; None when it has none.
 
         Raises:
             FormatError: a formula has no value for this rank.
         """
         from scalatrace.trace.symbolic.evaluate import ends_of_part
 
-        return self._worked_out(rank, ends_of_part)
+        return self._evaluated(rank, ends_of_part)
 
-    def _worked_out(
+    def _evaluated(
         self, rank: int, value: Callable[[Part, Mapping[str, Any], tuple[Vec, ...]], T | None]
     ) -> T | None:
-        """What a function says of the rank's part, at its place and within its loops."""
+        """Return `value` of the part that holds for a rank, at its coordinates and within its loops."""
         from scalatrace.trace.symbolic.evaluate import part_of
 
         if rank not in self.ranks:
@@ -119,21 +120,22 @@ class Formulas:
             part = part_of(self.parts, place)
             if part is None:
                 return None
-            met = [_turns(loop, rank) for loop in self.around]
-            loops = tuple(vec for vec in met if vec is not None)
-            if part.shape == LOOPED and len(loops) < len(met):
+            loops = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
+            if part.shape == LOOPED and len(loops) < len(self.around):
                 return None
             return value(part, place, loops)
         except (ScalatraceError, ValueError, RecursionError) as error:
-            raise FormatError(f"the formulas of a value fail for rank {rank}: {error}") from None
+            raise FormatError(
+                f"corrupt trace: the formulas of a value fail for rank {rank}: {error}"
+            ) from None
 
     def names(self) -> list[str]:
-        """The names of a rank's place that conditions and formulas use."""
+        """Return the names of the rank and its coordinates that conditions and formulas use."""
         found = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
         return sorted(RANKWISE.intersection(*[set().union(*found)]))
 
     def encode(self) -> tuple[Any, ...]:
-        """The file's form, but for what is around."""
+        """Return the form in the file, without `around`."""
         parts = tuple(
             one
             for part in self.parts
@@ -147,15 +149,15 @@ class Formulas:
         return self.ranks.terms, self.grid.dims, int(self.grid.column_major), inputs, parts
 
     @classmethod
-    def decode(cls, raw: Any, around: Sequence[Elastic], nprocs: int) -> Formulas:
-        """From the file's form. Raises ValueError."""
+    def decode(cls, raw: tuple[Any, ...], around: Sequence[Elastic], nprocs: int) -> Formulas:
+        """Read the form in the file. Raises ValueError."""
         ranks, dims, column_major, inputs, parts = raw
         grid = _grid(dims, column_major, nprocs)
         if type(inputs) is not tuple or len(inputs) % 2 or type(parts) is not tuple or len(parts) % 3:
-            raise ValueError("the parameters or the parts of formulas are not complete")
+            raise ValueError("formulas have an incomplete list of parameters or parts")
         given = tuple(zip(inputs[::2], inputs[1::2], strict=True))
         if any(type(name) is not str or type(value) is not int for name, value in given):
-            raise ValueError("a parameter of formulas is not a name and a value")
+            raise ValueError("a parameter of formulas is not a pair of name and integer")
         read = tuple(map(_part, parts[::3], parts[1::3], parts[2::3]))
         return cls(RankList.from_terms(ranks, nprocs), grid, given, read, around)
 
@@ -181,33 +183,37 @@ class Formulas:
         return f"{{formulas {self.ranks} over ({dims}{order}{inputs}): {parts}{around}}}"
 
 
-def _turns(repeat: Elastic, rank: int) -> Vec | None:
+Elastic = Vec | Groups | Columns | Formulas
+"""Value vectors of the ranks that share a node; see `scalatrace.trace.model.elastic`."""
+
+
+def _trip_counts(repeat: Elastic, rank: int) -> Vec | None:
     if isinstance(repeat, Formulas):
-        return repeat.turns(rank)
+        return repeat.trip_counts(rank)
     return repeat if isinstance(repeat, Vec) else repeat.at(rank)
 
 
-def _grid(dims: Any, column_major: Any, nprocs: int) -> Grid:
+def _grid(dims: object, column_major: object, nprocs: int) -> Grid:
     if type(dims) is not tuple or not 1 <= len(dims) <= len(NAMES) or column_major not in (0, 1):
-        raise ValueError("the grid of formulas has no right number of dimensions")
+        raise ValueError(f"the grid of formulas does not have 1 to {len(NAMES)} dimensions")
     if any(type(side) is not int or side < 1 for side in dims):
-        raise ValueError("a side of the grid of formulas is not a positive number")
+        raise ValueError("a side of the grid of formulas is not a positive integer")
     grid = Grid(dims, bool(column_major))
     if grid.nprocs != nprocs:
-        raise ValueError(f"formulas are over a grid of {grid}, the run has {nprocs} ranks")
+        raise ValueError(f"the grid {grid} of formulas does not have the {nprocs} ranks of the run")
     return grid
 
 
 def _part(condition: Any, shape: Any, formulas: Any) -> Part:
     if formulas is not None and type(formulas) is not tuple:
-        raise ValueError("formulas are not a list")
+        raise ValueError("the formulas of a part are not an array")
     try:
         cond = parse_condition(condition)
         values = None if formulas is None else tuple(map(read, formulas))
     except ScalatraceError as error:
         raise ValueError(str(error)) from None
     if values is not None and not _fits(shape, values):
-        raise ValueError("there are not as many formulas as their shape has places")
+        raise ValueError("the number of formulas differs from the number of integers in their shape")
     return Part(cond, shape if values is not None else None, values)
 
 

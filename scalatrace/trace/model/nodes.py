@@ -1,7 +1,7 @@
 """The tree of a trace: node = (repeat, content), content an event (RSD) or a sequence of nodes (PRSD).
 
-`repeat` has one value each time the node is met, and says how often the content runs then. So a loop is a
-sequence with a repeat; an event that only every other iteration executes has the repeat 1 0 1 0 ...
+`repeat` has a trip count for each entry of the node. So a loop is a sequence with a repeat; an event that
+only every other iteration executes has the repeat 1 0 1 0 ...
 """
 
 from __future__ import annotations
@@ -118,4 +118,4 @@ def untimed(node: Node) -> Node:
 
 
 ONCE = Vec(1)
-"""The repeat of what runs exactly once whenever it is met."""
+"""The repeat of a node that runs once on each entry."""

@@ -1,28 +1,25 @@
-"""The ranks that have one value vector, also where formulas say what each has."""
+"""Divide ranks into classes with equal value vectors, for all kinds of elastic values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
-from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-__all__ = ["groups_of", "numbered"]
+__all__ = ["class_numbers", "rank_classes"]
 
 
-def groups_of(value: Elastic, ranks: RankList, most: int) -> Iterator[tuple[RankList, Vec]]:
-    """Some ranks by their value vectors, those without left out.
+def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
+    """Yield the classes of some ranks with their value vectors; ranks without a value are left out.
 
     Raises:
-        UsageError: there are more than `most` values, one for each rank, or places for formulas.
+        UsageError: there are more than `max_classes` different values, or places for formulas.
         FormatError: a formula has no value.
     """
     if isinstance(value, Vec):
@@ -30,45 +27,49 @@ def groups_of(value: Elastic, ranks: RankList, most: int) -> Iterator[tuple[Rank
     elif isinstance(value, Groups):
         yield from ((some, vec) for group, vec in value.groups if (some := ranks & group))
     elif isinstance(value, Columns):
-        yield from _by_number(value, ranks & value.ranks, most)
+        yield from _by_number(value, ranks & value.ranks, max_classes)
     else:
-        yield from _by_formulas(value, ranks & value.ranks, most)
+        yield from _by_formulas(value, ranks & value.ranks, max_classes)
 
 
-def numbered(value: Elastic, ranks: RankList, nprocs: int, most: int) -> tuple[Ints, list[Vec]]:
-    """The value vectors of some ranks, and which of them each of all ranks has, -1 for none.
+def class_numbers(value: Elastic, ranks: RankList, nprocs: int, max_classes: int) -> tuple[Ints, list[Vec]]:
+    """Return the class number of each of all ranks (-1: none), and the value vector of each class.
 
     Raises:
-        UsageError, FormatError: as `groups_of`.
+        UsageError, FormatError: as `rank_classes`.
     """
     numbers, vecs = np.full(nprocs, -1), list[Vec]()
-    for some, vec in groups_of(value, ranks, most):
+    for some, vec in rank_classes(value, ranks, max_classes):
         for start, stop in some.runs:
             numbers[start:stop] = len(vecs)
         vecs.append(vec)
     return numbers, vecs
 
 
-def _by_number(value: Columns, ranks: RankList, most: int) -> Iterator[tuple[RankList, Vec]]:
+def _by_number(value: Columns, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
     where = ranks_in(ranks)
     everything = np.array(value.vec.first(len(value.ranks)), dtype=np.int64)
     numbers = everything[np.searchsorted(ranks_in(value.ranks), where)]
-    found = np.unique(numbers)
-    if len(found) > most:
+    distinct_numbers = np.unique(numbers)
+    if len(distinct_numbers) > max_classes:
         raise UsageError(
-            f"{len(ranks)} ranks have {len(found)} different values: too many to look at them all"
+            f"cannot examine each value: {len(ranks)} ranks have {len(distinct_numbers)} different values "
+            f"of a parameter or repeat (limit {max_classes}); extrapolate to fewer ranks"
         )
-    for number in found.tolist():
+    for number in distinct_numbers.tolist():
         yield ranks_of(where[numbers == number]), Vec(number)
 
 
-def _by_formulas(value: Formulas, ranks: RankList, most: int) -> Iterator[tuple[RankList, Vec]]:
+def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
     if not ranks:
         return
     where = ranks_in(ranks)
-    first, like = distinct(_places(value, ranks, where, most))
-    if len(first) > most:
-        raise UsageError(f"a value by formulas differs at {len(first)} places: too many to look at them all")
+    first, like = distinct(_places(value, ranks, where, max_classes))
+    if len(first) > max_classes:
+        raise UsageError(
+            f"cannot examine each value: the formulas of a parameter or repeat differ at {len(first)} places "
+            f"of the grid (limit {max_classes}); extrapolate to fewer ranks"
+        )
     numbers: dict[Vec, int] = {}
     number_of = np.full(len(first), -1)
     for place, rank in enumerate(where[first].tolist()):
@@ -79,12 +80,12 @@ def _by_formulas(value: Formulas, ranks: RankList, most: int) -> Iterator[tuple[
         yield ranks_of(where[number_of[like] == number]), vecs[number]
 
 
-def _places(value: Formulas, ranks: RankList, where: Ints, most: int) -> Ints:
-    """A column for each rank: the numbers that its value vector depends on."""
+def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> Ints:
+    """Return a column for each rank: the numbers that its value vector depends on."""
     columns = value.grid.columns
     rows = [np.zeros_like(where), *(columns[name][where] for name in value.names())]
     for repeat in value.around:
         if isinstance(repeat, Vec):
             continue
-        rows.append(numbered(repeat, ranks, value.grid.nprocs, most)[0][where])
+        rows.append(class_numbers(repeat, ranks, value.grid.nprocs, max_classes)[0][where])
     return np.array(rows)

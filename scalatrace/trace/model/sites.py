@@ -1,4 +1,4 @@
-"""Call sites as the user names them: the end of a file's path (native: a module's name), lines (offsets)."""
+"""Parse call sites given by the user: end of a file's path (native: module name) and lines (offsets)."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _range(text: str) -> Range:
     except ValueError:
         low, high = 1, 0
     if match is None or low > high:
-        raise UsageError(f"{text!r} is not of the form FILE:FIRST-LAST")
+        raise UsageError(f"{text!r} is not a range of lines; give FILE:FIRST-LAST such as solver.py:10-40")
     return _file(match["file"], text), low, high
 
 
 def _file(name: str, text: str) -> str:
     if not name or "=" in name:
-        raise UsageError(f"{text!r} is not of the form FILE:FIRST-LAST")
+        raise UsageError(f"{text!r} is not a range of lines; give FILE:FIRST-LAST such as solver.py:10-40")
     return name
 
 

@@ -1,4 +1,4 @@
-"""What a trace's events refer to: operations, statistics, communicators, datatypes, arrays."""
+"""Table entries that events refer to: operations, statistics, communicators, datatypes, arrays."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ class Family:
     remote_members: Vec | None = None
 
 
-LARGE = 1 << 14
-"""Members of a family that are not expanded when its instances are all of one size."""
+MIN_LARGE_MEMBERS = 1 << 14
+"""Members of a family from which on instances of equal size are not expanded."""
 
 
 class LargeLayout:
@@ -192,7 +192,7 @@ class LargeLayout:
 def layout_of(family: Family, nprocs: int) -> Layout | LargeLayout:
     """The instances of a family. Raises ValueError when its description contradicts itself."""
     total, size = family.members.length, family.sizes.constant
-    if total is None or total < LARGE or size is None or family.remote_members is not None:
+    if total is None or total < MIN_LARGE_MEMBERS or size is None or family.remote_members is not None:
         return Layout(family, nprocs)
     low, high = family.members.smallest(), family.members.largest()
     if low is None or high is None or low < 0 or high >= nprocs or size < 1 or total % size or total > nprocs:

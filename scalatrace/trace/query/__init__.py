@@ -1,4 +1,4 @@
-"""Questions to a trace: walk, counts, matrix, partners, differences, verification.
+"""Queries of a trace: walk, counts, matrix, partners, differences, verification.
 
 In: a trace. Out: events, numbers, findings.
 """

@@ -1,15 +1,16 @@
-"""A trace without relative arrays, for consumers that look at values across ranks."""
+"""Replace relative arrays in a trace by absolute ones, for consumers that compare values across ranks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary, gather
 from scalatrace.trace.model.nodes import Event, Node, Param, Sequence
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
-from scalatrace.trace.query.walk import Call, distinct_calls
+from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
@@ -17,20 +18,20 @@ __all__ = ["absolute"]
 
 
 def absolute(trace: Trace) -> Trace:
-    """The same trace with an array per rank in place of each relative one; itself when it has none.
+    """Return the trace with an array per rank instead of each relative one; itself when it has none.
 
     Raises:
         FormatError: the trace contradicts itself.
     """
     if not any(array.relative for array in trace.arrays):
         return trace
-    made = _Absolute(trace)
-    nodes = [made.node(node) for node in trace.nodes]
-    return replace(trace, nodes=nodes, arrays=made.arrays)
+    rewriter = _Absolute(trace)
+    nodes = [rewriter.node(node) for node in trace.nodes]
+    return replace(trace, nodes=nodes, arrays=rewriter.arrays)
 
 
 class _Absolute:
-    """The nodes and arrays of the new trace. Relative entries become empty ones, so that indices stay."""
+    """Build the nodes and arrays of the new trace. Relative entries become empty, so indices stay."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -49,15 +50,15 @@ class _Absolute:
         return replace(node, params=params)
 
     def param(self, event: Event, position: int) -> Param:
-        """A parameter of kind ARRAY, each rank with its own arrays."""
-        found: dict[int, list[int]] = {}
+        """Return a parameter of kind ARRAY with the absolute arrays of each rank."""
+        indices: dict[int, list[int]] = {}
         for ranks, n in self.runs[id(event)]:
             for rank in ranks:
-                found[rank] = [
+                indices[rank] = [
                     self.index(call.values[position], call)
                     for call, _ in distinct_calls(self.trace, event, rank, n)
                 ]
-        return gather(found) if found else event.params[position]
+        return gather(indices) if indices else event.params[position]
 
     def index(self, index: int, call: Call) -> int:
         if index < SPECIAL_MAX or not self.trace.arrays[index].relative:

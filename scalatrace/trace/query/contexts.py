@@ -1,7 +1,7 @@
-"""How often a rank runs each event node after each predecessor, from the compressed form.
+"""Count the executions of each event node after each predecessor, from the compressed form.
 
-What repeats the same way every time is counted once and multiplied; only loops whose content differs from
-iteration to iteration are run through, node by node, and only so far.
+Loops with constant trip counts are counted once and multiplied. Other loops are visited iteration by
+iteration, up to `MAX_VISITED_NODES`.
 """
 
 from __future__ import annotations
@@ -9,32 +9,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
-from typing import TYPE_CHECKING
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import runs
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["TooLongError", "executions_after"]
 
-MOST_STEPS = 1 << 17
-"""Nodes of one rank that are run through: about a tenth of a second."""
+MAX_VISITED_NODES = 1 << 17
+"""Nodes of one rank that are visited one by one: about a tenth of a second."""
 
 
 class TooLongError(ScalatraceError):
-    """What comes after what would have to be run through for longer than it is worth."""
+    """Too many iterations differ to find the predecessors of all executions."""
 
 
 Counts = Counter[tuple[int, int]]
-"""Runs by id(event node) and predecessor."""
+"""Executions by id(event node) and predecessor."""
 
 
 def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]]:
-    """Each event node, an index into `Trace.preds`, and how often a rank runs the node right after that call.
+    """Yield each event node, an index into `Trace.preds`, and how often a rank runs the node after that call.
 
     The predecessor is -1 where the call before has no entry, as in `Call.pred`.
 
@@ -45,21 +42,21 @@ def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]
     events: dict[int, Event] = {}
     parts = _parts(trace, trace.nodes, rank, 1, events)
     uses: Counter[tuple[_Part, int]] = Counter()
-    pred, found, left = 0, Counter[tuple[int, int]](), iter(range(MOST_STEPS))
+    pred, counts, budget = 0, Counter[tuple[int, int]](), iter(range(MAX_VISITED_NODES))
     for part in parts:
-        pred = _run(part, pred, uses, found, left)
+        pred = _run(part, pred, uses, counts, budget)
     for (part, before), times in uses.items():
         for key, n in part.after(before)[0].items():
-            found[key] += n * times
-    return ((events[node], before, n) for (node, before), n in found.items() if n)
+            counts[key] += n * times
+    return ((events[node], before, n) for (node, before), n in counts.items() if n)
 
 
 class _Part:
     """A node as one rank runs it.
 
     Attributes:
-        times: how often its content runs each time that the node is met; None: not always as often.
-        same: whether everything inside runs equally often every time, too.
+        times: trip count of each entry of the node; None: it varies.
+        same: whether the trip counts of everything inside are constant, too.
     """
 
     __slots__ = ("event", "key", "known", "parts", "repeats", "same", "times")
@@ -72,7 +69,7 @@ class _Part:
         self.known: dict[int, tuple[Counts, int]] = {}
 
     def after(self, pred: int) -> tuple[Counts, int]:
-        """What a part that is always the same runs after a call, and the call that is its last then."""
+        """Return the executions of a part with constant trip counts after a call, and its last call."""
         if pred not in self.known:
             assert self.times is not None
             first, last = self._once(pred)
@@ -95,8 +92,8 @@ class _Part:
         return counts, pred
 
 
-def _part(trace: Trace, node: Node, rank: int, met: int, events: dict[int, Event]) -> _Part | None:
-    n = runs(node.repeat, rank, met)
+def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[int, Event]) -> _Part | None:
+    n = runs(node.repeat, rank, entry_count)
     if n <= 0:
         return None
     repeats = elastic.at(node.repeat, rank)
@@ -105,33 +102,35 @@ def _part(trace: Trace, node: Node, rank: int, met: int, events: dict[int, Event
         events[id(node)] = node
         own = trace.pred_index.get((node.op, node.signature), -1)
         return _Part(id(node), own, iter(repeats), repeats.constant)
-    made = _Part(-1, -1, iter(repeats), repeats.constant)
-    made.parts = _parts(trace, node.nodes, rank, n, events)
-    made.same = made.same and all(part.same for part in made.parts)
-    return made if made.parts else None
+    loop = _Part(-1, -1, iter(repeats), repeats.constant)
+    loop.parts = _parts(trace, node.nodes, rank, n, events)
+    loop.same = loop.same and all(part.same for part in loop.parts)
+    return loop if loop.parts else None
 
 
 def _parts(
-    trace: Trace, nodes: AnySequence[Node], rank: int, met: int, events: dict[int, Event]
+    trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int, events: dict[int, Event]
 ) -> list[_Part]:
-    found = (_part(trace, node, rank, met, events) for node in nodes)
-    return [part for part in found if part is not None]
+    parts = (_part(trace, node, rank, entry_count, events) for node in nodes)
+    return [part for part in parts if part is not None]
 
 
-def _run(part: _Part, pred: int, uses: Counter[tuple[_Part, int]], found: Counts, left: Iterator[int]) -> int:
-    """Count one meeting of a part, if there are steps left; the call that is the last then."""
-    if next(left, None) is None:
-        raise TooLongError("too many iterations that differ")
+def _run(
+    part: _Part, pred: int, uses: Counter[tuple[_Part, int]], counts: Counts, budget: Iterator[int]
+) -> int:
+    """Count one entry of a part and return its last call. Raises TooLongError."""
+    if next(budget, None) is None:
+        raise TooLongError(f"more than {MAX_VISITED_NODES} iterations differ")
     if part.same:
         uses[part, pred] += 1
         return part.after(pred)[1]
     times = next(part.repeats) if part.times is None else part.times
     if not part.parts:
         if times > 0:
-            found[part.event, pred] += 1
-            found[part.event, part.key] += times - 1
+            counts[part.event, pred] += 1
+            counts[part.event, part.key] += times - 1
         return part.key if times > 0 else pred
     for _ in range(times):
         for inner in part.parts:
-            pred = _run(inner, pred, uses, found, left)
+            pred = _run(inner, pred, uses, counts, budget)
     return pred

@@ -1,4 +1,4 @@
-"""Comparing two traces, event by event: do they record the same program?"""
+"""Compare two traces event by event."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import zip_longest
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import untimed
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.matching import CommMatcher
-from scalatrace.trace.query.verify import REMEMBERED, describe, render
-from scalatrace.trace.query.walk import Call
+from scalatrace.trace.query.verify import MAX_CACHED_PAIRS, describe, render
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["ASPECTS", "Difference", "diff"]
@@ -71,7 +71,7 @@ def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:
     parameters = {name for trace in (left, right) for op in trace.ops for name, _ in op.params}
     for word in ignore:
         if word not in ASPECTS and word not in parameters:
-            raise UsageError(f"cannot ignore {word!r}: neither one of {', '.join(ASPECTS)} nor a parameter")
+            raise UsageError(f"--ignore {word}: give {', '.join(ASPECTS)} or the name of a parameter")
 
 
 def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
@@ -89,8 +89,9 @@ def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iter
     for n, (a, b) in enumerate(zip_longest(left.walk(rank), right.walk(rank)), 1):
         if n == CALLS_TRIED and (calls := max(left.nevents(rank), right.nevents(rank))) > MAX_COMPARED:
             raise LimitError(
-                f"the first {n - 1} calls of rank {rank} are equal, but {calls} are too many to compare "
-                "one by one (the traces are built of different loops)"
+                f"rank {rank}: the first {n - 1} calls are equal, but the "
+                f"loops of the traces differ and {calls} calls "
+                "are too many to compare one by one; record fewer steps"
             )
         if a is None or b is None or not same(a, b):
             shown = (_shown(call, ignore) if call is not None else "" for call in (a, b))
@@ -120,7 +121,7 @@ class _Same:
             return True
         if not self.compare(a, b):
             return False
-        if len(self.known) > REMEMBERED:
+        if len(self.known) > MAX_CACHED_PAIRS:
             self.known.clear()
         self.known.add(key)
         return True

@@ -1,4 +1,4 @@
-"""A trace without formulas, for consumers that look at the values of all ranks."""
+"""Replace formulas in a trace by value vectors, for consumers that need the values of all ranks."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import replace
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value, encode
 from scalatrace.trace.model.nodes import Node, Param, Peer, Sequence
-from scalatrace.trace.model.rank_classes import groups_of
+from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["MOST_RANKS", "explicit"]
+__all__ = ["MAX_EXPLICIT_RANKS", "explicit"]
 
-MOST_RANKS = 1 << 14
-"""Ranks for which formulas are written out."""
+MAX_EXPLICIT_RANKS = 1 << 14
+"""Ranks for which formulas are evaluated."""
 
 
 def explicit(trace: Trace) -> Trace:
-    """The same trace with value vectors of groups of ranks in place of formulas; itself when it has none.
+    """Return the trace with value vectors of groups of ranks instead of formulas; itself when it has none.
 
     Raises:
-        UsageError: it has formulas, and too many ranks to write down what each has.
+        UsageError: it has formulas and more than MAX_EXPLICIT_RANKS ranks.
         FormatError: a formula has no value.
     """
     if not any(map(_has_formulas, trace.nodes)):
         return trace
-    if trace.nprocs > MOST_RANKS:
+    if trace.nprocs > MAX_EXPLICIT_RANKS:
         raise UsageError(
-            f"values of this trace are formulas, because of its {trace.nprocs:,} ranks: what is wanted here "
-            f"needs them written out, which is done for up to {MOST_RANKS:,}; extrapolate to fewer ranks"
+            f"this trace of {trace.nprocs:,} ranks has formulas instead of values; evaluating them for all "
+            f"ranks is limited to {MAX_EXPLICIT_RANKS:,} ranks: extrapolate to fewer ranks"
         )
     taking_part = participants(trace)
     return replace(trace, nodes=[_node(node, taking_part) for node in trace.nodes])
@@ -65,10 +65,10 @@ def _value(value: Value, ranks: RankList) -> Value:
 
 
 def _listed(value: Formulas, ranks: RankList, zeros: bool) -> Groups | Columns:
-    """What formulas say of ranks; `zeros`: also of those that have only 0."""
-    found = groups_of(value, ranks, len(ranks))
+    """Evaluate formulas for some ranks; `zeros`: include ranks whose values are all 0."""
+    classes = rank_classes(value, ranks, len(ranks))
     pairs = sorted(
-        ((some, vec) for some, vec in found if zeros or vec.constant != 0), key=lambda pair: pair[0].first
+        ((some, vec) for some, vec in classes if zeros or vec.constant != 0), key=lambda pair: pair[0].first
     )
     groups = Groups(pairs)
     if any(vec.constant is None for _, vec in pairs) or not pairs:

@@ -12,23 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import lcm
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scalatrace.errors import FormatError, LimitError
+from scalatrace.trace.model.call import Call, Place, ended, vec_at
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.query.walk import Call, Place, ended, vec_at
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
 
 TOO_MANY = -1
 
 __all__ = ["MAX_GROUPS", "counted_calls", "grouped"]
 
 MAX_GROUPS = 1 << 22
-"""Different calls of one event node and rank that are listed; more are if the vectors have as many terms."""
+"""Different calls listed of one event node and rank; more if the vectors have as many terms."""
 
 
 def counted_calls(
@@ -65,7 +63,7 @@ def counted_calls(
             where = f" at {short_frame(stack[0])}" if stack else ""
             raise LimitError(
                 f"{place.op.name}{where}: rank {rank} makes {times} calls with more than {limit} "
-                "different values, too many to count one by one"
+                "different parameter values, too many to count one by one; record fewer steps"
             )
         yield Call(place, place.decoded(values), -1), n
 
@@ -109,11 +107,11 @@ class _Chunk:
 
     @property
     def period(self) -> int | None:
-        """After so many values they repeat; None: they do not."""
+        """The number of values after which they repeat; None: never."""
         return 1 if self.value is not None else None if self.stride else self.body
 
-    def turns(self, n: int) -> int:
-        """Values that differ for sure among the first n: a stride makes each iteration another."""
+    def min_distinct(self, n: int) -> int:
+        """Return a lower bound of the different values among the first n: a stride changes each iteration."""
         return 0 if self.value is not None or not self.stride else n // self.body
 
     def skip(self, n: int) -> None:
@@ -122,17 +120,17 @@ class _Chunk:
         self.length -= n
 
     def begin(self, n: int) -> Iterator[_Chunk]:
-        """The first n values as they are here."""
+        """Yield the first n values as one chunk."""
         chunk = copy(self)  # the reader skips in it
         chunk.length = n
         yield chunk
 
     def inside(self, n: int) -> Iterator[_Chunk]:
-        """The first n values, by the terms inside the loop."""
-        turn, skipped = divmod(self.offset, self.body)
+        """Yield the first n values by the terms inside the loop."""
+        iteration, skipped = divmod(self.offset, self.body)
         while n > 0:
             for term in self.terms:
-                chunk = _Chunk(term, self.shift + turn * self.stride, n)
+                chunk = _Chunk(term, self.shift + iteration * self.stride, n)
                 if skipped >= chunk.length:
                     skipped -= chunk.length
                     continue
@@ -142,7 +140,7 @@ class _Chunk:
                 yield chunk
                 if n <= 0:
                     return
-            turn += 1
+            iteration += 1
 
 
 def _chunks(vec: Vec, n: int) -> Iterator[_Chunk]:
@@ -170,13 +168,13 @@ def _joint(
         else:
             periods = [chunk.period for chunk in here]
             period = None if None in periods else lcm(*periods)  # type: ignore[arg-type]
-            turns = length // period if period else 1
-            if any(chunk.turns(length) > MAX_GROUPS for chunk in here):
+            periods_in_length = length // period if period else 1
+            if any(chunk.min_distinct(length) > MAX_GROUPS for chunk in here):
                 yield (), TOO_MANY
                 return
-            if period and turns > 1:
-                length = period * turns
-                yield from _joint(_inside(here, period), period, times * turns)
+            if period and periods_in_length > 1:
+                length = period * periods_in_length
+                yield from _joint(_inside(here, period), period, times * periods_in_length)
             else:
                 yield from _joint(_inside(here, length), length, times)
         n -= length
@@ -187,7 +185,7 @@ def _joint(
 
 
 def _inside(chunks: Sequence[_Chunk], n: int) -> list[Iterator[_Chunk]]:
-    """The first n values of each chunk: of the longest loop bodies term by term, of others as they are."""
+    """Return the first n values of each chunk: the longest loop bodies term by term, others as one chunk."""
     longest = max(chunk.body for chunk in chunks if chunk.value is None)
     return [
         chunk.inside(n) if chunk.value is None and chunk.body == longest else chunk.begin(n)

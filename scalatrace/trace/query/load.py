@@ -1,21 +1,17 @@
-"""How much more or less than the means of its calls a rank computes.
+"""Load of each rank relative to the mean computation of its calls.
 
-Histograms are over all ranks that make a call; beside them a trace keeps each rank's total, in steps
-(`LOAD_STEPS`). Where ranks make different calls, the means of these tell most of the difference already.
+Histograms cover all ranks that make a call. A trace also keeps each rank's total, in steps (`LOAD_STEPS`).
+Where ranks make different calls, the means of these calls explain most of the difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.nodes import Event
-    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["COMM", "COMPUTE", "Loads", "Means"]
 
@@ -26,7 +22,7 @@ HALF_STEP = 2 ** (0.5 / LOAD_STEPS)
 
 
 class Means:
-    """What the means of a statistic after each predecessor add up to.
+    """Sums of the means of a statistic after each predecessor.
 
     Attributes:
         per_rank: the total of all ranks over their number.

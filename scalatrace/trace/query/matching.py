@@ -1,4 +1,4 @@
-"""Matching the communicators of two records of one run, which number them differently."""
+"""Match the communicators of two records of one run, which number them differently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Description(NamedTuple):
 
 
 class CommMatcher:
-    """A one-to-one correspondence between communicator numbers, made as pairs of calls use them.
+    """A one-to-one correspondence between communicator numbers, completed as pairs of calls use them.
 
     Two duplicates of one communicator look alike, so which is which is known only once a call used one.
     """

@@ -1,21 +1,22 @@
-"""The communication matrix: what each rank sent to each rank, point to point."""
+"""Communication matrix: bytes or messages from each rank to each rank, point to point."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.ops import Category, operation
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits, executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
-from scalatrace.trace.query.walk import Call
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs"]
 
@@ -51,7 +52,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
         LimitError: very many ranks or different calls.
     """
     if what not in MEASURES:
-        raise UsageError(f"no measure {what!r}; there are {', '.join(MEASURES)}")
+        raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
     if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
         raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
     check_visits(trace)
@@ -76,7 +77,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     return found
 
 
-def matrix(trace: Trace, what: str = "bytes") -> np.ndarray[Any, np.dtype[np.int64]]:
+def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
     """Return `pairs` as nprocs x nprocs; row: sender, column: receiver.
 
     Raises:
@@ -106,7 +107,7 @@ def _sends(op: str) -> bool:
 
 
 def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[Call, int]]:
-    """The calls of a rank that say what it sends, and how often each sends that."""
+    """Yield the sending calls of a rank with their numbers of messages."""
     for event, times in executions_of(trace, rank):
         if operation(trace.ops[event.op].name).category in SENDING:
             yield from counted_calls(trace, event, rank, times, matters)

@@ -1,31 +1,29 @@
-"""Whether the calls of a trace have their partners in it: a replay of what a selection tore apart would hang.
+"""Find the first call whose partner is missing from a trace, so that a replay would hang.
 
-Numbers of calls are compared, not their order: a selection keeps the program's.
+Recording with a selection, or lossy extrapolation, can drop one side of a message or collective call. Numbers
+of calls are compared, not their order, which a selection keeps.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from scalatrace.ops import Category, Flow, operation
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
-
-__all__ = ["first_alone", "peer_of", "tag_of"]
+__all__ = ["first_unmatched", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-_FILE_ALONE = frozenset({"File_seek"})
+_LOCAL_FILE_OPS = frozenset({"File_seek"})
 _PAIRS = {
     "Win_start": ("Win_complete",),
     "Win_post": ("Win_wait", "Win_test"),
@@ -35,30 +33,30 @@ _PAIRS = {
 _EPOCHS = ("Win_fence", *(op for op in _PAIRS if op != "Win_post"))
 
 
-def first_alone(trace: Trace) -> str | None:
-    """The first call found that waits for one that is not in the trace, in words; None when there is none.
+def first_unmatched(trace: Trace) -> str | None:
+    """Describe the first call found whose partner is not in the trace; None when there is none.
 
-    Where destinations, sources or tags were not kept, or receives were cancelled, messages are not compared.
-    Takes time in proportion to the nodes times the ranks, and to the calls whose parameters vary.
+    Messages are not compared where destinations, sources or tags were not kept or receives were cancelled.
+    Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
     """
     collective = _Collective()
     messages = _Messages() if _messages_are_known(trace) else None
     for rank in trace.ranks:
         epochs: Counter[tuple[int, int, str]] = Counter()
         for event, times in executions_of(trace, rank):
-            for call, n in _asked(trace, event, rank, times):
+            for call, n in _examined(trace, event, rank, times):
                 collective.add(call, n)
                 _add_epoch(epochs, call, n)
                 if messages is not None:
                     messages.add(call, n)
-        if found := _outside_epochs(rank, epochs):
-            return found
+        if unmatched := _outside_epochs(rank, epochs):
+            return unmatched
         for _, call, n in started(trace, rank) if messages is not None else ():
             messages.add(call, n, started=True)  # type: ignore[union-attr]
-    return collective.alone() or (messages.alone(trace) if messages is not None else None)
+    return collective.unmatched() or (messages.unmatched(trace) if messages is not None else None)
 
 
-def _asked(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
+def _examined(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
     if operation(trace.ops[event.op].name).category not in (Category.COMPLETION, Category.START):
         yield from counted_calls(trace, event, rank, times, lambda op, name: True)
 
@@ -67,7 +65,7 @@ def _asked(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[
 
 
 class _Collective:
-    """How often each rank made each collective call on each communicator (window, file)."""
+    """Counts of collective calls by operation, communicator (window, file) and rank."""
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, int, tuple[int, ...], int], Counter[int]] = {}
@@ -79,13 +77,13 @@ class _Collective:
         comm = call.comm
         everyone = sorted((*comm.members, *(comm.remote or ())))
         if UNDEFINED in everyone:
-            return  # some are of another world, which has a trace of its own
+            return  # the other world has a trace of its own
         on = call.raw("win") if "win" in call else call.raw("fh") if "fh" in call else -1
         key = (call.op, comm.family, tuple(everyone), on)
         self._kinds[comm.family] = comm.kind
         self._calls.setdefault(key, Counter())[call.rank] += n
 
-    def alone(self) -> str | None:
+    def unmatched(self) -> str | None:
         for (op, family, everyone, _), calls in self._calls.items():
             most = max(calls, key=lambda rank: calls[rank])
             for rank in everyone:
@@ -100,7 +98,7 @@ def _is_collective(op: str) -> bool:
     if category is Category.IO:
         return "_all" in op or "_ordered" in op
     if category is Category.FILE:
-        return op not in _FILE_ALONE and not op.endswith("_end")
+        return op not in _LOCAL_FILE_OPS and not op.endswith("_end")
     return category in _COLLECTIVE or op == "Win_fence"
 
 
@@ -117,7 +115,7 @@ def _outside_epochs(rank: int, epochs: Counter[tuple[int, int, str]]) -> str | N
     for family, window in sorted({key[:2] for key in epochs}):
         calls = Counter({op: n for (*on, op), n in epochs.items() if on == [family, window]})
         if calls["data"] and not any(calls[op] for op in _EPOCHS):
-            return f"rank {rank} makes one-sided calls, but none that opens an epoch is there"
+            return f"rank {rank} makes one-sided calls, but the trace has none that opens an epoch"
         for opening, closing in _PAIRS.items():
             if calls[opening] != sum(calls[op] for op in closing):
                 return (
@@ -141,7 +139,7 @@ def _messages_are_known(trace: Trace) -> bool:
 
 
 class _Messages:
-    """Messages sent and asked for, by family of communicators, world ranks from and to, and tag."""
+    """Counts of messages sent and received, by communicator family, source, destination and tag."""
 
     def __init__(self) -> None:
         self._sent: Counter[tuple[int, int, int, int]] = Counter()
@@ -162,31 +160,31 @@ class _Messages:
             else:
                 self._probed.add(key)
 
-    def alone(self, trace: Trace) -> str | None:
+    def unmatched(self, trace: Trace) -> str | None:
         left, wild = self._sent.copy(), Counter[tuple[int, int, int, int]]()
         for key, n in self._awaited.items():
             if ANY_SOURCE in key or ANY_TAG in key:
                 wild[key] += n
             elif left[key] < n:
-                return f"{_words(trace, key, n, 'waits for')}, but {self._sent[key]} are sent"
+                return f"{_describe(trace, key, n, 'waits for')}, but {self._sent[key]} are sent"
             else:
                 left[key] -= n
-        # Those with one wildcard choose before those with two, which take anything.
+        # Receives with one wildcard match first; those with two match anything.
         for key in sorted(wild, key=lambda key: (key[1] == ANY_SOURCE) + (key[3] == ANY_TAG)):
             missing = _take(left, key, wild[key])
             if missing:
-                return f"{_words(trace, key, wild[key], 'waits for')}, but {wild[key] - missing} are sent"
+                n = wild[key]
+                return f"{_describe(trace, key, n, 'waits for')}, but {n - missing} are sent"
         for key, n in left.items():
             if n:
-                return (
-                    f"{_words(trace, key, self._sent[key], 'sends')}, but {self._sent[key] - n} are received"
-                )
+                sent = self._sent[key]
+                return f"{_describe(trace, key, sent, 'sends')}, but {sent - n} are received"
         probed = (key for key in self._probed if not any(_fits(key, sent) for sent in self._sent))
-        return next((f"{_words(trace, key, 1, 'probes for')}, but none is sent" for key in probed), None)
+        return next((f"{_describe(trace, key, 1, 'probes for')}, but none is sent" for key in probed), None)
 
 
 def peer_of(call: Call, flow: Flow) -> int | None:
-    """World rank of the peer in a call's flow, or ANY_SOURCE; None when no rank of this trace is meant."""
+    """Return the world rank of the peer in a call's flow, or ANY_SOURCE; None for no rank of this trace."""
     if flow.peer not in call:
         return None
     peer = call.raw(flow.peer)
@@ -198,25 +196,25 @@ def peer_of(call: Call, flow: Flow) -> int | None:
 
 
 def tag_of(call: Call, name: str) -> int:
-    """Tag of a call, of the direction ("sendtag", "recvtag") where it has two; ANY_TAG when it has none."""
+    """Return the tag of a call, for calls with two that of one direction (`name`); ANY_TAG without tag."""
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _fits(asked: tuple[int, int, int, int], sent: tuple[int, int, int, int]) -> bool:
-    return all(a == s or a in (ANY_SOURCE, ANY_TAG) for a, s in zip(asked, sent, strict=True))
+def _fits(awaited: tuple[int, int, int, int], sent: tuple[int, int, int, int]) -> bool:
+    return all(a == s or a in (ANY_SOURCE, ANY_TAG) for a, s in zip(awaited, sent, strict=True))
 
 
-def _take(left: Counter[tuple[int, int, int, int]], asked: tuple[int, int, int, int], n: int) -> int:
-    """Take up to n messages that fit; how many are missing."""
+def _take(left: Counter[tuple[int, int, int, int]], awaited: tuple[int, int, int, int], n: int) -> int:
+    """Remove up to n messages that match; return how many are missing."""
     for key in left:
-        if n and left[key] and _fits(asked, key):
+        if n and left[key] and _fits(awaited, key):
             taken = min(n, left[key])
             left[key] -= taken
             n -= taken
     return n
 
 
-def _words(trace: Trace, key: tuple[int, int, int, int], n: int, verb: str) -> str:
+def _describe(trace: Trace, key: tuple[int, int, int, int], n: int, verb: str) -> str:
     family, source, dest, tag = key
     kind = f"communicator {family} ({trace.comms[family].kind})"
     what = f"{n} message{'s' * (n != 1)}{'' if tag == ANY_TAG else f' with tag {tag}'}"

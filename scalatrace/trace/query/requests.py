@@ -1,6 +1,7 @@
-"""The live requests of a rank along its walk: what a Start moves is said where its request was made.
+"""Track the live requests of a rank along its walk: find the call that created each request.
 
-As in the recorder, a request's name is its age: how many of those alive are newer.
+A Start moves the data that the creating call describes. As in the recorder, a request's name is its age: the
+number of newer live requests.
 """
 
 from __future__ import annotations
@@ -9,21 +10,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
-from typing import TYPE_CHECKING
 
 from scalatrace.errors import LimitError
 from scalatrace.ops import operation
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.walk import Call, walk
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.walk import walk
 
 __all__ = ["ENDING", "STARTING", "ages", "started", "starts"]
 
 MAX_WALKED = 1 << 24
-"""Calls of a rank that are walked to find which requests it starts; more would take minutes."""
+"""Calls of a rank walked to find the requests that it starts; more would take minutes."""
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -40,9 +39,9 @@ class Role(Enum):
 
 
 def starts(trace: Trace, rank: int) -> Iterator[tuple[Call, tuple[Call, ...]]]:
-    """Each Start or Startall of a rank with the calls that made the requests it starts.
+    """Yield each Start or Startall of a rank with the calls that created the requests it starts.
 
-    A null request is left out, and so is one that no recorded call made: recording was off at the time.
+    Null requests are left out, as are requests created while recording was off.
     """
     live = _Live()
     for call in walk(trace, rank):
@@ -56,12 +55,12 @@ def starts(trace: Trace, rank: int) -> Iterator[tuple[Call, tuple[Call, ...]]]:
 
 
 def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
-    """What a rank started, like with like: node of the Start, call that made the request, how often.
+    """Yield node of the Start, call that created the request, and count, of the requests a rank starts.
 
-    Takes no time when the rank never starts a request; else the rank's calls are walked.
+    Walks the rank's calls only when it starts requests.
 
     Raises:
-        LimitError: these are more than MAX_WALKED.
+        LimitError: these calls are more than MAX_WALKED.
     """
     if not any(op.name in STARTING for op in trace.ops):
         return
@@ -73,42 +72,44 @@ def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
         return
     if calls > MAX_WALKED:
         raise LimitError(
-            f"rank {rank} makes {calls} calls and starts persistent requests: "
-            f"more than the {MAX_WALKED} calls that are walked to find which requests it starts"
+            f"rank {rank} starts persistent requests and has {calls} calls: finding the requests it starts "
+            f"is limited to {MAX_WALKED} calls; record fewer steps"
         )
-    # Calls of one place with the same values are alike: requests made in a loop cost no memory.
+    # Calls of one place with the same values are counted together: requests created in a loop cost no memory.
     times = Counter(
-        (start.place, made.place, made.values) for start, all_made in starts(trace, rank) for made in all_made
+        (start.place, creator.place, creator.values)
+        for start, creators in starts(trace, rank)
+        for creator in creators
     )
     for (at, place, values), n in times.items():
         yield at.node, Call(place, values, -1), n
 
 
 class _Live:
-    """The calls that made the requests alive, oldest first."""
+    """The calls that created the live requests, oldest first."""
 
     def __init__(self) -> None:
-        self._made: list[Call] = []
+        self._creators: list[Call] = []
 
     def add(self, call: Call) -> None:
-        """A call makes the newest request."""
-        self._made.append(call)
+        """Add the newest request by the call that creates it."""
+        self._creators.append(call)
 
     def persistent(self, ages: Sequence[int]) -> tuple[Call, ...]:
-        """The calls that made the persistent requests of these ages."""
-        made = (self._made[position] for position in self._positions(ages))
-        return tuple(call for call in made if _is_persistent(call))
+        """Return the calls that created the persistent requests of these ages."""
+        creators = (self._creators[position] for position in self._positions(ages))
+        return tuple(call for call in creators if _is_persistent(call))
 
     def end(self, ages: Sequence[int], freed: bool) -> None:
-        """Requests complete, which persistent ones survive, or are freed; ages are those before that."""
-        ended = {i for i in self._positions(ages) if freed or not _is_persistent(self._made[i])}
+        """Remove completed (unless persistent) or freed requests; ages are those before the call."""
+        ended = {i for i in self._positions(ages) if freed or not _is_persistent(self._creators[i])}
         if ended:
             first = min(ended)
-            rest = enumerate(self._made[first:], first)
-            self._made[first:] = [call for i, call in rest if i not in ended]
+            rest = enumerate(self._creators[first:], first)
+            self._creators[first:] = [call for i, call in rest if i not in ended]
 
     def _positions(self, ages: Sequence[int]) -> list[int]:
-        n = len(self._made)
+        n = len(self._creators)
         return [n - 1 - age for age in ages if 0 <= age < n]
 
 
@@ -124,12 +125,12 @@ def _role(op: str) -> Role:
     return Role.FREES if op == "Request_free" else Role.NONE
 
 
-def _is_persistent(made: Call) -> bool:
-    return operation(made.op).flow_later
+def _is_persistent(creator: Call) -> bool:
+    return operation(creator.op).flow_later
 
 
 def ages(call: Call) -> Sequence[int]:
-    """The ages that a call starts or ends; of those that Waitany or Testany ask for, the one at the index."""
+    """Return the request ages that a call starts or ends; of Waitany and Testany the completed one."""
     if "request" in call:
         return (call["request"],)
     every: tuple[int, ...] = call["requests"]

@@ -1,16 +1,14 @@
-"""Parameters of which a trace has histograms (`Summary`): each call has the mean, not its own value."""
+"""Parameters that a trace stores as histograms (`Summary`), so that calls have their mean."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from scalatrace.ops import operation
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Param, Peer
-
-if TYPE_CHECKING:
-    from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import TraceTables
 
 __all__ = ["byte_parameters", "bytes_estimated", "is_summarised", "summarised", "summarised_names"]
 
@@ -20,7 +18,7 @@ def is_summarised(param: Param) -> bool:
     return isinstance(param.value if isinstance(param, Peer) else param, Summary)
 
 
-def summarised_names(trace: Trace, event: Event) -> Iterator[str]:
+def summarised_names(trace: TraceTables, event: Event) -> Iterator[str]:
     """Yield the parameters of an event node that are summarised."""
     for (name, _), param in zip(trace.ops[event.op].params, event.params, strict=True):
         if is_summarised(param):

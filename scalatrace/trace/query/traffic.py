@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from scalatrace.errors import FormatError
 from scalatrace.ops import operation, received_bytes, sent_bytes
+from scalatrace.trace.model.call import Call, Place, ended, vec_at
 from scalatrace.trace.model.elastic import Groups, Summary
 from scalatrace.trace.model.nodes import Encoding, Event, Peer
 from scalatrace.trace.model.tables import Kind
@@ -20,7 +21,6 @@ from scalatrace.trace.query.counting import (
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, bytes_estimated
-from scalatrace.trace.query.walk import Call, Place, ended, vec_at
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -43,7 +43,7 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
             if same is None:
                 left -= len(ranks)
                 if left < 0:
-                    check_visits(trace)  # which says how many there are
+                    check_visits(trace)  # raises with the number of visits
                 same = [RankList([rank]) for rank in ranks]
             for some in same:
                 sent, received = _moved(trace, event, some.first, n)

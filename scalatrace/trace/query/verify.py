@@ -1,4 +1,4 @@
-"""Lossless means: for every rank, the walk equals the flat log. This compares the two, call by call."""
+"""Compare the walk of every rank with its flat log, call by call: equal means lossless."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import FormatError
+from scalatrace.files import unreadable
 from scalatrace.trace.io.flatlog import FlatCall, FlatLog
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.callsite import Stack, same_stack, short_frame
 from scalatrace.trace.model.tables import Communicator, Datatype, Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.matching import CommMatcher, Description
 from scalatrace.trace.query.summaries import is_summarised, summarised
-from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, special_name
 
@@ -26,8 +27,8 @@ __all__ = ["Problem", "Verification", "describe", "render", "verify"]
 MAX_MISSING = 1000
 """Ranks without a flat log that are reported one by one."""
 
-REMEMBERED = 200_000
-"""Pairs of equal calls that are remembered, so that the steady state of a loop costs one look-up each."""
+MAX_CACHED_PAIRS = 200_000
+"""Pairs of equal calls that are cached, so that an iteration of a loop costs one look-up per call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,15 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
 
 def _tolerance(trace: Trace) -> int:
     """How far apart lines may be: every round of the merge may have put one more tolerance between them."""
-    said = trace.meta.get("signature_tolerance", "0")
-    return int(said) * (1 + trace.nprocs.bit_length()) if said.isdecimal() else 0
+    tolerance = trace.meta.get("signature_tolerance", "0")
+    return int(tolerance) * (1 + trace.nprocs.bit_length()) if tolerance.isdecimal() else 0
 
 
 def _logs(directory: str | PathLike[str]) -> dict[int, Path]:
     try:
         names = sorted(Path(directory).iterdir())
     except OSError as error:
-        raise FormatError(f"cannot read: {error.strerror}", directory) from None
+        raise unreadable(error, directory) from None
     matches = ((re.fullmatch(r"rank-(\d+)\.log", path.name), path) for path in names)
     return {int(match[1]): path for match, path in matches if match}
 
@@ -184,7 +185,7 @@ class _Same:
             return True
         if not self.compare(flat, call):
             return False
-        if len(self.known) > REMEMBERED:
+        if len(self.known) > MAX_CACHED_PAIRS:
             self.known.clear()
         self.known[key] = flat
         return True

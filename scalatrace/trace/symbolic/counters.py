@@ -45,8 +45,8 @@ class Chain:
 
     Attributes:
         outer: the loop around this one.
-        repeat: turns each time.
-        entry_count: how often the loop is entry_count.
+        repeat: trip count of each entry.
+        entry_count: how often the loop is entered.
     """
 
     outer: Chain | None
@@ -56,7 +56,7 @@ class Chain:
     @cached_property
     def runs(self) -> int:
         """How often the content runs in all."""
-        return int(self._turns.sum())
+        return int(self._trip_counts.sum())
 
     @cached_property
     def levels(self) -> tuple[Chain, ...]:
@@ -72,7 +72,7 @@ class Chain:
         return self.runs <= MAX_RUNS and (self.outer is None or self.outer.small)
 
     @cached_property
-    def _turns(self) -> Ints:
+    def _trip_counts(self) -> Ints:
         if self.repeat.constant is not None:
             return np.full(self.entry_count, self.repeat.constant, dtype=np.int64)
         return np.array(self.repeat.first(self.entry_count), dtype=np.int64)
@@ -80,14 +80,14 @@ class Chain:
     @cached_property
     def counters(self) -> tuple[tuple[Ints, Ints], ...]:
         """Per loop, the outermost first: of every execution the iteration, and how many are left."""
-        turns = self._turns
+        trips = self._trip_counts
         around = () if self.outer is None else self.outer.counters
-        found = [(np.repeat(i, turns), np.repeat(left, turns)) for i, left in around]
-        own = np.arange(self.runs) - np.repeat(np.cumsum(turns) - turns, turns)
-        return (*found, (own, np.repeat(turns, turns) - 1 - own))
+        found = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
+        own = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
+        return (*found, (own, np.repeat(trips, trips) - 1 - own))
 
     def period(self, depth: int) -> int:
-        """Executions in an iteration of the loop at a depth (0: in all), if all are equal_rows; else 0."""
+        """Executions in an iteration of the loop at a depth (0: in all), if all are equal; else 0."""
         if depth not in self._periods:
             self._periods[depth] = self._period(depth)
         return self._periods[depth]
@@ -101,7 +101,7 @@ class Chain:
         if not rows or self.runs % rows:
             return 0
         inner = [left for _, left in self.counters[depth:]]
-        return self.runs // rows if all(equal_rows(column, rows) for column in inner) else 0
+        return self.runs // rows if all(rows_equal(column, rows) for column in inner) else 0
 
     def columns(self, depth: int) -> dict[str, Ints]:
         """The counters within the first iteration of the loop at a depth, by name."""
@@ -112,7 +112,7 @@ class Chain:
         return {**found, "i": np.arange(count)} if len(inner) > 1 else found
 
 
-def equal_rows(values: Ints, rows: int) -> bool:
+def rows_equal(values: Ints, rows: int) -> bool:
     """Whether values divided into so many rows are the same in each."""
     if len(values) % rows:
         return False
@@ -121,7 +121,7 @@ def equal_rows(values: Ints, rows: int) -> bool:
 
 
 def chain_of(repeats: Sequence[Vec]) -> Chain | None:
-    """The loops with these repeats, the outermost first, which is entry_count once."""
+    """The loops with these repeats, the outermost first, which is entered once."""
     chain: Chain | None = None
     for repeat in repeats:
         chain = Chain(chain, repeat, 1 if chain is None else chain.runs)

@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.formula import Special, Value, format_text
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
 
-__all__ = ["filled", "format_parts"]
+__all__ = ["format_parts", "format_shape"]
 
 
 def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
@@ -32,7 +32,7 @@ def _value(part: Part, around: str) -> str:
         return f"[{around.format(texts[1])} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(map(around.format, texts)) + " ..]"
-    text = filled(part.shape, part.formulas)
+    text = format_shape(part.shape, part.formulas)
     if part.shape is not None or isinstance(part.formulas[0], Special):
         return text
     return _tidy(around.format(text))
@@ -43,7 +43,7 @@ def _tidy(text: str) -> str:
     return re.sub(r"\+ -", "- ", text)
 
 
-def filled(shape: Any, formulas: Sequence[Value]) -> str:
+def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
     """A shape with the formulas in their places."""
     rest = iter(formulas)
 

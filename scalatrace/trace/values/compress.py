@@ -1,8 +1,8 @@
-"""Compression of an integer sequence into the terms of a vec, for traces that are written from Python.
+"""Compress an integer sequence into the terms of a value vector, for traces written from Python.
 
-The method is the one of the event queue, on integers: after each value the tail is compared with what
-stands before it; equal (or evenly growing) neighbours become a loop, a loop that goes on takes one turn more.
-A loop is made only where it takes fewer bytes than its parts.
+The method is that of the event queue: after each value, the tail is matched with the terms before it. Equal
+or evenly growing neighbours become a loop; a matching iteration extends a loop. A loop is created only where
+it takes fewer bytes than its parts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from scalatrace.trace.values.vec import INT64, Vec, is_symbol
 __all__ = ["compress", "fold_terms", "vec_of"]
 
 WINDOW = 12
-"""Longest loop body, in terms, that is looked for."""
+"""Maximum length of a loop body, in terms."""
 
 
 def vec_of(values: Iterable[int]) -> Vec:
-    """A vec that begins with these values; one value throughout becomes a constant vec, without end."""
+    """Return a vec that begins with these values; equal values become a constant, endless vec."""
     listed = list(values)
     if listed and listed.count(listed[0]) == len(listed):
         return Vec(listed[0])
@@ -27,14 +27,14 @@ def vec_of(values: Iterable[int]) -> Vec:
 
 
 def compress(values: Iterable[int]) -> tuple[Any, ...]:
-    """Terms whose values are exactly these, no more and no fewer."""
+    """Return terms with exactly these values."""
     return fold_terms(values)
 
 
 def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """Fewer terms with the same values as these, integers or loops."""
+    """Return fewer terms with the same values as these integers or loops."""
     terms: list[Any] = []
-    loops = False  # whether there are any, which could go on
+    loops = False  # whether there are loops to extend
     for part in parts:
         terms.append(part)
         loops = loops or type(part) is tuple
@@ -44,26 +44,26 @@ def fold_terms(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _extend(terms: list[Any]) -> bool:
-    """Let a loop swallow the terms after it when they are its next turn."""
+    """Extend a loop by the terms after it when they are its next iteration."""
     for width, loop in enumerate(terms[-2 : -WINDOW - 2 : -1], 1):
         if type(loop) is tuple and len(loop) == width + 2:
-            turns, stride = loop[:2]
-            if _distance(loop[2], terms[-width]) != turns * stride:
-                continue  # as most
-            if _step(loop[2:], terms[-width:]) == turns * stride:
-                terms[-width - 1 :] = [(turns + 1, *loop[1:])]
+            trip_count, stride = loop[:2]
+            if _distance(loop[2], terms[-width]) != trip_count * stride:
+                continue  # cheap test first
+            if _step(loop[2:], terms[-width:]) == trip_count * stride:
+                terms[-width - 1 :] = [(trip_count + 1, *loop[1:])]
                 return True
     return False
 
 
 def _fold(terms: list[Any]) -> bool:
-    """Make a loop of the last few equal or evenly growing groups of terms, if that is smaller."""
+    """Replace the last equal or evenly growing groups of terms by a loop, if that is smaller."""
     last = terms[-1]
     single = type(last) is int
     for width in range(1, min(WINDOW, len(terms) // 2) + 1):
         before, a, b = terms[-width - 1], terms[-2 * width], terms[-width]
         if type(before) is not type(last) or type(a) is not type(b):
-            continue  # most are told by their ends already
+            continue  # cheap test first: compare the ends
         if single:
             if type(a) is int and b - a != last - before:
                 continue
@@ -76,29 +76,31 @@ def _fold(terms: list[Any]) -> bool:
         body = terms[-width:]
         stride = _step(terms[-2 * width : -width], body)
         if stride is None or stride not in INT64:
-            continue  # the file has no such stride
+            continue  # the file cannot store this stride
         cost = sum(map(_cost, body))
-        turns = 2 + (2 + _cost(stride)) // cost  # the fewest that pay for the header
+        trip_count = 2 + (2 + _cost(stride)) // cost  # the smallest that saves bytes
         if width == 1 and type(body[0]) is int:
-            turns = max(turns, 3)  # any two integers are a progression; that would hide longer loops
-        if turns * width <= len(terms) and _even(terms, width, stride, turns):
-            first = terms[-turns * width : len(terms) - (turns - 1) * width]
-            terms[-turns * width :] = [(turns, stride, *first)]
+            trip_count = max(
+                trip_count, 3
+            )  # any two integers are a progression, which would prevent longer loops
+        if trip_count * width <= len(terms) and _even(terms, width, stride, trip_count):
+            first = terms[-trip_count * width : len(terms) - (trip_count - 1) * width]
+            terms[-trip_count * width :] = [(trip_count, stride, *first)]
             return True
     return False
 
 
-def _even(terms: list[Any], width: int, stride: int, turns: int) -> bool:
+def _even(terms: list[Any], width: int, stride: int, trip_count: int) -> bool:
     end = len(terms)
     return all(
         _step(terms[end - (i + 1) * width : end - i * width], terms[end - i * width : end - (i - 1) * width])
         == stride
-        for i in range(1, turns)
+        for i in range(1, trip_count)
     )
 
 
 def _step(a: Sequence[Any], b: Sequence[Any]) -> int | None:
-    """The d for which b is a with d added to every value; None when there is none."""
+    """Return the d for which b is a with d added to every value; None when there is none."""
     step = _distance(a[0], b[0])
     if step is None:
         return None
@@ -117,7 +119,7 @@ def _distance(a: Any, b: Any) -> int | None:
 
 
 def _cost(term: Any) -> int:
-    """Bytes in the file."""
+    """Return the bytes of a term in the file."""
     if type(term) is tuple:
         return 1 + sum(map(_cost, term))
     if -32 <= term < 128:

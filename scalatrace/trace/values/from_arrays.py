@@ -1,7 +1,4 @@
-"""Arrays of many integers as value vectors, ranks in arrays and masks as ranklists, and equal columns.
-
-By numpy: there may be a million.
-"""
+"""Convert numpy arrays of up to millions of integers to value vectors and ranklists; find equal columns."""
 
 from __future__ import annotations
 
@@ -9,30 +6,31 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scalatrace.trace.values.compress import fold_terms
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, Vec
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+Ints = NDArray[np.int64]
 
-FEWEST = 3
-"""Values that make a progression; shorter ones are written out."""
+MIN_PROGRESSION_VALUES = 3
+"""Values of a progression; fewer are stored one by one."""
 
-LARGEST = (1 << 63) - 1
+MAX_INT64 = (1 << 63) - 1
 
-__all__ = ["distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
+__all__ = ["Ints", "distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
 
 
 def vec_of_array(values: Ints) -> Vec:
-    """A vec that begins with these values; constant when they are all one."""
+    """Return a vec that begins with these values; constant when they are all equal."""
     if len(values) and (values == values[0]).all():
         return Vec(int(values[0]))
     return Vec(tuple(fold_terms(_progressions(values))))
 
 
 def _progressions(values: Ints) -> list[Any]:
-    """The values as progressions, each as long as it can be, and single ones between them."""
+    """Return the values as maximal progressions and single values between them."""
     steps = np.diff(values)
     ends = np.flatnonzero(np.diff(steps) != 0) + 1  # a run of equal steps ends at this value
     terms: list[Any] = []
@@ -41,10 +39,10 @@ def _progressions(values: Ints) -> list[Any]:
         if end < start:
             continue
         count = end - start + 1
-        if count >= FEWEST and not (steps[start] and _has_symbol(values[start : end + 1])):
+        if count >= MIN_PROGRESSION_VALUES and not (steps[start] and _has_symbol(values[start : end + 1])):
             terms.append((count, int(steps[start]), int(values[start])))
         else:
-            if end < len(values) - 1 and count < FEWEST:
+            if end < len(values) - 1 and count < MIN_PROGRESSION_VALUES:
                 count, end = count - 1, end - 1  # the last may begin a progression
             terms += [int(v) for v in values[start : start + count]]
         start = end + 1
@@ -55,8 +53,8 @@ def _has_symbol(values: Ints) -> bool:
     return bool(((values >= SPECIAL_MIN) & (values < SPECIAL_MAX)).any())
 
 
-def ranks_of_mask(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> RankList:
-    """The ranks at which a mask is true."""
+def ranks_of_mask(mask: NDArray[np.bool_]) -> RankList:
+    """Return the ranks at which a mask is true."""
     edges = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
     if mask.size and mask[0]:
         edges.insert(0, 0)
@@ -66,7 +64,7 @@ def ranks_of_mask(mask: np.ndarray[Any, np.dtype[np.bool_]]) -> RankList:
 
 
 def ranks_of(members: Ints) -> RankList:
-    """The ranks in an array, which rise."""
+    """Return the ranks in an ascending array."""
     last = np.flatnonzero(np.diff(members) != 1)
     starts = members[np.concatenate([[0], last + 1])]
     stops = members[np.concatenate([last, [len(members) - 1]])] + 1
@@ -74,17 +72,17 @@ def ranks_of(members: Ints) -> RankList:
 
 
 def ranks_in(ranks: RankList) -> Ints:
-    """The ranks of a list, rising."""
+    """Return the ranks of a list, ascending."""
     return np.concatenate([np.arange(0), *(np.arange(start, stop) for start, stop in ranks.runs)])
 
 
 def distinct(table: Ints) -> tuple[Ints, Ints]:
-    """Of the columns of a table: where each that differs from all others is first, and which each is like."""
+    """Return the first index of each distinct column of a table, and the class number of each column."""
     low = table.min(axis=1)
     spans = [int(top) + 1 for top in table.max(axis=1) - low]
-    if prod(spans) > LARGEST:
+    if prod(spans) > MAX_INT64:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
-    else:  # one number per column: far quicker to sort
+    else:  # one number per column sorts much faster
         keys = table[0] - low[0]
         for row, least, span in zip(table[1:], low[1:], spans[1:], strict=True):
             keys *= span
@@ -96,8 +94,10 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
 
 
 def _counted(keys: Ints, span: int) -> tuple[Ints, Ints]:
-    """The same of small numbers, without sorting."""
+    """Return the same as `distinct` for a row of small numbers, without sorting."""
     first = np.full(span, len(keys))
-    first[keys[::-1]] = np.arange(len(keys))[::-1]  # of several places the one assigned last stays: the first
+    first[keys[::-1]] = np.arange(len(keys))[
+        ::-1
+    ]  # of repeated keys the last assignment stays: the first index
     there = first < len(keys)
     return first[there], (np.cumsum(there) - 1)[keys]

@@ -1,8 +1,7 @@
-"""Histograms of samples (dissertation §2.3): few bins that adapted while the program ran.
+"""Histograms of samples (dissertation §2.3), with few bins that adapt while the program runs.
 
-All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md):
-how large a histogram is there does not depend on how long things took. One that was read holds exactly
-what the file does.
+All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md), so a
+histogram's size does not depend on the times. A histogram read from a file holds the rounded numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from scalatrace.trace.values.rounding import COARSE, FINE, pack, unpack
 
@@ -20,8 +18,8 @@ MAX_BINS = 64
 _HEAD = struct.Struct("<ih")  # mean, standard deviation
 _WIDE = struct.Struct("<hhhh")  # a bin: count, min, max, mean
 _ONE = struct.Struct("<hh")  # a bin of one sample: 1, the sample
-FEW = 12
-"""Histograms of more samples have wide bins only, so that chance does not change their size."""
+MAX_NARROW_SAMPLES = 12
+"""Samples of a histogram that may have bins of one sample; others have one bin size, so sizes are stable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class Histogram:
         return Histogram(self.count, low, high, mean, self.std * factor, bins)
 
     @classmethod
-    def decode(cls, raw: Any) -> Histogram:
+    def decode(cls, raw: object) -> Histogram:
         """From the file's form.
 
         Raises:
@@ -113,7 +111,7 @@ class Histogram:
         mean, std = _HEAD.unpack_from(raw, at)
         if std < 0:
             raise ValueError("a histogram has a negative deviation")
-        bins = tuple(_read_bins(raw, at + _HEAD.size, count <= FEW))
+        bins = tuple(_read_bins(raw, at + _HEAD.size, count <= MAX_NARROW_SAMPLES))
         low, high = min(b.min for b in bins), max(b.max for b in bins)
         kept = bins if len(bins) > 1 else ()
         return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
@@ -124,7 +122,7 @@ class Histogram:
             return round(self.min)
         head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
         bins = self.all_bins
-        return _count(self.count) + head + b"".join(_bin(b, self.count <= FEW) for b in bins)
+        return _count(self.count) + head + b"".join(_bin(b, self.count <= MAX_NARROW_SAMPLES) for b in bins)
 
     def rounded(self) -> Histogram:
         """The histogram as it comes back from a file."""

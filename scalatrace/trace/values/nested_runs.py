@@ -1,9 +1,9 @@
-"""Runs of ranks folded into nests, `(count, stride, nest, ...)` around integers: few, by a greedy fold.
+"""Fold runs of ranks greedily into nested terms `(count, stride, nest, ...)` around integers.
 
     (3, 1, 6)  (3, 1, 11)  (3, 1, 16)        three ranks in each of three rows
     (3, 5, (3, 1, 6))                        folded
 
-Where rows look different in turn (the borders of each plane of a grid), several nests are repeated together.
+Where different rows alternate (the borders of each plane of a grid), several nests repeat together.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["folded", "nests", "shape_of", "start_of"]
+__all__ = ["fold_runs", "shape_of", "single_nests", "start_of"]
 
-FEWEST = 4
-"""Nests that are left as they are."""
+MIN_FOLDED_NESTS = 4
+"""Up to this number of nests, no groups of nests are folded."""
 
-WIDEST = 8
-"""Nests that are repeated together, at most."""
+MAX_GROUP_NESTS = 8
+"""Nests that repeat together."""
 
-MOST = 1 << 10
-"""Nests left by the fold of single ones among which such are looked for."""
+MAX_SEARCHED_NESTS = 1 << 10
+"""Nests among which repeating groups are searched."""
 
 
-def folded(runs: Sequence[Any]) -> tuple[Any, ...]:
-    """Nests of the same ranks as runs, which are integers or `(count, 1, start)`."""
+def fold_runs(runs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return nests with the same ranks as runs, which are integers or `(count, 1, start)`."""
     terms = _repeated(list(runs), 1)
-    while FEWEST < len(terms) <= MOST:
+    while MIN_FOLDED_NESTS < len(terms) <= MAX_SEARCHED_NESTS:
         shorter = terms
-        for width in range(2, WIDEST + 1):
+        for width in range(2, MAX_GROUP_NESTS + 1):
             shorter = _repeated(shorter, width)
         shorter = _repeated(shorter, 1)
         if _integers(shorter) >= _integers(terms):
@@ -37,24 +37,24 @@ def folded(runs: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(terms)
 
 
-def nests(term: Any) -> Iterator[Any]:
-    """A nest around several as nests around one each: together they have the same ranks."""
+def single_nests(term: Any) -> Iterator[Any]:
+    """Yield nests around one nest each, which together have the ranks of a nest around several."""
     if type(term) is int:
         yield term
         return
     count, stride, *inner = term
-    yield from ((count, stride, nest) for part in inner for nest in nests(part))
+    yield from ((count, stride, nest) for part in inner for nest in single_nests(part))
 
 
 def start_of(term: Any) -> int:
-    """The first rank of a nest."""
+    """Return the first rank of a nest."""
     while type(term) is tuple:
         term = term[2]
     return int(term)
 
 
 def shape_of(term: Any) -> tuple[Any, ...]:
-    """Counts and strides, the outermost first; of several nests in one also where each begins."""
+    """Return counts and strides, outermost first; where a nest holds several, also the start of each."""
     dims: list[Any] = []
     while type(term) is tuple:
         dims += term[:2]
@@ -67,12 +67,12 @@ def shape_of(term: Any) -> tuple[Any, ...]:
 
 
 def _integers(terms: Sequence[Any]) -> int:
-    """How many a file has of them."""
+    """Return the number of integers that the terms take in a file."""
     return sum(1 if type(term) is int else _integers(term) for term in terms)
 
 
 def _repeated(terms: list[Any], width: int) -> list[Any]:
-    """Nests with neighbours put together, so many at once, as long as there are any."""
+    """Fold groups of `width` neighbours until none is left to fold."""
     while len(shorter := _fold(terms, width)) < len(terms):
         terms = shorter
     return terms
@@ -81,22 +81,22 @@ def _repeated(terms: list[Any], width: int) -> list[Any]:
 def _fold(terms: list[Any], width: int) -> list[Any]:
     """Group neighbours of one shape at one distance, but no pair whose second begins a longer group."""
     starts, shapes = [start_of(t) for t in terms], [shape_of(t) for t in terms]
-    found, i = [], 0
+    terms_out, i = [], 0
     while i < len(terms):
         n = _group(starts, shapes, i, width)
         if n == 2 and _group(starts, shapes, i + 1, width) > 2:
             n = 1
         if n == 1:
-            found.append(terms[i])
+            terms_out.append(terms[i])
             i += 1
         else:
-            found.append((n, starts[i + width] - starts[i], *terms[i : i + width]))
+            terms_out.append((n, starts[i + width] - starts[i], *terms[i : i + width]))
             i += n * width
-    return found
+    return terms_out
 
 
 def _group(starts: list[int], shapes: list[tuple[Any, ...]], i: int, width: int) -> int:
-    """How many times as many terms as `width`, from the i-th on, are alike and at one distance."""
+    """Return how many groups of `width` terms, from the i-th on, have equal shapes and one distance."""
     if i + 2 * width > len(starts):
         return 1
     stride = starts[i + width] - starts[i]

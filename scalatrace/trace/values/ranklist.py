@@ -15,7 +15,7 @@ from functools import reduce
 from itertools import accumulate, chain
 from typing import Any
 
-from scalatrace.trace.values.nested_runs import folded, nests, shape_of, start_of
+from scalatrace.trace.values.nested_runs import fold_runs, shape_of, single_nests, start_of
 
 __all__ = ["MAX_RANK", "RankList"]
 
@@ -59,7 +59,7 @@ class RankList:
         return cls.from_runs([(0, nprocs)] if nprocs > 0 else [])
 
     @classmethod
-    def from_terms(cls, terms: Any, limit: int = MAX_RANK) -> RankList:
+    def from_terms(cls, terms: object, limit: int = MAX_RANK) -> RankList:
         """From the file's form: an int or a tuple of terms, strictly increasing and below `limit`.
 
         Raises:
@@ -96,11 +96,11 @@ class RankList:
         """The file's form: nests `(count, stride, nest)` around an int, as few as a greedy fold finds."""
         if self._terms is None:
             runs = [start if stop - start == 1 else (stop - start, 1, start) for start, stop in self.runs]
-            self._terms = folded(runs)
+            self._terms = fold_runs(runs)
         return self._terms
 
     def __str__(self) -> str:
-        return " | ".join(_notation(nest) for term in self.terms for nest in nests(term)) or "<>"
+        return " | ".join(_notation(nest) for term in self.terms for nest in single_nests(term)) or "<>"
 
     def __repr__(self) -> str:
         return f"RankList({self})"

@@ -1,4 +1,4 @@
-"""Integers of bounded precision: sizes in the file that do not depend on how large a time is.
+"""Round integers to a bounded precision, so that their size in the file does not depend on their value.
 
 A number below 2^(bits+1) is itself; above, its leading bits + 1 binary digits are kept. `pack` gives the code
 that is stored, a small integer; `unpack` the number it stands for. Rounding twice changes nothing:
@@ -13,14 +13,14 @@ COARSE = 8
 """Bits of what is stored in two bytes: within 0.2 %."""
 FINE = 23
 """Bits of what is stored in four bytes: within 6e-8."""
-LARGEST = 1 << 64
+MAX_MAGNITUDE = 1 << 64
 """Samples have at most 64 bits; rounding may make the next power of two of them."""
 
 
 def pack(value: float, bits: int) -> int:
     """The code of a number, after rounding it to an integer."""
     number = round(abs(value))
-    if number > LARGEST:
+    if number > MAX_MAGNITUDE:
         raise ValueError(f"{value} is too large for a histogram")
     exponent = max(0, number.bit_length() - bits - 1)
     mantissa = number if exponent == 0 else (number + (1 << exponent >> 1)) >> exponent
@@ -36,7 +36,7 @@ def unpack(code: int, bits: int) -> int:
     size = abs(code)
     exponent = max(0, (size >> bits) - 1)
     number = (size - (exponent << bits)) << exponent
-    if number > LARGEST:
+    if number > MAX_MAGNITUDE:
         raise ValueError(f"a histogram holds a number of {number.bit_length()} bits")
     return -number if code < 0 else number
 

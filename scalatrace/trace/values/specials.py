@@ -1,7 +1,7 @@
-"""Value vectors in which no loop counts from a special value (MPI_PROC_NULL, MPI_ANY_TAG, ...) to others.
+"""Separate special values (MPI_PROC_NULL, MPI_ANY_TAG, ...) from loops with a stride in value vectors.
 
-The compressor treats all values as integers: it may store PROC_NULL, -1 as two turns from PROC_NULL by
-1000000000. Expressions and formulas need the special values as they are: no arithmetic holds for them.
+The compressor treats all values as integers: it may store PROC_NULL, -1 as two iterations from PROC_NULL with
+stride 1000000000. Expressions and formulas need special values as literals: arithmetic is invalid for them.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from scalatrace.trace.values.vec import SPECIAL, Vec
 
 __all__ = ["separate_specials"]
 
-MAX_WRITTEN_OUT = 1 << 16
-"""Terms that loops are written out to at most."""
+MAX_EXPANDED_TERMS = 1 << 16
+"""Terms of an expanded loop."""
 
 
 @lru_cache(maxsize=1 << 14)
 def separate_specials(vec: Vec, count: int | None = None) -> Vec:
     """Return a vec with the same values in which loops with a stride hold ordinary values only.
 
-    Loops that would take more than `MAX_WRITTEN_OUT` terms, and endless ones without a count, stay.
+    Loops that would take more than `MAX_EXPANDED_TERMS` terms, and endless ones without a count, stay.
 
     Args:
         count: number of values that are used; None: not known.
@@ -35,17 +35,17 @@ def separate_specials(vec: Vec, count: int | None = None) -> Vec:
 
 
 def _limited(parts: Iterator[Any]) -> tuple[Any, ...] | None:
-    """Parts as a tuple; None when there are more than MAX_WRITTEN_OUT."""
-    found = tuple(islice(parts, MAX_WRITTEN_OUT + 1))
-    return found if len(found) <= MAX_WRITTEN_OUT else None
+    """Return parts as a tuple; None when there are more than MAX_EXPANDED_TERMS."""
+    terms = tuple(islice(parts, MAX_EXPANDED_TERMS + 1))
+    return terms if len(terms) <= MAX_EXPANDED_TERMS else None
 
 
 def _steps_to_special(term: Any) -> bool:
-    """Whether a loop with a stride, at any depth, has a special value."""
+    """Return whether a loop with a stride, at any depth, has a special value."""
     if type(term) is int:
         return False
-    turns, stride, *inner = term
-    if stride and turns != 1:
+    trip_count, stride, *inner = term
+    if stride and trip_count != 1:
         return any(Vec((term,)).find(value) is not None for value in SPECIAL.values())
     return any(map(_steps_to_special, inner))
 
@@ -54,24 +54,24 @@ def _separated(term: Any, count: int | None) -> Iterator[Any]:
     if not _steps_to_special(term):
         yield term
         return
-    turns, stride, *inner = term
-    if not stride or turns == 1:
+    trip_count, stride, *inner = term
+    if not stride or trip_count == 1:
         parts = _limited(part for t in inner for part in _separated(t, count))
-        yield term if parts is None else (turns, stride, *parts)
+        yield term if parts is None else (trip_count, stride, *parts)
         return
-    if turns == 0 and count is not None:
-        turns = -(-count // (Vec(tuple(inner)).length or 1))
-    if turns == 0 or turns * len(inner) > MAX_WRITTEN_OUT:
+    if trip_count == 0 and count is not None:
+        trip_count = -(-count // (Vec(tuple(inner)).length or 1))
+    if trip_count == 0 or trip_count * len(inner) > MAX_EXPANDED_TERMS:
         yield term
         return
-    for turn in range(turns):
+    for iteration in range(trip_count):
         for t in inner:
-            yield from _separated(_shifted(t, turn * stride), count)
+            yield from _separated(_shifted(t, iteration * stride), count)
 
 
 def _shifted(term: Any, by: int) -> Any:
-    """A term with a number added to each of its values."""
+    """Return a term with a number added to each of its values."""
     if type(term) is int:
         return term + by
-    turns, stride, *inner = term
-    return (turns, stride, *(_shifted(t, by) for t in inner))
+    trip_count, stride, *inner = term
+    return (trip_count, stride, *(_shifted(t, by) for t in inner))

@@ -1,17 +1,17 @@
-"""Value vectors (dissertation §5.2.1): what one parameter was, execution after execution, compressed.
+"""Value vectors (dissertation §5.2.1): the values of one parameter in successive executions, compressed.
 
     Vec(5)                       5, 5, 5, ...        (no length of its own: read as far as the node runs)
     Vec(((0, 1, 5),))            5, 6, 7, ...        (count 0: without end)
     Vec((3, (0, 0, 1, 2)))       3, 1, 2, 1, 2, ...
     Vec(((2, 10, 1, 4),))        1, 4, 11, 14
 
-Terms are the file's own: an int, or a tuple (count, stride, term, ...). All lengths and sums are closed
-forms, so no count in a file, however large, costs time or memory before somebody iterates.
+Terms have the form of the file: an int, or a tuple (count, stride, term, ...). Lengths and sums are closed
+forms. So a large count in a file costs no time or memory before the values are iterated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, islice, repeat
 from typing import Any
@@ -50,6 +50,7 @@ SPECIAL = {
 _NAMES = {value: name for name, value in SPECIAL.items()}
 
 MAX_DEPTH = 32
+"""Nested loops of a value vector."""
 INT64 = range(-(1 << 63), 1 << 63)
 
 Term = Any  # int | tuple[int, int, Term, ...]; mypy has no variadic recursive tuples
@@ -72,27 +73,26 @@ class Vec:
     terms: int | tuple[Term, ...]
 
     @classmethod
-    def decode(cls, raw: Any) -> Vec:
-        """From the file's form.
+    def decode(cls, raw: object) -> Vec:
+        """Read the form in the file.
 
         Raises:
             ValueError: not a vec.
         """
-        if type(raw) is tuple:
-            for i, term in enumerate(raw, 1):
-                _check(term, endless=i == len(raw), depth=0)
-        else:
-            _check_int(raw)
+        if type(raw) is not tuple:
+            return cls(_checked_int(raw))
+        for i, term in enumerate(raw, 1):
+            _check(term, endless=i == len(raw), depth=0)
         return cls(raw)
 
     @property
     def constant(self) -> int | None:
-        """The one value this vec has; None when it has more."""
+        """The value of a constant vec; None for other vecs."""
         return self.terms if isinstance(self.terms, int) else None
 
     @property
     def length(self) -> int | None:
-        """Number of values; None without end."""
+        """Number of values; None for an endless vec."""
         if isinstance(self.terms, int) or _endless(self.terms):
             return None
         return sum(_length(term) for term in self.terms)
@@ -103,14 +103,14 @@ class Vec:
         return _each(self.terms)
 
     def first(self, n: int) -> tuple[int, ...]:
-        """The first n values.
+        """Return the first n values.
 
         Raises:
             ValueError: there are fewer.
         """
         values = tuple(islice(self, n))
         if len(values) < n:
-            raise ValueError(f"a vec ends after {len(values)} of {n} values")
+            raise ValueError(f"a value vector ends after {len(values)} of {n} values")
         return values
 
     def __getitem__(self, i: int) -> int:
@@ -121,7 +121,7 @@ class Vec:
         return _item(self.terms, i)
 
     def total(self, n: int) -> int:
-        """Sum of the first n values, in time that depends on the terms only.
+        """Return the sum of the first n values, in time proportional to the number of terms.
 
         Raises:
             ValueError: there are fewer than n values.
@@ -131,30 +131,30 @@ class Vec:
         return _prefix(self.terms, n)
 
     def smallest(self) -> int | None:
-        """The least value; None when it falls without end (or there is none at all)."""
+        """Return the smallest value; None when values decrease without end or there are none."""
         if isinstance(self.terms, int):
             return self.terms
         lows = [_low(term) for term in self.terms]
         return None if None in lows else min((low for low in lows if low is not None), default=None)
 
     def largest(self) -> int | None:
-        """The greatest value; None when there is no end to them (or none at all)."""
+        """Return the largest value; None for an endless or empty vec."""
         if isinstance(self.terms, int):
             return self.terms
         return None if _endless(self.terms) else max(map(_highest, self.terms), default=None)
 
     def find(self, value: int) -> int | None:
-        """Where a value stands first; quick where loops rise or fall by more than they hold."""
+        """Return the first index of a value, or None; fast where the ranges of iterations do not overlap."""
         if isinstance(self.terms, int):
             return 0 if self.terms == value else None
         return _find(self.terms, value)
 
     def part(self, start: int, stop: int) -> Sequence[int]:
-        """The values from start to before stop: a range where they are one progression."""
+        """Return the values from index start to before stop; a range where they are one progression."""
         if not isinstance(self.terms, int):
-            found = _progression(self.terms, start, stop)
-            if found is not None:
-                return found
+            values = _progression(self.terms, start, stop)
+            if values is not None:
+                return values
         return tuple(self[i] for i in range(start, stop))
 
     def __str__(self) -> str:
@@ -163,23 +163,24 @@ class Vec:
         return "[" + " ".join(_text(term) for term in self.terms) + "]"
 
 
-def _check_int(value: Any) -> None:
+def _checked_int(value: object) -> int:
     if type(value) is not int or value not in INT64:
-        raise ValueError("a value is neither a 64-bit integer nor an array")
+        raise ValueError("a value vector is neither a 64-bit integer nor an array")
+    return value
 
 
-def _check(term: Any, endless: bool, depth: int) -> None:
+def _check(term: object, endless: bool, depth: int) -> None:
     if type(term) is not tuple:
-        _check_int(term)
+        _checked_int(term)
         return
     if depth >= MAX_DEPTH:
-        raise ValueError("a vec is nested too deeply")
+        raise ValueError(f"a value vector has loops nested more than {MAX_DEPTH} deep")
     if len(term) < 3:
-        raise ValueError("a repeated term is not [count, stride, term, ...]")
-    _check_int(term[0])
-    _check_int(term[1])
+        raise ValueError("a loop in a value vector is not [count, stride, term, ...]")
+    _checked_int(term[0])
+    _checked_int(term[1])
     if term[0] < (0 if endless else 1):
-        raise ValueError(f"a repeat count of {term[0]} where there must be an end")
+        raise ValueError(f"a loop in a value vector has count {term[0]}; only the last may be endless (0)")
     for inner in term[2:]:
         _check(inner, False, depth + 1)
 
@@ -195,7 +196,7 @@ def _each(terms: tuple[Term, ...]) -> Iterator[int]:
 
 
 def _values(term: Term) -> Any:
-    """The values of one term, by C iterators where there are some: this is the walk's inner loop."""
+    """Return the values of one term, by C iterators where possible: this is the walk's inner loop."""
     if type(term) is int:
         return (term,)
     n, stride, *inner = term
@@ -206,14 +207,14 @@ def _values(term: Term) -> Any:
     return _loop(range(n) if n else count(), stride, tuple(inner))
 
 
-def _loop(turns: Any, stride: int, inner: tuple[Term, ...]) -> Iterator[int]:
+def _loop(iterations: Iterable[int], stride: int, inner: tuple[Term, ...]) -> Iterator[int]:
     if stride == 0:
-        for _ in turns:
+        for _ in iterations:
             yield from _each(inner)
     else:
-        for turn in turns:
-            shift = turn * stride
-            for value in _each(inner):  # one by one: the inner terms may be long beyond measure
+        for iteration in iterations:
+            shift = iteration * stride
+            for value in _each(inner):  # one by one: the inner terms may have 2^63 values
                 yield value + shift
 
 
@@ -233,16 +234,16 @@ def _prefix(terms: tuple[Term, ...], n: int) -> int:
             part, used = _loop_prefix(term, n)
             total, n = total + part, n - used
     if n > 0:
-        raise ValueError(f"a vec ends {n} values too early")
+        raise ValueError(f"a value vector ends {n} values too early")
     return total
 
 
 def _loop_prefix(term: Term, n: int) -> tuple[int, int]:
     """Sum of up to n values of a loop, and how many there were."""
-    turns, stride, *inner = term
+    trip_count, stride, *inner = term
     content = tuple(inner)
     length = sum(_length(t) for t in content)
-    n = min(n, turns * length) if turns else n
+    n = min(n, trip_count * length) if trip_count else n
     whole, rest = divmod(n, length)
     total: int = (
         whole * _prefix(content, length) + stride * length * (whole * (whole - 1) // 2) if whole else 0
@@ -259,13 +260,13 @@ def _item(terms: tuple[Term, ...], i: int) -> int:
                 return int(term)
             i -= 1
             continue
-        turns, stride, *inner = term
+        trip_count, stride, *inner = term
         length = sum(_length(t) for t in inner)
-        if turns == 0 or i < turns * length:
-            turn, rest = divmod(i, length)
-            return int(_item(tuple(inner), rest) + turn * stride)
-        i -= turns * length
-    raise IndexError("a vec ends before that")
+        if trip_count == 0 or i < trip_count * length:
+            iteration, rest = divmod(i, length)
+            return int(_item(tuple(inner), rest) + iteration * stride)
+        i -= trip_count * length
+    raise IndexError("a value vector ends before that index")
 
 
 def _find(terms: tuple[Term, ...], value: int) -> int | None:
@@ -276,17 +277,17 @@ def _find(terms: tuple[Term, ...], value: int) -> int | None:
                 return before
             before += 1
             continue
-        found = _find_in_loop(term, value)
-        if found is not None:
-            return before + found
+        index = _find_in_loop(term, value)
+        if index is not None:
+            return before + index
         if term[0] == 0:
-            return None  # nothing comes after what has no end
+            return None  # an endless loop is the last term
         before += _length(term)
     return None
 
 
 def _find_in_loop(term: Term, value: int) -> int | None:
-    turns, stride, *rest = term
+    trip_count, stride, *rest = term
     inner = tuple(rest)
     length = sum(_length(t) for t in inner)
     low, high = min(map(_lowest, inner)), max(map(_highest, inner))
@@ -296,30 +297,30 @@ def _find_in_loop(term: Term, value: int) -> int | None:
         first, last = -((high - value) // stride), (value - low) // stride
     else:
         first, last = -((value - low) // -stride), (high - value) // -stride
-    last = last if turns == 0 else min(last, turns - 1)
-    for turn in range(max(first, 0), last + 1):
-        found = _find(inner, value - turn * stride)
-        if found is not None:
-            return turn * length + found
+    last = last if trip_count == 0 else min(last, trip_count - 1)
+    for iteration in range(max(first, 0), last + 1):
+        index = _find(inner, value - iteration * stride)
+        if index is not None:
+            return iteration * length + index
     return None
 
 
 def _lowest(term: Term) -> int:
-    """The least value of a term that has an end."""
-    found = _low(term)
-    assert found is not None
-    return found
+    """Return the smallest value of a finite term."""
+    low = _low(term)
+    assert low is not None
+    return low
 
 
 def _highest(term: Term) -> int:
     if type(term) is int:
         return int(term)
-    turns, stride, *inner = term
-    return max(map(_highest, inner)) + int(max(0, stride * max(0, turns - 1)))
+    trip_count, stride, *inner = term
+    return max(map(_highest, inner)) + int(max(0, stride * max(0, trip_count - 1)))
 
 
 def _progression(terms: tuple[Term, ...], start: int, stop: int) -> range | None:
-    """The values from start to before stop, where they lie within one loop around an integer."""
+    """Return the values from start to before stop where they lie in one loop around an integer, else None."""
     for term in terms:
         length = _length(term) if type(term) is int or term[0] else stop
         if start >= length:
@@ -332,28 +333,28 @@ def _progression(terms: tuple[Term, ...], start: int, stop: int) -> range | None
             first = inner[0] + start * stride
             return range(first, first + (stop - start) * stride, stride) if stride else None
         body = sum(_length(t) for t in inner)
-        turn, offset = divmod(start, body)
+        iteration, offset = divmod(start, body)
         if offset + stop - start > body:
             return None
-        found = _progression(tuple(inner), offset, offset + stop - start)
-        shift = turn * stride
-        return found and range(found.start + shift, found.stop + shift, found.step)
+        values = _progression(tuple(inner), offset, offset + stop - start)
+        shift = iteration * stride
+        return values and range(values.start + shift, values.stop + shift, values.step)
     return None
 
 
 def _low(term: Term) -> int | None:
     if type(term) is int:
         return int(term)
-    turns, stride, *inner = term
-    if stride < 0 and turns == 0:
+    trip_count, stride, *inner = term
+    if stride < 0 and trip_count == 0:
         return None
     low = min(value for value in map(_low, inner) if value is not None)
-    return int(low + min(0, stride * max(0, turns - 1)))
+    return int(low + min(0, stride * max(0, trip_count - 1)))
 
 
 def _text(term: Term) -> str:
     if type(term) is int:
         return special_name(term) or str(term)
-    turns, stride, *inner = term
+    trip_count, stride, *inner = term
     by = f" by {stride}" if stride else ""
-    return f"{turns or '..'}*({' '.join(map(_text, inner))}{by})"
+    return f"{trip_count or '..'}*({' '.join(map(_text, inner))}{by})"

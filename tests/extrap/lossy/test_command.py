@@ -78,7 +78,7 @@ def test_snippets_and_their_errors(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--snippets", "x", "-P", "9"], "--snippets says what --lossy keeps"),
+        (["--snippets", "x", "-P", "9"], "--snippets selects the calls that --lossy keeps: add --lossy"),
         (["--lossy", "--check"], "--check compares exact predictions"),
     ],
 )

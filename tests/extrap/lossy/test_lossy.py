@@ -19,7 +19,7 @@ from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.query.partners import first_alone
+from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import Made, call, record
 from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring
@@ -36,7 +36,7 @@ def lossy(traces: list[Trace], nprocs: int = 11, snippets: str | None = None) ->
 
 def replays(trace: Trace) -> None:
     """Nobody waits for what does not come, whatever is buffered and in whatever order."""
-    assert first_alone(trace) is None
+    assert first_unmatched(trace) is None
     assert check_deadlock(trace, synchronous=False) is None
     for rank in range(trace.nprocs):
         transport = MemoryTransport(rank, trace.nprocs)

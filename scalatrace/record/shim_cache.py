@@ -1,4 +1,4 @@
-"""Remembering which shim a program needs: finding out takes a compiler or two, and every rank asks."""
+"""Cache of the MPI that a program uses, since every rank needs it and finding it runs compilers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,287 @@
+"""Options and steps shared by `extrapolate` and `instantiate`; results are plain data for the report."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import natural
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.extrap.extrapolate import Extrapolation
+    from scalatrace.extrap.grid.model import Model
+    from scalatrace.extrap.lossy import LossyExtrapolation
+    from scalatrace.extrap.lossy.snippets import Snippets
+
+Dims = tuple[int, ...]
+"""Sizes of a grid."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The trace to make, from the options of `add_target`.
+
+    Attributes:
+        nprocs: ranks.
+        dims: sizes of the grid; None: derived from the grids of the input traces.
+        params: parameters of the program.
+        timing_model: name of a timing model; None: the best fit.
+        run_noise: relative difference in time between runs of the same program.
+        timing_report: whether to report the timing models.
+        output: trace file to write.
+    """
+
+    nprocs: int
+    dims: Dims | None
+    params: Mapping[str, int]
+    timing_model: str | None
+    run_noise: float
+    timing_report: bool
+    output: str
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Target:
+        """Return the target that the options describe. Raises UsageError."""
+        if args.ranks is None and args.dims is None:
+            raise UsageError("the size of the result is missing: give -P N or --dims XxY")
+        if not 0 <= args.run_noise < 1:
+            raise UsageError(f"--run-noise {args.run_noise:g}: give a fraction from 0 to below 1")
+        dims = None if args.dims is None else parse_dims("--dims", args.dims)
+        nprocs = prod(dims or ()) if args.ranks is None else args.ranks
+        params = parse_params(args.param)
+        model, noise, report = args.timing_model, args.run_noise, args.timing_report
+        return cls(nprocs, dims, params, model, noise, report, args.output)
+
+
+@dataclass(frozen=True)
+class LossyOptions:
+    """Options of lossy extrapolation: file of snippets, and the largest fraction of calls to drop."""
+
+    snippets: str | None
+    max_dropped: float
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for the size, the parameters and the times of the result."""
+    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="number of ranks of the result")
+    parser.add_argument(
+        "--dims", metavar="XxYxZ", help="grid of the result (default: derived from the grids of the traces)"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help="parameter of the program in the result"
+    )
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="FILE", help="Python file with additional formulas"
+    )
+    parser.add_argument(
+        "--timing-model",
+        metavar="NAME",
+        help="how times depend on the number of ranks: normal-form (the best of many forms; the default), "
+        "dissertation, constant, linear, inverse, inverse+constant",
+    )
+    parser.add_argument(
+        "--timing-report",
+        action="store_true",
+        help="print timing model, fit and confidence interval of each call",
+    )
+    parser.add_argument(
+        "--run-noise",
+        type=float,
+        default=0.0,
+        metavar="F",
+        help="relative difference in time between equal runs (0.05: 5 %%); smaller differences are no trend",
+    )
+
+
+def add_lossy(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of lossy extrapolation."""
+    parser.add_argument(
+        "--lossy",
+        action="store_true",
+        help="drop calls that no formula describes, and their unmatched partners; list what is dropped",
+    )
+    parser.add_argument(
+        "--max-dropped",
+        type=float,
+        default=0.1,
+        metavar="F",
+        help="with --lossy: fail when more than this fraction of the calls is dropped (default 0.1)",
+    )
+    parser.add_argument(
+        "--snippets", metavar="FILE", help="with --lossy: keep only the sequences of calls in FILE"
+    )
+
+
+def lossy_options(args: argparse.Namespace) -> LossyOptions | None:
+    """Return the options of `add_lossy`; None without --lossy. Raises UsageError."""
+    if args.snippets is not None and not args.lossy:
+        raise UsageError("--snippets selects the calls that --lossy keeps: add --lossy")
+    if not 0 <= args.max_dropped <= 1:
+        raise UsageError(f"--max-dropped {args.max_dropped:g}: give a fraction of the calls, from 0 to 1")
+    return LossyOptions(args.snippets, args.max_dropped) if args.lossy else None
+
+
+def parse_dims(option: str, text: str) -> Dims:
+    """Return `(8, 4)` for `8x4`. Raises UsageError."""
+    try:
+        dims = tuple(int(word) for word in text.lower().split("x"))
+    except ValueError:
+        dims = ()
+    if not dims or min(dims) < 1:
+        raise UsageError(f"{option} {text}: not a grid; give its sizes such as 8x4 or 4x4x2")
+    return dims
+
+
+def parse_params(pairs: Sequence[str]) -> dict[str, int]:
+    """Return `{"n": 4096}` for `["n=4096"]`. Raises UsageError."""
+    from scalatrace.extrap.extrapolate import parse_input
+    from scalatrace.record.launch import parse_meta
+
+    return {name: parse_input(name, text) for name, text in parse_meta("--param", pairs).items()}
+
+
+def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
+    """Add the parameters of `--inputs` to the headers of the traces. Raises UsageError."""
+    from scalatrace.extrap.extrapolate import PARAMETER, parse_input
+    from scalatrace.record.launch import parse_meta
+
+    for name, text in parse_meta("--inputs", pairs).items():
+        values = text.split(",")
+        if len(values) == 1:
+            values *= len(traces)
+        if len(values) != len(traces):
+            raise UsageError(
+                f"--inputs {name}={text}: {len(values)} values for {len(traces)} traces; "
+                "give one value, or one for each trace"
+            )
+        for trace, value in zip(traces, values, strict=True):
+            trace.meta[PARAMETER + name] = str(parse_input(name, value))
+
+
+def extrapolate(
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, target: Target, lossy: LossyOptions | None
+) -> dict[str, Any]:
+    """Fit, instantiate and write a trace; return the facts to report."""
+    if lossy is not None:
+        return _extrapolate_lossy(traces, dims_of, target, lossy)
+    model, facts = _fit(traces, dims_of, None)
+    return {**facts, **instantiate(model, target)}
+
+
+def instantiate(model: Model, target: Target) -> dict[str, Any]:
+    """Evaluate formulas for the target and write the trace; return the facts to report."""
+    from scalatrace.extrap.extrapolate import of_model
+    from scalatrace.extrap.workers import available
+
+    timing = target.timing_model, target.run_noise
+    result = of_model(model, target.nprocs, target.dims, target.params, *timing, available())
+    return {
+        **_saved(result, target),
+        "untried": _untried(model, target.params),
+        **_timing_facts(model, target),
+    }
+
+
+def extrapolate_symbolic(
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, output: str, lossy: LossyOptions | None
+) -> dict[str, Any]:
+    """Fit and write the formulas; return the facts to report."""
+    from scalatrace.extrap.stx import save
+
+    model, facts = _fit(traces, dims_of, lossy)
+    losses = facts.pop("losses", None)
+    facts |= {"bytes": save(model, output), "output": output}
+    return facts if losses is None else {**facts, "losses": losses}
+
+
+def _fit(
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, lossy: LossyOptions | None
+) -> tuple[Model, dict[str, Any]]:
+    """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
+    from scalatrace.extrap.extrapolate import model_of
+    from scalatrace.extrap.workers import available
+
+    if lossy is None:
+        _, model, evidence = model_of(traces, dims_of, available())
+        return model, {"evidence": evidence, "formulas": _count_formulas(model)}
+    from scalatrace.extrap import lossy_model_of
+
+    model, evidence, losses = lossy_model_of(traces, dims_of, _snippets(lossy), lossy.max_dropped)
+    return model, {"evidence": evidence, "losses": [loss.plain() for loss in losses]}
+
+
+def _extrapolate_lossy(
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, target: Target, lossy: LossyOptions
+) -> dict[str, Any]:
+    """Extrapolate without the calls that no formula describes, and write the trace."""
+    from scalatrace.extrap import extrapolate_lossy
+
+    timing = target.timing_model, target.run_noise
+    result = extrapolate_lossy(
+        traces,
+        target.nprocs,
+        target.dims,
+        target.params,
+        dims_of,
+        *timing,
+        _snippets(lossy),
+        lossy.max_dropped,
+    )
+    return {
+        "evidence": result.evidence,
+        **_saved(result, target),
+        "losses": [loss.plain() for loss in result.losses],
+        "alone": result.alone,
+        "checked": result.checked,
+        **_timing_facts(result.model, target),
+    }
+
+
+def _snippets(lossy: LossyOptions) -> Snippets | None:
+    from scalatrace.extrap.lossy.snippets.parse import load
+
+    return None if lossy.snippets is None else load(lossy.snippets)
+
+
+def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[str, Any]:
+    """Write a trace and return its sizes."""
+    import scalatrace
+
+    nbytes = scalatrace.save(result.trace, target.output)
+    return {
+        "grid": str(result.grid),
+        "ranks": result.trace.nprocs,
+        "events": result.trace.counted(),
+        "nodes": result.trace.nnodes,
+        "bytes": nbytes,
+        "output": target.output,
+    }
+
+
+def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
+    """Return the timing model of each call site, if it is to be reported."""
+    from scalatrace.extrap.timing.report import timing_rows
+
+    if not target.timing_report:
+        return {}
+    rows = timing_rows(model, target.nprocs, target.timing_model, target.run_noise)
+    return {"timing": [asdict(row) for row in rows]}
+
+
+def _count_formulas(model: Model) -> int:
+    from scalatrace.extrap.grid.model import fields_of
+    from scalatrace.formula import Const
+
+    parts = (part for field in fields_of(model.nodes) for part in field.parts)
+    return sum(not isinstance(formula, Const) for part in parts for formula in part.formulas or ())
+
+
+def _untried(model: Model, params: Mapping[str, int]) -> list[str]:
+    """Return the parameters that are constant in all traces but differ in the target."""
+    seen = {name: {inputs[name] for _, inputs in model.seen} for name in params}
+    return [name for name, values in seen.items() if values != {params[name]} and len(values) == 1]

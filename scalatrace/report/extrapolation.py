@@ -1,0 +1,94 @@
+"""`extrapolate` and `instantiate`: the result, dropped calls, timing models, and leave-one-out checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from scalatrace.report.style import clean, duration, table
+
+__all__ = ["CheckReporter", "ExtrapolationReporter"]
+
+Row = Mapping[str, Any]
+
+
+class ExtrapolationReporter:
+    """Prints the facts of a result: a trace or formulas, and what lossy extrapolation dropped."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print grid, result, timing models if they were asked for, and losses."""
+        facts = self.facts
+        if "evidence" in facts:
+            console.print(f"grid: {facts['evidence']}")
+        for name in facts.get("untried", ()):
+            console.print(f"warning: {name} was the same in all traces: what follows from it is a guess")
+        if "ranks" in facts:
+            events = "uncounted" if facts["events"] is None else f"{facts['events']:,}"
+            console.print(
+                f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {events} events, "
+                f"{facts['nodes']} nodes, {facts['bytes']:,} bytes"
+            )
+            if "timing" in facts:
+                self._timing(console, facts["timing"])
+        else:
+            console.print(f"{facts['output']}: formulas, {facts['bytes']:,} bytes")
+        if "losses" in facts:
+            self._losses(console, facts["losses"])
+
+    def _timing(self, console: Console, timing: Sequence[Row]) -> None:
+        """Print a line per call site and kind of time."""
+        rows = table(
+            "call", "time", "model", "fit", "there", "95 % interval", "slowest rank", right=("fit", "there")
+        )
+        for row in timing:
+            interval = f"{duration(row['low'])} .. {duration(row['high'])}"
+            slowest_interval = f"{duration(row['slowest_low'])} .. {duration(row['slowest_high'])}"
+            when = "before" if row["stat"] == "compute_ns" else "inside"
+            model = when, row["formula"], f"{row['fit']:.1%}", duration(row["prediction"]), interval
+            rows.add_row(_call(row), *model, f"{duration(row['slowest'])} ({slowest_interval})")
+        console.print(rows)
+
+    def _losses(self, console: Console, losses: Sequence[Row]) -> None:
+        """Print the dropped calls of each trace, by call site and reason, and any unmatched call."""
+        for loss in losses:
+            console.print(
+                f"{loss['ranks']} ranks ({loss['grid']}): {loss['dropped']:,} of {loss['events']:,} "
+                f"events dropped ({loss['share']:.2%})"
+            )
+            if not loss["calls"]:
+                continue
+            rows = table("call", "dropped", "of all", "ranks", "why", right=("dropped", "of all", "ranks"))
+            for row in loss["calls"]:
+                numbers = f"{row['dropped']:,}", f"{row['share']:.2%}", str(len(row["by_rank"]))
+                rows.add_row(_call(row), *numbers, row["reason"])
+            console.print(rows)
+        if self.facts.get("alone"):
+            console.print(f"The result does not replay: {clean(self.facts['alone'])}")
+        elif not self.facts.get("checked", True):
+            console.print("The result is too large to check that every call has its partner")
+
+
+class CheckReporter:
+    """Prints the differences of each trace from its prediction by the others."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+
+    def render(self, console: Console) -> None:
+        """Print a line per trace that was left out."""
+        rows = table("left out", "events", "differing ranks", "first difference", right=("events",))
+        for row in self.rows:
+            rows.add_row(
+                row["left_out"], f"{row['events']:,}", str(row["ranks_differing"]), row["first"] or "none"
+            )
+        console.print(rows)
+
+
+def _call(row: Row) -> str:
+    """Return operation and call site without directories."""
+    return f"{row['op']}  {clean(row['site'].rpartition('/')[2])}"

@@ -1,0 +1,221 @@
+"""MPI calls of one rank, and event nodes compiled for one rank (`Place`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import Any
+
+from scalatrace.errors import FormatError
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.callsite import Stack
+from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer
+from scalatrace.trace.model.tables import Communicator, Kind, Op
+from scalatrace.trace.model.trace_tables import TraceTables
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
+
+__all__ = ["Call", "Place", "ended", "vec_at"]
+
+WORLD = 0
+
+
+class Place:
+    """An event node as one rank sees it."""
+
+    __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
+
+    def __init__(self, trace: TraceTables, node: Event, rank: int) -> None:
+        self.trace, self.node, self.rank = trace, node, rank
+        self.op: Op = trace.ops[node.op]
+        self.names = {name: i for i, (name, _) in enumerate(self.op.params)}
+        self.comm_at = self.op.position(Kind.COMM)
+        self.own_pred = trace.pred_index.get((node.op, node.signature), -1)
+        self.rows = _rows(self)
+        self.histograms: dict[int, tuple[Histogram | None, ...]] | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether all calls of the rank have the same values."""
+        return isinstance(self.rows, repeat)
+
+    def resolve(self, position: int, values: tuple[int, ...]) -> Any:
+        """What one of a call's stored integers stands for."""
+        value = values[position]
+        kind, trace = self.op.params[position][1], self.trace
+        if kind is Kind.INT or kind is Kind.PEER or value < SPECIAL_MAX:
+            return value
+        if kind is Kind.COMM:
+            return trace.communicator(value, self.rank)
+        if kind is Kind.TYPE:
+            return trace.datatype(value)
+        return trace.string(value) if kind is Kind.STRING else trace.array(value, self.own(values))
+
+    def own(self, values: tuple[int, ...]) -> int:
+        """The caller's rank in the communicator of a call with these values."""
+        family = WORLD if self.comm_at is None else values[self.comm_at]
+        return self.trace.communicator(family, self.rank).rank
+
+    def decoded(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """Parameters of one call as a walk has them, from those of the file: peers become ranks."""
+        given = list(values)
+        for i, param in enumerate(self.node.params):
+            if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
+                family = WORLD if self.comm_at is None else values[self.comm_at]
+                given[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
+        return tuple(given)
+
+    def stat(self, pred: int, index: int) -> Histogram | None:
+        """The histogram of a statistic after a predecessor, in units of the statistic."""
+        if self.histograms is None:
+            self.histograms = {s.pred: s.histograms for s in self.node.stats}
+        found = self.histograms.get(pred, ())
+        histogram = found[index] if index < len(found) else None
+        return None if histogram is None else histogram.scaled(self.trace.stats[index].resolution)
+
+
+class Call:
+    """One MPI call of one rank.
+
+    Attributes:
+        place: the event node as this rank sees it.
+        values: the parameters as stored, in the op's order; peers are ranks of the call's communicator,
+            tables are indexed. Costs nothing, unlike `params`.
+        pred: index into Trace.preds of the call before; -1 when that has no entry.
+    """
+
+    __slots__ = ("place", "pred", "values")
+
+    def __init__(self, place: Place, values: tuple[int, ...], pred: int) -> None:
+        self.place = place
+        self.values = values
+        self.pred = pred
+
+    @property
+    def op(self) -> str:
+        """Operation, without `MPI_`."""
+        return self.place.op.name
+
+    @property
+    def node(self) -> Event:
+        """The event node this call belongs to."""
+        return self.place.node
+
+    @property
+    def rank(self) -> int:
+        """World rank of the caller."""
+        return self.place.rank
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.place.names
+
+    def __getitem__(self, name: str) -> Any:
+        """A parameter: int, Communicator, Datatype, str or tuple of ints. Raises KeyError."""
+        position = self.place.names[name]
+        return self.place.resolve(position, self.values)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A parameter, or the default when the operation has none of that name."""
+        return self[name] if name in self.place.names else default
+
+    def raw(self, name: str) -> int:
+        """A parameter as stored: an index where it refers to a table. Raises KeyError when there is none."""
+        return self.values[self.place.names[name]]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """All parameters, resolved."""
+        return {name: self.place.resolve(i, self.values) for name, i in self.place.names.items()}
+
+    @property
+    def comm(self) -> Communicator:
+        """The call's communicator; MPI_COMM_WORLD for operations that have none."""
+        return self.place.trace.communicator(self.family, self.place.rank)
+
+    @property
+    def family(self) -> int:
+        """Family of the call's communicator."""
+        at = self.place.comm_at
+        return WORLD if at is None else self.values[at]
+
+    @property
+    def stack(self) -> Stack:
+        """Frames, innermost first."""
+        return self.place.trace.stack(self.place.node.signature)
+
+    @property
+    def site(self) -> str:
+        """The innermost frame; "" when no stack was taken."""
+        stack = self.stack
+        return stack[0] if stack else ""
+
+    def stat(self, name: str) -> Histogram | None:
+        """The samples of a statistic that this node has for calls after this predecessor.
+
+        All executions after one predecessor share them: one call's own sample is not kept.
+        """
+        index = self.place.trace.stat_index.get(name)
+        return None if index is None else self.place.stat(self.pred, index)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={self[name]!r}" for name in self.place.names)
+        return f"<{self.op}({given}) of rank {self.rank}>"
+
+
+def _rows(place: Place) -> Iterator[tuple[int, ...]]:
+    """The values of all parameters, call after call."""
+    columns = [_column(place, param) for param in place.node.params]
+    if all(isinstance(column, repeat) for column in columns):
+        return repeat(tuple(next(column) for column in columns))
+    return chain(zip(*columns, strict=False), _ended(place))
+
+
+def _ended(place: Place) -> Iterator[tuple[int, ...]]:
+    """What follows the last values: not an end, which would silently shorten the walk."""
+    yield from ()
+    raise FormatError(ended(place))
+
+
+def ended(place: Place) -> str:
+    """Return the message for a parameter with too few values."""
+    return f"a parameter of {place.op.name} has too few values for the calls of rank {place.rank}"
+
+
+def vec_at(place: Place, param: Param) -> Vec:
+    """Return the stored values of a parameter; those of a peer in its encoding."""
+    return _vec(place, param.value if isinstance(param, Peer) else param)
+
+
+def _column(place: Place, param: Param) -> Iterator[int]:
+    if not isinstance(param, Peer):
+        return iter(_vec(place, param))
+    vec = _vec(place, param.value)
+    if param.encoding is Encoding.ABSOLUTE:
+        return iter(vec)
+    at = place.comm_at
+    families = Vec(WORLD) if at is None else _vec(place, place.node.params[at])
+    if families.constant is None:
+        return _peers(place, param.encoding, zip(vec, families, strict=False))
+    own, size = _self_and_size(place, families.constant)
+    if vec.constant is not None:
+        return repeat(param.encoding.decode(vec.constant, own, size))
+    decode = param.encoding.decode
+    return (decode(value, own, size) for value in vec)
+
+
+def _peers(place: Place, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
+    for value, family in pairs:
+        own, size = _self_and_size(place, family)
+        yield encoding.decode(value, own, size)
+
+
+def _vec(place: Place, param: Param) -> Vec:
+    vec = None if isinstance(param, Peer) else elastic.at(param, place.rank)
+    if vec is None:
+        raise FormatError(f"a parameter of {place.op.name} has no value for rank {place.rank}")
+    return vec
+
+
+def _self_and_size(place: Place, family: int) -> tuple[int, int]:
+    comm = place.trace.communicator(family, place.rank)
+    return comm.rank, max(len(comm.peers), 1)

@@ -1,0 +1,94 @@
+"""Elastic values of groups of ranks, and of single ranks: `Groups` and `Columns`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["Columns", "Groups"]
+
+
+class Groups:
+    """Value vectors of disjoint groups of ranks, ordered by their first rank."""
+
+    __slots__ = ("_lookup", "_starts", "groups")
+
+    def __init__(self, groups: Sequence[tuple[RankList, Vec]]) -> None:
+        """Raises ValueError when the groups are empty, overlap, or are out of order."""
+        self.groups = tuple(groups)
+        lookup = [(start, stop, vec) for ranks, vec in self.groups for start, stop in ranks.runs]
+        lookup.sort(key=lambda run: run[0])
+        if any(a[1] > b[0] for a, b in pairwise(lookup)):
+            raise ValueError("the groups of a value overlap")
+        firsts = [ranks.first if len(ranks) else -1 for ranks, _ in self.groups]
+        if -1 in firsts or firsts != sorted(firsts):
+            raise ValueError("the groups of a value are empty or out of order")
+        self._lookup, self._starts = lookup, [run[0] for run in lookup]
+
+    def at(self, rank: int) -> Vec | None:
+        """The value vector of a rank; None when it is in no group."""
+        i = bisect_right(self._starts, rank) - 1
+        return self._lookup[i][2] if i >= 0 and rank < self._lookup[i][1] else None
+
+    @property
+    def ranks(self) -> RankList:
+        """All ranks that are in some group."""
+        return RankList.from_runs((start, stop) for start, stop, _ in self._lookup)
+
+    def __eq__(self, other: object) -> bool:
+        return self.groups == other.groups if isinstance(other, Groups) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.groups)
+
+    def __repr__(self) -> str:
+        return f"Groups({self})"
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{ranks}: {vec}" for ranks, vec in self.groups) + "}"
+
+
+class Columns:
+    """The i-th rank of `ranks` has the i-th value of `vec`, in every execution."""
+
+    __slots__ = ("_values", "ranks", "vec")
+
+    def __init__(self, ranks: RankList, vec: Vec) -> None:
+        """Raises ValueError when there are fewer values than ranks."""
+        if vec.length is not None and vec.length < len(ranks):
+            raise ValueError(f"a value has only {vec.length} entries for {len(ranks)} ranks")
+        self.ranks, self.vec = ranks, vec
+        self._values: tuple[int, ...] | None = None
+
+    def value(self, rank: int) -> int | None:
+        """The value of a rank; None when it has none."""
+        if rank not in self.ranks:
+            return None
+        if self._values is None:
+            if self.vec.constant is not None or len(self.vec.terms) <= 8:  # type: ignore[arg-type]
+                return self.vec[self.ranks.index(rank)]
+            self._values = self.vec.first(len(self.ranks))
+        return self._values[self.ranks.index(rank)]
+
+    def at(self, rank: int) -> Vec | None:
+        """The value of a rank as a vec; None when it has none."""
+        value = self.value(rank)
+        return None if value is None else Vec(value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Columns):
+            return NotImplemented
+        return self.ranks == other.ranks and self.vec == other.vec
+
+    def __hash__(self) -> int:
+        return hash((self.ranks, self.vec))
+
+    def __repr__(self) -> str:
+        return f"Columns({self})"
+
+    def __str__(self) -> str:
+        return f"{{each {self.ranks}: {self.vec}}}"
