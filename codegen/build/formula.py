@@ -138,6 +138,8 @@ class Reader:
             return Called(name, tuple(arguments))
         if name not in self.functions:
             raise GenerateError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
+        if self.functions[name].texts:
+            return Called(name, tuple(arguments))
         try:
             result = self.functions[name].scalar(*(_Symbol(e, domain) for e in arguments))
         except Exception as error:  # whatever a plug-in's function does with a symbol

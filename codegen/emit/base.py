@@ -32,7 +32,7 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
-from scalatrace.formula import Const, Expr, Var
+from scalatrace.formula import FUNCTIONS, Const, Expr, Var
 from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -316,8 +316,20 @@ class Writing(ABC):
 
     def pieces(self, given: Sequence[str]) -> list[Piece]:
         """The parts of the library that the text needs."""
-        wanted = [*sorted(self.infix.helpers), *self.wanted]
-        return list(self.emitter.library.collect(wanted, given))
+        foreign = sorted(name for name in self.infix.helpers if name in FUNCTIONS and FUNCTIONS[name].texts)
+        wanted = [*sorted(self.infix.helpers.difference(foreign)), *self.wanted]
+        own = [Piece(name, (), self._definition(name)) for name in foreign]
+        return [*own, *self.emitter.library.collect(wanted, given)]
+
+    def _definition(self, name: str) -> str:
+        """The definition of a plug-in's function. Raises GenerateError when there is none in this language."""
+        texts = FUNCTIONS[name].texts
+        if self.emitter.name not in texts:
+            raise GenerateError(
+                f"the function {name} of a plug-in has no text for {self.emitter.name}, only for "
+                f"{', '.join(sorted(texts))}: add one to its Function"
+            )
+        return texts[self.emitter.name]
 
     def array_formula(self, array: IntArray, variable: Var) -> str | None:
         """The rule for a long and regular array's elements; None for one that is written out."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scalatrace.formula import Binary, Cond, Element, Expr, Value, bounds
+from scalatrace.formula.evaluation.scalar import MAX_SHIFT
 from scalatrace.formula.printing import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["Infix", "Notation"]
@@ -94,6 +95,10 @@ class Infix(Printer):
         return self.notation.choice(*parts), CHOICE
 
     def binary(self, op: str, left: Expr, right: Expr) -> Printed:
+        if op in ("<<", ">>") and not _is_shift(right):
+            name = "shift_left" if op == "<<" else "shift_right"
+            self.helpers.add(name)
+            return f"{name}({self.expr(left)}, {self.expr(right)})", ATOM
         if op in ("^", "&", "<<", ">>"):
             return f"({self.at(self.printed(left), ATOM)} {op} {self.at(self.printed(right), ATOM)})", ATOM
         low = bounds(left)
@@ -115,6 +120,12 @@ class Infix(Printer):
 
     def truth(self, value: bool) -> str:
         return self.notation.truth[not value]
+
+
+def _is_shift(amount: Expr) -> bool:
+    """Whether an amount is known to be one that both languages can shift by."""
+    limits = bounds(amount)
+    return limits is not None and limits[0] >= 0 and limits[1] <= MAX_SHIFT
 
 
 def _is_sum_of_ranks(e: Expr) -> bool:

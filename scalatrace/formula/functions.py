@@ -5,8 +5,8 @@ Printers have the texts of the same names (`scalatrace.formula.printing`); tests
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["ANY_ARITY", "FUNCTIONS", "Function", "block", "block_start", "diagonal", "log2", "register"]
@@ -23,6 +23,8 @@ class Function:
         array: of a plug-in's function, its value for int64 arrays (or integers); it must not overflow. None:
             that of `scalatrace.formula.evaluation.array_functions`, or else `scalar` for each element.
         nonnegative: whether its value is never negative when no argument is.
+        texts: of a plug-in's function, its definition per language ("c", "python") for generated programs, where
+            `scalar` cannot be called with symbols.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Function:
     scalar: Callable[..., int]
     array: Callable[..., Any] | None = None
     nonnegative: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 ANY_ARITY = -1

@@ -78,7 +78,7 @@ def test_modules_exist(path: Path) -> None:
         names += re.findall(r"python -m (benchmarks(?:\.\w+)*)", line)
         if match := re.match(r"\s*from (scalatrace[\w.]*) import ([\w, ]+)", line):
             names += [f"{match[1]}.{name.strip()}" for name in match[2].split(",")]
-    groups = {"scalatrace.extrap", "scalatrace.emitters"}  # of entry points
+    groups = {"scalatrace.extrap.plugins", "scalatrace.codegen.emitters"}  # of entry points
     assert sorted({name for name in names if name not in groups and missing(name)}) == []
 
 

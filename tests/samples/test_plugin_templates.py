@@ -21,7 +21,7 @@ from scalatrace.extrap.timing.curves.points import Points
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
 from scalatrace.record.shim import INCLUDE
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.symbolic import expression
+from scalatrace.formula import FUNCTIONS
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of
 from support.mpis import Mpi
@@ -37,7 +37,7 @@ GRIDS = [(4, 4), (5, 4), (5, 5), (6, 5), (6, 6)]
 def unloaded() -> Iterator[None]:
     """Remove after each test what its plug-ins registered."""
     tables = (features.EXTRA, space.EXTRA_PARTITIONS, plugins.DIMS)
-    dicts = (expression.FUNCTIONS, plugins.OWNERS, TIMING_MODELS)
+    dicts = (FUNCTIONS, plugins.OWNERS, TIMING_MODELS)
     lists_before, dicts_before = [list(table) for table in tables], [dict(known) for known in dicts]
     yield
     for table, entries in zip(tables, lists_before, strict=True):
@@ -95,7 +95,7 @@ def test_timing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(PLUGINS))
     entry = EntryPoint("outline", "emitter_template:OutlineEmitter", emit.GROUP)
-    monkeypatch.setattr(emit, "entry_points", lambda group: [entry])
+    monkeypatch.setattr(emit, "registered", lambda group, old_group: [entry])
     assert "outline" in emit.names()
     text = generate(trace_of(halo(wrap=True), (4, 4)), "outline").text
     assert text.startswith("16 ranks\n")

@@ -6,9 +6,42 @@ static long log_2(long n) {
     return k;
 }
 
-//: block |
-/* How many of n things part k of so many has, the first ones one more where it does not divide. */
-static long block(long n, long parts, long k) { return n / parts + ((k % parts + parts) % parts < n % parts); }
+//: shift_left |
+/* a times a power of two; amounts are limited to 0 ... 62. */
+static long shift_left(long a, long by) { return a * (1L << (by < 0 ? 0 : by > 62 ? 62 : by)); }
+
+//: shift_right |
+/* a divided by a power of two, rounded down; amounts are limited to 0 ... 62. */
+static long shift_right(long a, long by) { return a >> (by < 0 ? 0 : by > 62 ? 62 : by); }
+
+//: ceil_log2 | log_2
+/* The exponent of a power of two, rounded up; -1 below 1. */
+static long ceil_log2(long n) { return n < 1 ? -1 : n == 1 ? 0 : log_2(n - 1) + 1; }
+
+//: trailing_zeros |
+/* The exponent of the largest power of two that divides n; 64 for 0. */
+static long trailing_zeros(long n) {
+    unsigned long bits = (unsigned long)n;
+    long k = 0;
+    for (; k < 64 && !(bits & 1); bits >>= 1) k++;
+    return k;
+}
+
+//: popcount |
+/* The number of one bits. */
+static long popcount(long n) {
+    long k = 0;
+    for (unsigned long bits = (unsigned long)n; bits; bits &= bits - 1) k++;
+    return k;
+}
+
+//: block | floored mod
+/* The size of part k of n elements: the first n % parts parts have one element more. */
+static long block(long n, long parts, long k) { return floored(n, parts) + (mod(k, parts) < mod(n, parts)); }
+
+//: block_start | floored mod smaller
+/* The first element of part k of n elements. */
+static long block_start(long n, long parts, long k) { return k * floored(n, parts) + smaller(k, mod(n, parts)); }
 
 //: diagonal | block
 /* The points of a diagonal of cells. */

@@ -59,7 +59,7 @@ class Trace(TraceTables):
         """Number of calls of a rank, or of all ranks, without walking.
 
         Raises:
-            UsageError: there are very many ranks, and how often each calls is told by formulas.
+            UsageError: too many ranks differ in their numbers of calls, which are formulas.
         """
         from scalatrace.trace.query import counting
 
@@ -90,7 +90,7 @@ class Trace(TraceTables):
         """The ranks that take part in a node of this trace.
 
         Raises:
-            UsageError: the node is not in this trace (nodes are told apart by identity).
+            UsageError: the node is not in this trace (nodes are identified by `id`).
         """
         from scalatrace.trace.query import counting
 

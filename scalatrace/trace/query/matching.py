@@ -20,7 +20,7 @@ class Description(NamedTuple):
 class CommMatcher:
     """A one-to-one correspondence between communicator numbers, completed as pairs of calls use them.
 
-    Two duplicates of one communicator look alike, so which is which is known only once a call used one.
+    Duplicates of one communicator have equal descriptions; the first call that uses one identifies it.
     """
 
     def __init__(self, left: Callable[[int], Description], right: Callable[[int], Description]) -> None:

@@ -61,7 +61,7 @@ class Verification:
 
     Attributes:
         summarised: parameters, as `Alltoallv.sendcounts`, whose values the trace does not have: not compared.
-        tolerance: lines (native: bytes) by which call sites were allowed to differ, as the run was told.
+        tolerance: lines (native: bytes) by which call sites may differ, from the options of the run.
         prefix: logs were allowed to go on behind the walks.
     """
 
