@@ -322,7 +322,7 @@ class Writing(ABC):
         return [*own, *self.emitter.library.collect(wanted, given)]
 
     def _definition(self, name: str) -> str:
-        """The definition of a plug-in's function. Raises GenerateError when there is none in this language."""
+        """The definition of a plug-in's function in this language. Raises GenerateError if there is none."""
         texts = FUNCTIONS[name].texts
         if self.emitter.name not in texts:
             raise GenerateError(

@@ -95,15 +95,14 @@ class Infix(Printer):
         return self.notation.choice(*parts), CHOICE
 
     def binary(self, op: str, left: Expr, right: Expr) -> Printed:
-        if op in ("<<", ">>") and not _is_shift(right):
+        if op in ("<<", ">>") and not (_is_shift(right) and _is_natural(left)):
             name = "shift_left" if op == "<<" else "shift_right"
             self.helpers.add(name)
             return f"{name}({self.expr(left)}, {self.expr(right)})", ATOM
         if op in ("^", "&", "<<", ">>"):
             return f"({self.at(self.printed(left), ATOM)} {op} {self.at(self.printed(right), ATOM)})", ATOM
-        low = bounds(left)
-        negative = not self.notation.floored and not (low and low[0] >= 0)
-        if op == "%" and negative and not _is_sum_of_ranks(left):
+        negative = not (self.notation.floored or (_is_natural(left) and _is_natural(right)))
+        if op == "%" and negative:
             self.helpers.add("mod")
             return f"mod({self.expr(left)}, {self.expr(right)})", ATOM
         if op == "//" and negative:
@@ -116,7 +115,7 @@ class Infix(Printer):
         return f"{text} {sign} {self.at(self.printed(right), level + 1)}", level
 
     def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
-        return self.notation.member(self.expr(e), values, outside)
+        return self.notation.member(self.at(self.printed(e), SUM), values, outside)
 
     def truth(self, value: bool) -> str:
         return self.notation.truth[not value]
@@ -128,12 +127,12 @@ def _is_shift(amount: Expr) -> bool:
     return limits is not None and limits[0] >= 0 and limits[1] <= MAX_SHIFT
 
 
-def _is_sum_of_ranks(e: Expr) -> bool:
-    """Whether an expression adds and multiplies values that are not negative."""
+def _is_natural(e: Expr) -> bool:
+    """Whether an expression is known to be never negative: entries of arrays are ranks and sizes."""
     match e:
         case Element():
             return True
         case Binary("+" | "*", a, b):
-            return _is_sum_of_ranks(a) and _is_sum_of_ranks(b)
-    low = bounds(e)
-    return low is not None and low[0] >= 0
+            return _is_natural(a) and _is_natural(b)
+    limits = bounds(e)
+    return limits is not None and limits[0] >= 0

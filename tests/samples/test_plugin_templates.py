@@ -19,9 +19,9 @@ from scalatrace.extrap.lossy.snippets.parse import load
 from scalatrace.extrap.solve import features
 from scalatrace.extrap.timing.curves.points import Points
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
+from scalatrace.formula import FUNCTIONS
 from scalatrace.record.shim import INCLUDE
 from scalatrace.trace.query.diff import diff
-from scalatrace.formula import FUNCTIONS
 from support.calls import Made, call
 from support.grids import Rank, halo, trace_of
 from support.mpis import Mpi

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import strategies as st
 
 from scalatrace.formula import (
@@ -58,3 +60,28 @@ def expressions() -> st.SearchStrategy[Expr]:
 def conditions() -> st.SearchStrategy[Cond]:
     """Any condition."""
     return _conditions(expressions())
+
+
+def random_number(random: Random) -> int:
+    """A number from the whole range of 64 bits, often a small one."""
+    if random.random() < 0.8:
+        return random.randint(-20, 100)
+    return random.choice([1 << 31, -(1 << 31), 1 << 62, -(1 << 62), (1 << 63) - 1, -(1 << 63)])
+
+
+def random_expression(random: Random, depth: int) -> Expr:
+    """An expression of at most so many levels, without hypothesis: many of them are made at once."""
+    kind = random.random()
+    if not depth or kind < 0.15:
+        return Var(random.choice(NAMES)) if random.random() < 0.7 else Const(random_number(random))
+
+    def inner() -> Expr:
+        return random_expression(random, depth - 1)
+
+    if kind < 0.75:
+        return Binary(random.choice(_OPS), inner(), inner())
+    if kind < 0.9:
+        name, arity = random.choice(_CALLS)
+        return Called(name, tuple(inner() for _ in range(arity)))
+    op = random.choice(["==", "!=", "<", "<=", ">", ">="])
+    return Choose(Compare(op, inner(), inner()), inner(), inner())

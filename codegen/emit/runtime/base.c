@@ -107,7 +107,11 @@ static double draw(const struct bin *bins, int n) {
 }
 
 //: mod |
-static int mod(long a, long b) { return (int)((a % b + b) % b); }
+/* The remainder with the sign of the divisor. */
+static long mod(long a, long b) {
+    long rest = a % b;
+    return rest && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
 //: among |
 static int among(int value, const int *set, int n) {

@@ -8,7 +8,10 @@ static long log_2(long n) {
 
 //: shift_left |
 /* a times a power of two; amounts are limited to 0 ... 62. */
-static long shift_left(long a, long by) { return a * (1L << (by < 0 ? 0 : by > 62 ? 62 : by)); }
+static long shift_left(long a, long by) {
+    for (long k = by > 62 ? 62 : by; k > 0; k--) a += a;
+    return a;
+}
 
 //: shift_right |
 /* a divided by a power of two, rounded down; amounts are limited to 0 ... 62. */

@@ -23,7 +23,7 @@ from scalatrace.formula import (
     Var,
 )
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import SPECIAL_MAX
+from scalatrace.trace.values.vec import is_symbol
 
 __all__ = [
     "MAX_ALTERNATIVES",
@@ -62,7 +62,7 @@ def range_to(last: t.Expr) -> t.Range:
 
 def numbers(values: Sequence[int]) -> t.Range:
     """Return a range of ascending integers."""
-    if len(values) > 2 and list(values) == list(range(values[0], values[-1] + 1)):
+    if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
         return t.Progression((integer(values[0]),), integer(values[-1]))
     return t.Listing(tuple(map(integer, values)))
 
@@ -79,7 +79,7 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
     """Translate an expression; `task` is the variable for the rank."""
     match e:
         case Const(value):
-            return NO_TASK if value < SPECIAL_MAX else integer(value)
+            return NO_TASK if is_symbol(value) else integer(value)
         case Var(name):
             return t.Variable(task if name == RANK else name)
         case Called(name, arguments):
