@@ -23,8 +23,8 @@ class Function:
         array: of a plug-in's function, its value for int64 arrays (or integers); it must not overflow. None:
             that of `scalatrace.formula.evaluation.array_functions`, or else `scalar` for each element.
         nonnegative: whether its value is never negative when no argument is.
-        texts: of a plug-in's function, its definition per language ("c", "python") for generated programs, where
-            `scalar` cannot be called with symbols.
+        texts: of a plug-in's function that cannot be called with symbols, its definition per language ("c",
+            "python") for generated programs.
     """
 
     name: str

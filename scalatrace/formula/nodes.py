@@ -17,7 +17,18 @@ __all__ = [
 ]  # fmt: skip
 
 
-class _Hashed:
+class _Shown:
+    """Shown as LaTeX by notebooks."""
+
+    __slots__ = ()
+
+    def _repr_latex_(self) -> str:
+        from scalatrace.formula.print_latex import latex
+
+        return f"${latex(self)}$"  # type: ignore[arg-type]
+
+
+class _Hashed(_Shown):
     """Remembers its hash, limits and length: expressions hold expressions, the same one many times over."""
 
     __slots__ = ("_bounds", "_hash", "_length")
@@ -36,14 +47,14 @@ class _Hashed:
 
 
 @dataclass(frozen=True, slots=True)
-class Const:
+class Const(_Shown):
     """An integer."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Var:
+class Var(_Shown):
     """A variable from `least` to below `limit` (None: unknown)."""
 
     name: str
@@ -105,7 +116,7 @@ Expr = Const | Var | Element | Binary | Choose | Item | Called
 
 
 @dataclass(frozen=True, slots=True)
-class Special:
+class Special(_Shown):
     """A named symbol that is no number, such as MPI_PROC_NULL."""
 
     name: str
@@ -125,7 +136,7 @@ Value = Expr | Special | Select
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(_Shown):
     """True or false, always."""
 
     value: bool

@@ -39,6 +39,8 @@ def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
     """a % b, never negative; b is positive."""
     divisor = _poly(b)
     _, rest = _divided(_poly(a), divisor)
+    if not rest:
+        return Const(0)
     if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
         return _expr(rest)
     if isinstance(a, Const) and isinstance(b, Const):

@@ -92,6 +92,8 @@ def test_halos(small: list[tuple[int, ...]], large: list[tuple[int, ...]], wrap:
     found = halos(wrap) if small is PLANES else model(halo(wrap), small)
     program = build_scalable(found, still, FUNCTIONS)
     for dims in large:
+        if wrap and len(dims) == 3 and 2 in dims:
+            continue  # both neighbours are one rank there, which no cube from 3 on shows: it is refused
         compare(program, found, dims)
 
 
