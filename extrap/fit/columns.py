@@ -92,8 +92,11 @@ def _piecewise(groups: Sequence[Class]) -> Value:
         *others, (_, base) = numbers
         total = base
         for group, formula in others:
-            difference = Binary("-", formula, base)
-            total = Binary("+", total, Binary("*", indicator(either(*group.conditions)), difference))
+            first, *rest = (indicator(condition) for condition in group.conditions)
+            holds = first
+            for other in rest:  # of classes of ranks, one holds at most
+                holds = Binary("+", holds, other)
+            total = Binary("+", total, Binary("*", holds, Binary("-", formula, base)))
         value = total
     for group in ordered:
         if _number(group) is None and group is not ordered[-1]:

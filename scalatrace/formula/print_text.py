@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from scalatrace.formula.conditions import negate
-from scalatrace.formula.nodes import Cond, Const, Expr, Value
+from scalatrace.formula.nodes import AllOf, Compare, Cond, Const, Expr, Value
 from scalatrace.formula.printing import ATOM, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["format_text"]
@@ -44,10 +43,8 @@ class _TextPrinter(Printer):
         return f"{name}({','.join(arguments)})"
 
     def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
-        if (then, otherwise) == (Const(1), Const(0)):
+        if (then, otherwise) == (Const(1), Const(0)) and _is_number(cond):
             return f"({self.cond(cond)})", ATOM
-        if (then, otherwise) == (Const(0), Const(1)):
-            return f"({self.cond(negate(cond))})", ATOM
         return f"choose({self.cond(cond)},{self.expr(then)},{self.expr(otherwise)})", ATOM
 
     def binary(self, op: str, left: Expr, right: Expr) -> Printed:
@@ -69,4 +66,10 @@ class _TextPrinter(Printer):
     def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
         op, word = ("!=", "*") if outside else ("==", "+")
         text = self.at(self.printed(e), SUM)
-        return word.join(f"({text}{op}{value})" for value in values)
+        compared = [f"{text}{op}{value}" for value in dict.fromkeys(values)]
+        return compared[0] if len(compared) == 1 else word.join(f"({one})" for one in compared)
+
+
+def _is_number(cond: Cond) -> bool:
+    """Whether the text of a condition, read as a number, is 1 or 0: no sum of comparisons is in it."""
+    return isinstance(cond, Compare) or (isinstance(cond, AllOf) and all(map(_is_number, cond.parts)))

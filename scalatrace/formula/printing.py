@@ -96,9 +96,12 @@ class Printer:
             case AnyOf(parts):
                 return self.joined(self.disjunction, parts, COMPARISON), OR
             case Member(e, values, outside):
-                if len(values) <= MAX_WRITTEN_MEMBERS:
+                distinct = tuple(dict.fromkeys(values))
+                if len(distinct) <= MAX_WRITTEN_MEMBERS:
                     op = "!=" if outside else "=="
-                    one_by_one = tuple(Compare(op, e, Const(value)) for value in values)
+                    one_by_one = tuple(Compare(op, e, Const(value)) for value in distinct)
+                    if len(distinct) == 1:
+                        return self.printed_condition(one_by_one[0])
                     return self.printed_condition(AllOf(one_by_one) if outside else AnyOf(one_by_one))
                 return self.member(e, values, outside), COMPARISON
 

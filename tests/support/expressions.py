@@ -46,9 +46,11 @@ def _compound(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
 
 def _conditions(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Cond]:
     compared = st.builds(Compare, st.sampled_from(["==", "!=", "<", "<=", ">", ">="]), inner, inner)
-    member = st.builds(Member, inner, st.lists(numbers, min_size=1, max_size=5).map(tuple), st.booleans())
+    member = st.builds(
+        Member, inner, st.sets(numbers, min_size=1, max_size=5).map(sorted).map(tuple), st.booleans()
+    )
     simple = compared | compared | member
-    several = st.lists(simple, min_size=2, max_size=3).map(tuple)
+    several = st.lists(simple, min_size=2, max_size=3, unique=True).map(tuple)
     return simple | st.builds(AllOf, several) | st.builds(AnyOf, several)
 
 

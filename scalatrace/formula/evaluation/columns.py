@@ -112,6 +112,8 @@ class Columns:
         """Later parts count only where earlier ones have not decided."""
         result: Any = start
         for part in parts:
+            if not np.any(result == start):
+                break  # decided everywhere
             try:
                 result = joined(result, self.mask(part))
             except (ZeroDivisionError, FormulaError):
