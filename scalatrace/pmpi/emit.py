@@ -37,7 +37,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     order = sorted(ops)
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
     header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
-    body = ['#include "ops.h"', '#include "shim.h"', ""]
+    body = ['#include "events/events.h"', '#include "ops.h"', ""]
     rows = []
     for op in order:
         schema = _schema(ops[op])
@@ -48,7 +48,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in schema)}}};")
         names = f"names_{op}, kinds_{op}" if schema else "NULL, NULL"
         rows.append(f'    {{"{op}", {len(schema)}, {names}, {int(rules.role(ops[op]))}}},')
-    body += ["const struct st_op st_ops[] = {", *rows, "};", "const int st_nops = ST_NOPS;", ""]
+    body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 
 
@@ -102,7 +102,7 @@ def recorder(procedure: Procedure) -> str:
     lines = [f"static void rec_{procedure.name}(struct st_call *call{_more(_parameters(procedure))})", "{"]
     lines += [f"    (void){p.name};" for p in procedure.parameters if p.base]
     if _is_blocking_receive(procedure):
-        lines.append("    source = st_source_asked(source);")
+        lines.append("    source = st_requested_source(source);")
     lines += selection(procedure)
     lines += _before(procedure) if not counted else []
     lines.append(f"    st_begin(call, ST_OP_{procedure.op});")
@@ -120,8 +120,8 @@ def _event(procedure: Procedure, values: list[rules.Value]) -> list[str]:
     lines += [f"    call->event.values[{i}] = {v.text};" for i, v in enumerate(values)]
     lines += _statistics(procedure) if not rules.is_counted(procedure) else []
     lines.append(f"    st_append(call, {len(values)});")
-    if any("&call->whole" in line for line in lines):
-        lines.append("    PMPI_Group_free(&call->whole);")
+    if any("&call->base_group" in line for line in lines):
+        lines.append("    PMPI_Group_free(&call->base_group);")
     return lines
 
 
@@ -138,7 +138,7 @@ def _before(procedure: Procedure) -> list[str]:
     if _flag(procedure):
         lines += [
             "    if (!*flag) {",
-            f"        st_poll(call, ST_OP_{procedure.op});",
+            f"        st_count_failed_poll(call, ST_OP_{procedure.op});",
             "        return;",
             "    }",
         ]
@@ -154,9 +154,12 @@ def _context(procedure: Procedure) -> list[str]:
     lines = []
     comm = rules.communicator(procedure)
     if comm and rules.frees(procedure):
-        lines += ["    call->event.self = call->taken.self;", "    call->event.size = call->taken.size;"]
+        lines += [
+            "    call->event.self = call->freed_comm.self;",
+            "    call->event.size = call->freed_comm.size;",
+        ]
     elif comm and not comm.is_array:
-        lines.append(f"    st_on_comm(call, {comm.name});")
+        lines.append(f"    st_set_comm(call, {comm.name});")
     if rules.is_counted(procedure):
         return lines
     if procedure.find("GROUP"):
@@ -175,20 +178,21 @@ def _context(procedure: Procedure) -> list[str]:
 def _group_context(procedure: Procedure, comm: Parameter | None) -> list[str]:
     window = procedure.find("WINDOW")
     if window:
-        return [f"    PMPI_Win_get_group({window.name}, &call->whole);"]
-    return [f"    PMPI_Comm_group({comm.name if comm else 'MPI_COMM_WORLD'}, &call->whole);"]
+        return [f"    PMPI_Win_get_group({window.name}, &call->base_group);"]
+    return [f"    PMPI_Comm_group({comm.name if comm else 'MPI_COMM_WORLD'}, &call->base_group);"]
 
 
 def _is_blocking_receive(procedure: Procedure) -> bool:
-    return procedure.has("source") and procedure.find("STATUS") is not None
+    asked = any(p.name == "source" and not p.is_out for p in procedure.parameters)
+    return asked and procedure.find("STATUS") is not None
 
 
 def _statistics(procedure: Procedure) -> list[str]:
     lines = []
     if _flag(procedure):
-        lines.append(f"    st_polled(call, ST_OP_{procedure.op});")
+        lines.append(f"    st_set_polls(call, ST_OP_{procedure.op});")
     if _is_blocking_receive(procedure):
-        lines.append("    if (source == MPI_ANY_SOURCE) st_source(call, status, 0);")
+        lines.append("    if (source == MPI_ANY_SOURCE) st_set_source(call, status, 0);")
     return lines
 
 
@@ -198,14 +202,14 @@ def _after(procedure: Procedure) -> list[str]:
     if request and request.direction == "OUT":
         persistent = "true" if procedure.op.endswith("_init") else "false"
         wild = "source == MPI_ANY_SOURCE" if procedure.has("source") else "false"
-        lines.append(f"    st_request_new(call, {request.name}, {persistent}, {wild});")
+        lines.append(f"    st_request_add(call, {request.name}, {persistent}, {wild});")
     message = procedure.find("MESSAGE")
     if message and message.direction == "OUT":
-        lines.append(f"    st_message_new(call, *{message.name});")
+        lines.append(f"    st_message_add(call, *{message.name});")
     if message and message.direction == "INOUT":
-        lines.append("    st_message_done(call);")
+        lines.append("    st_message_drop(call);")
     if procedure.op.startswith("File_") and procedure.op.endswith("_begin"):
-        lines.append("    st_begun(call, fh);")
+        lines.append("    st_set_split_recorded(call, fh);")
     return lines
 
 
@@ -225,9 +229,9 @@ def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
         handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
         if rules.frees(procedure) and p.kind in ("COMMUNICATOR", "WINDOW", "FILE"):
             noun = {"COMMUNICATOR": "comm", "WINDOW": "win", "FILE": "file"}[p.kind]
-            lines.append(f"    st_{noun}_take(&call, {handle});")
+            lines.append(f"    st_{noun}_remove(&call, {handle});")
         if p.kind == "MESSAGE" and p.direction == "INOUT":
-            lines.append(f"    st_message_take(&call, {handle});")
+            lines.append(f"    st_message_claim(&call, {handle});")
     if procedure.op in _COMPLETION:
         lines += _claim(procedure, fortran)
     return lines
@@ -242,7 +246,7 @@ def _claim(procedure: Procedure, fortran: bool) -> list[str]:
     status = procedure.find("STATUS")
     if status and status.is_array:
         lines += [
-            f"    if (call.nwild && {_ignored(status, fortran)}) {{",
+            f"    if (call.n_any_source && {_ignored(status, fortran)}) {{",
             f"        {_status_type(fortran)} *own = (void *)st_own_statuses(&call, {count});",
             f"        if (own) {status.name} = own;",
             "    }",
@@ -308,7 +312,7 @@ def _finish(procedure: Procedure, error: str, arguments: str) -> list[str]:
         f"    if ({error} == MPI_SUCCESS)",
         f"        rec_{procedure.name}(&call{_more(arguments)});",
         "    else",
-        f"        st_failed(&call, ST_OP_{procedure.op});",
+        f"        st_count_failed(&call, ST_OP_{procedure.op});",
     ]
 
 
@@ -421,6 +425,6 @@ def _f_conversions(procedure: Procedure, strings: list[Parameter]) -> list[str]:
             lines.append(f"    {p.base} c_{p.name} = {_F2C[p.kind]}(*{p.name});")
     for p in strings:
         if p.kind == "STRING":
-            lines.append(f"    char text_{p.name}[ST_F_TEXT];")
+            lines.append(f"    char text_{p.name}[ST_MAX_FORTRAN_TEXT];")
             lines.append(f"    st_fortran_text(text_{p.name}, {p.name}, length_{p.name});")
     return lines

@@ -33,7 +33,7 @@ def generate(declared: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _wrappers(chosen: list[Procedure]) -> str:
-    lines = [_HEAD, '#include "ops.h"', '#include "shim.h"', ""]
+    lines = [_HEAD, '#include "ops.h"', '#include "recording/wrappers.h"', ""]
     for procedure in chosen:
         lines += [emit.recorder(procedure), emit.c_entry(procedure)]
         if emit.needs_fortran(procedure):

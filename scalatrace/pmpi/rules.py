@@ -66,7 +66,7 @@ _ELEMENTS = {"int": "st_ints", "MPI_Aint": "st_aints", "MPI_Count": "st_counts_a
 class Role(IntEnum):
     """How a call is selected; the numbers are those of `enum st_role`."""
 
-    CHOSEN = 0  # by the user's conditions
+    SELECTABLE = 0  # by the user's conditions
     ALWAYS = 1  # later events refer to what it makes or frees
     FOLLOWS = 2  # recorded with the calls that made what it refers to
 
@@ -125,11 +125,11 @@ def frees(procedure: Procedure) -> bool:
 def role(procedure: Procedure) -> Role:
     """What decides whether a call is recorded where not all calls are."""
     if not is_event(procedure):
-        return Role.CHOSEN
+        return Role.SELECTABLE
     makes = any(p.kind in ("WINDOW", "FILE") and p.direction == "OUT" for p in procedure.parameters)
     if makes or frees(procedure) or made_communicator(procedure):
         return Role.ALWAYS
-    return Role.FOLLOWS if refers(procedure) or ends_split(procedure) else Role.CHOSEN
+    return Role.FOLLOWS if refers(procedure) or ends_split(procedure) else Role.SELECTABLE
 
 
 def refers(procedure: Procedure) -> Parameter | None:
@@ -178,17 +178,17 @@ def _object(procedure: Procedure, p: Parameter) -> list[Value]:
     """A window or file is its ordinal on a communicator; a call that makes one has that anyway."""
     noun, name = ("win", "win") if p.kind == "WINDOW" else ("file", "fh")
     if frees(procedure):
-        number = "st_on_taken(call)"
+        number = "st_set_removed_object(call)"
     elif p.direction == "OUT":
-        return [Value(name, INT, f"st_{noun}_made(call, comm, *{p.name})")]
+        return [Value(name, INT, f"st_{noun}_created(call, comm, *{p.name})")]
     else:
-        number = f"st_on_{noun}(call, {p.name})"
+        number = f"st_set_{noun}(call, {p.name})"
     return [Value(name, INT, number), Value("comm", COMM, "(int64_t)call->comm->name")]
 
 
 def _communicator(procedure: Procedure, p: Parameter) -> Value:
     if frees(procedure):
-        return Value("comm", COMM, "(int64_t)call->taken.name")
+        return Value("comm", COMM, "(int64_t)call->freed_comm.name")
     event_comm = communicator(procedure)
     if not _made(procedure, p):
         name = "comm" if p is event_comm else p.name
@@ -198,9 +198,11 @@ def _communicator(procedure: Procedure, p: Parameter) -> Value:
         return Value(name, COMM, f"(int64_t)st_comm_name({guarded})")
     parent = event_comm.name if event_comm else "MPI_COMM_NULL"
     if "_idup" in procedure.op:
-        return Value("newcomm", COMM, f'(int64_t)st_comm_promised(call, "dup", {parent}, {p.name})')
+        return Value("newcomm", COMM, f'(int64_t)st_comm_idup(call, "dup", {parent}, {p.name})')
     return Value(
-        "newcomm", COMM, f'(int64_t)st_comm_made(call, "{_family_kind(procedure.op)}", {parent}, *{p.name})'
+        "newcomm",
+        COMM,
+        f'(int64_t)st_comm_created(call, "{_family_kind(procedure.op)}", {parent}, *{p.name})',
     )
 
 
@@ -302,7 +304,7 @@ def length(procedure: Procedure, p: Parameter) -> str:
     if op == "graph_create":
         return "(nnodes > 0 ? index[nnodes - 1] : 0)"
     if op == "cart_sub":
-        return "st_ndims(comm)"
+        return "st_comm_ndims(comm)"
     if "reduce_scatter" in op:
         return "call->comm->local_size"
     return "call->event.size"

@@ -60,7 +60,7 @@ def _context(procedure: Procedure) -> list[str]:
     comm = rules.communicator(procedure)
     if comm is None:
         return []
-    lines = ["st_lock();", f"st_on_comm(call, {comm.name});"]
+    lines = ["st_lock();", f"st_set_comm(call, {comm.name});"]
     if "eighbor" in procedure.op:
         lines.append(f"st_comm_degrees(call->comm, {comm.name});")
     lines.append("st_unlock();")
@@ -88,7 +88,7 @@ def _moved(procedure: Procedure, flow: Flow) -> str:
     if datatype is None or datatype.is_array or (flow.count and flow.count not in named):
         return ""
     count = named[flow.count] if flow.count else None
-    text = f"st_moved({_elements(procedure, flow, count)}, {datatype.name})"
+    text = f"st_transfer_bytes({_elements(procedure, flow, count)}, {datatype.name})"
     conditions = [rules.condition(procedure, p) for p in (count, datatype) if p]
     conditions.append({"root": "at_root", "others": "!at_root && at_leaf"}.get(flow.where, ""))
     needed = list(dict.fromkeys(condition for condition in conditions if condition))

@@ -54,7 +54,7 @@ def _choices() -> dict[str, _Choice]:
             found[p.op] = _Choice(frozenset({p.op}), query=True)
         elif rules.is_event(p):
             role, refers = rules.role(p), rules.refers(p)
-            stands_for = frozenset({p.op}) if role is rules.Role.CHOSEN else frozenset()
+            stands_for = frozenset({p.op}) if role is rules.Role.SELECTABLE else frozenset()
             if refers and refers.kind == "MESSAGE":
                 stands_for = probes
             elif rules.ends_split(p):

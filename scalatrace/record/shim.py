@@ -78,7 +78,7 @@ def _key(mpi: Mpi) -> str:
 
 
 def _source_files() -> list[Path]:
-    own = [p for p in _SOURCES.iterdir() if p.suffix in (".c", ".h", ".py")]
+    own = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
     return [*sorted(own), _PACKAGE / "ops.py", *sorted(INCLUDE.glob("*.h"))]
 
 
@@ -111,8 +111,8 @@ def _build(mpi: Mpi, cached: Path, name: str) -> Path:
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
     core = core_library()
     includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
-    sources = [*sorted(_SOURCES.glob("*.c")), *sorted(folder.glob("*.c"))]
-    objects = [str(folder / f"{source.stem}.o") for source in sources]
+    sources = [*sorted(_SOURCES.rglob("*.c")), *sorted(folder.glob("*.c"))]
+    objects = [str(folder / f"{source.stem}.o") for source in sources]  # no two have the same stem
 
     def compile_one(pair: tuple[Path, str]) -> None:
         _run([str(mpi.compiler), *_FLAGS, *includes, "-c", str(pair[0]), "-o", pair[1]])

@@ -1,0 +1,54 @@
+/* state.h - the state of the tracer: of each thread, and of the process. Also its warnings.
+ *
+ *     program code        MPI_X (ours)                    PMPI_X        MPI_X (ours)          program code
+ *     depth 0             depth 1                         depth 1       depth 1, busy         depth 0
+ *     ------------------> entry ------------------------> ... --------> return ------> exit ----------->
+ *                         t0                                            t1             last_exit
+ */
+#ifndef ST_STATE_H
+#define ST_STATE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "st_core.h"
+
+/* A function that the program's calls reach; everything else in the library is hidden. */
+#define ST_EXPORT __attribute__((visibility("default")))
+
+struct st_plugin_thread;
+
+/* State of one thread of the program. Only its own thread changes it. */
+struct st_thread {
+    int depth;                        /* above 0 inside a wrapper: the MPI library's own calls are not the program's */
+    bool busy;                        /* inside the tracer: a signal handler must not wait for this thread */
+    int64_t last_exit;                /* when the program last got control back from a wrapper, in ns; 0: never */
+    int64_t poll_ns;                  /* time in unsuccessful polls since the last event */
+    int64_t before_ns;                /* computation time before and between these polls */
+    bool counted;                     /* is the thread included in st_shared.threads? */
+    struct st_plugin_thread *plugins; /* this thread's plug-in states, or NULL; see plugins.c */
+};
+extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
+
+/* State of the process. */
+struct st_shared {
+    bool active;           /* between MPI_Init and MPI_Finalize, and tracing works */
+    bool on;               /* the program wants events (MPI_Pcontrol) */
+    bool plugins_active;   /* some plug-in measures something besides time */
+    st_core *core;         /* this rank's compressor; under the lock (lock.h) */
+    int rank, nprocs;      /* in MPI_COMM_WORLD */
+    int threads;           /* number of threads that made events; under the lock */
+    MPI_Comm private_comm; /* a duplicate of MPI_COMM_WORLD for the tracer's own messages */
+};
+extern struct st_shared st_shared;
+
+/* Print a warning to stderr, with the rank, unless --quiet. */
+void st_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, once for each format string. */
+void st_warn_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Check the result of a function of the core: warn once about an error. Out of memory also switches events off. */
+void st_core_check(int error);
+
+#endif

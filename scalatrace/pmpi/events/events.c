@@ -1,0 +1,31 @@
+/* events.c - append events to the core, under the core's numbers of operations. */
+#include "events/events.h"
+
+#include "base/state.h"
+#include "ops.h"
+
+uint64_t st_counts[ST_NOPS];
+
+static int core_numbers[ST_NOPS]; /* the core's number of an operation, plus one; 0: not registered yet */
+
+static int core_number(int op) {
+    if (!core_numbers[op])
+        core_numbers[op] =
+            1 + st_define_op(st_shared.core, st_ops[op].name, st_ops[op].nparams, st_ops[op].names, st_ops[op].kinds);
+    return core_numbers[op] - 1;
+}
+
+void st_append_event(struct st_event *event, int op) {
+    int number = core_number(op);
+    if (number < 0) {
+        st_core_check(number);
+        return;
+    }
+    event->op = (uint32_t)number;
+    st_core_check(st_core_append(st_shared.core, event));
+}
+
+void st_publish_counts(void) {
+    for (int op = 0; op < ST_NOPS; op++)
+        if (st_counts[op]) st_core_check(st_set_count(st_shared.core, st_ops[op].name, st_counts[op]));
+}

@@ -1,0 +1,36 @@
+/* events.h - the table of operations, counters of calls, and the last step of an event: into the core.
+ *
+ * The generated ops.h numbers the operations of the MPI library at hand (ST_OP_Send, ...; ST_NOPS in all). The core
+ * numbers only those that occur; st_append_event translates.
+ */
+#ifndef ST_EVENTS_H
+#define ST_EVENTS_H
+
+#include <stdint.h>
+
+#include "st_core.h"
+
+/* How an operation is selected (selection.h); the same numbers as Role in rules.py. */
+enum st_role { ST_SELECTABLE, ST_ALWAYS, ST_FOLLOWS };
+
+struct st_op {
+    const char *name; /* without "MPI_" */
+    int nparams;      /* recorded parameters: their names, and kinds as in enum st_kind */
+    const char *const *names;
+    const int *kinds;
+    int role; /* of enum st_role */
+};
+extern const struct st_op st_ops[]; /* generated: ops.c */
+
+/* Calls that are counted only, by operation. */
+extern uint64_t st_counts[];
+
+static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }
+
+/* Append a complete event of this operation to the core. The lock is held. Errors become a warning. */
+void st_append_event(struct st_event *event, int op);
+
+/* Write the counters into the core's header entries. The lock is held. */
+void st_publish_counts(void);
+
+#endif

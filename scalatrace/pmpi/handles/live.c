@@ -1,0 +1,188 @@
+/* live.c - positions, ages and chains of live.h. */
+#include "handles/live.h"
+
+#include <stdlib.h>
+
+#include "st_core.h"
+
+/* Which map a chain is in; see live.h. */
+enum chain { STORED, OVERWRITTEN };
+
+#define MIN_CAPACITY 64
+
+static void tree_add(struct st_live *live, int position, int delta) {
+    for (int i = position + 1; i <= live->capacity; i += i & -i) live->tree[i] += delta;
+}
+
+/* Number of things alive and not hidden at positions up to this one. */
+static int tree_upto(const struct st_live *live, int position) {
+    int sum = 0;
+    for (int i = position + 1; i > 0; i -= i & -i) sum += live->tree[i];
+    return sum;
+}
+
+/* Give the living the positions from 0 on, and room for as many again at least: renumbering costs O(1) per new thing in
+ * the mean. Return false when out of memory. */
+static bool renumber(struct st_live *live) {
+    int capacity = 2 * live->nlive < MIN_CAPACITY ? MIN_CAPACITY : 4 * live->nlive;
+    int *tree = calloc((size_t)capacity + 1, sizeof *tree), *at = malloc((size_t)capacity * sizeof *at);
+    if (!tree || !at) {
+        free(tree), free(at);
+        return false;
+    }
+    int n = 0;
+    for (int i = 0; i < live->npositions; i++)
+        if (live->at[i] >= 0) at[n++] = live->at[i];
+    free(live->tree), free(live->at);
+    live->tree = tree, live->at = at, live->capacity = capacity, live->npositions = n;
+    for (int i = 0; i < n; i++) {
+        live->slots[at[i]].position = i;
+        if (!live->slots[at[i]].hidden) tree_add(live, i, 1);
+    }
+    return true;
+}
+
+/* An unused slot; -1: out of memory. */
+static int new_slot(struct st_live *live) {
+    if (live->nfree) return live->free_slots[--live->nfree];
+    if (live->nslots == live->slots_capacity) {
+        int capacity = live->slots_capacity ? 2 * live->slots_capacity : 64;
+        struct st_slot *slots = realloc(live->slots, (size_t)capacity * sizeof *slots);
+        if (!slots) return -1;
+        live->slots = slots;
+        int *free_slots = realloc(live->free_slots, (size_t)capacity * sizeof *free_slots);
+        if (!free_slots) return -1;
+        live->free_slots = free_slots;
+        live->slots_capacity = capacity;
+    }
+    return live->nslots++;
+}
+
+/* A chain as the map stores it: its first and last slot in one word. */
+static uint64_t chain_of(int first, int last) { return (uint64_t)(uint32_t)last << 32 | (uint32_t)first; }
+static int first_of(uint64_t chain) { return (int)(uint32_t)chain; }
+static int last_of(uint64_t chain) { return (int)(uint32_t)(chain >> 32); }
+
+static void chain_append(struct st_live *live, int slot, enum chain which) {
+    struct st_slot *s = &live->slots[slot];
+    uint64_t *chain = st_map_find(&live->map[which], s->handle);
+    s->overwritten = which == OVERWRITTEN;
+    s->next = s->prev = -1;
+    if (!chain) {
+        s->linked = st_map_put(&live->map[which], s->handle, chain_of(slot, slot));
+        return;
+    }
+    s->linked = true;
+    s->prev = last_of(*chain);
+    live->slots[s->prev].next = slot;
+    *chain = chain_of(first_of(*chain), slot);
+}
+
+static void chain_remove(struct st_live *live, int slot) {
+    struct st_slot *s = &live->slots[slot];
+    uint64_t *chain = s->linked ? st_map_find(&live->map[s->overwritten], s->handle) : NULL;
+    s->linked = false;
+    if (!chain) return;
+    int first = first_of(*chain), last = last_of(*chain);
+    if (first == slot && last == slot) {
+        st_map_drop(&live->map[s->overwritten], s->handle, NULL);
+        return;
+    }
+    if (s->prev >= 0) live->slots[s->prev].next = s->next;
+    if (s->next >= 0) live->slots[s->next].prev = s->prev;
+    *chain = chain_of(first == slot ? s->next : first, last == slot ? s->prev : last);
+}
+
+/* The newest slot stored in a variable; NULL: none. */
+static uint64_t *at_address(const struct st_live *live, const void *where) {
+    return where ? st_map_find(&live->by_address, (uintptr_t)where) : NULL;
+}
+
+/* The call that created the thing wrote its handle over what the variable held before. */
+static void store(struct st_live *live, int slot) {
+    const void *where = live->slots[slot].where;
+    uint64_t *newest = at_address(live, where);
+    if (newest) {
+        chain_remove(live, (int)*newest);
+        chain_append(live, (int)*newest, OVERWRITTEN);
+        *newest = (uint64_t)slot;
+    } else if (where) {
+        st_map_put(&live->by_address, (uintptr_t)where, (uint64_t)slot);
+    }
+    chain_append(live, slot, STORED);
+}
+
+/* Another call may have stored a newer handle in the variable meanwhile. */
+void st_live_relink(struct st_live *live, int slot) {
+    struct st_slot *s = &live->slots[slot];
+    if (s->linked) return;
+    bool overwritten = at_address(live, s->where) != NULL;
+    if (s->where && !overwritten) st_map_put(&live->by_address, (uintptr_t)s->where, (uint64_t)slot);
+    chain_append(live, slot, overwritten ? OVERWRITTEN : STORED);
+}
+
+int st_live_add(struct st_live *live, uint64_t handle, const void *where) {
+    if (live->npositions == live->capacity && !renumber(live)) return -1;
+    int slot = new_slot(live);
+    if (slot < 0) return -1;
+    live->slots[slot] = (struct st_slot){.handle = handle, .where = where, .position = live->npositions};
+    live->at[live->npositions++] = slot;
+    live->nlive++;
+    tree_add(live, live->slots[slot].position, 1);
+    store(live, slot);
+    return slot;
+}
+
+void st_live_hide(struct st_live *live, int slot) {
+    if (slot < 0 || live->slots[slot].hidden) return;
+    live->slots[slot].hidden = true;
+    live->nhidden++;
+    tree_add(live, live->slots[slot].position, -1);
+}
+
+bool st_live_has(const struct st_live *live, uint64_t handle) {
+    return st_map_find(&live->map[STORED], handle) || st_map_find(&live->map[OVERWRITTEN], handle);
+}
+
+bool st_live_is_stored(const struct st_live *live, const void *where) { return at_address(live, where) != NULL; }
+
+int st_live_find(const struct st_live *live, uint64_t handle, const void *where) {
+    uint64_t *newest = at_address(live, where);
+    if (newest && live->slots[*newest].handle == handle) return (int)*newest;
+    uint64_t *chain = st_map_find(&live->map[STORED], handle);
+    if (!chain) chain = st_map_find(&live->map[OVERWRITTEN], handle);
+    return chain ? first_of(*chain) : -1;
+}
+
+static void unlink_slot(struct st_live *live, int slot) {
+    const void *where = live->slots[slot].where;
+    uint64_t *newest = at_address(live, where);
+    if (newest && *newest == (uint64_t)slot) st_map_drop(&live->by_address, (uintptr_t)where, NULL);
+    chain_remove(live, slot);
+}
+
+int st_live_claim(struct st_live *live, uint64_t handle, const void *where) {
+    int slot = st_live_find(live, handle, where);
+    if (slot >= 0) unlink_slot(live, slot);
+    return slot;
+}
+
+void st_live_drop(struct st_live *live, int slot) {
+    if (slot < 0) return;
+    unlink_slot(live, slot);
+    int position = live->slots[slot].position;
+    if (live->slots[slot].hidden)
+        live->nhidden--;
+    else
+        tree_add(live, position, -1);
+    live->at[position] = -1;
+    live->nlive--;
+    live->free_slots[live->nfree++] = slot;
+    if (position == live->npositions - 1) live->npositions--; /* the newest dies first: never renumbered */
+    if (!live->nlive) live->npositions = 0;
+}
+
+int64_t st_live_age(const struct st_live *live, int slot) {
+    if (slot < 0 || live->slots[slot].hidden) return ST_UNDEFINED;
+    return live->nlive - live->nhidden - tree_upto(live, live->slots[slot].position);
+}

@@ -1,0 +1,73 @@
+/* live.h - things named by their age among those alive (requests, matched messages): 0 is the newest one.
+ *
+ * Ages make the events of loop iterations equal, which handles do not. Every thing has a position in the order of
+ * creation. A Fenwick tree over the positions counts those alive, so an age costs O(log n):
+ *
+ *     position   0    1    2    3    4    5        age of D = number alive behind it = 1
+ *     at         A    -1   C    D    -1   F        when positions run out, the living are renumbered: A C D F
+ *     counted    1    0    1    1    0    1
+ *
+ * A hidden thing (created by a call that is not selected) has no age and does not count in the ages of others.
+ *
+ * MPI may give several live things one handle (sends that completed at once). The slots of one handle form two chains,
+ * each in the order in which they were linked; `by_address` has the newest slot stored in each variable of the program:
+ *
+ *     map[0]: handle -> slot <-> slot        the variable still holds the handle
+ *     map[1]: handle -> slot <-> slot        a newer handle was stored in the variable: the program can reach this
+ *                                            thing only through a copy of the handle
+ *
+ * A handle is looked up in its own variable first; then the oldest slot of map[0] is used, then the oldest of map[1].
+ */
+#ifndef ST_LIVE_H
+#define ST_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct st_slot {
+    uint64_t handle;
+    const void *where; /* the program's variable that it was stored in, or NULL */
+    int position;      /* in the order of creation */
+    int prev, next;    /* slots of the chain, -1: none */
+    bool overwritten;  /* the variable holds a newer handle: the slot is in map[1] */
+    bool linked;       /* it is in a chain; not while a completion call has claimed it */
+    bool persistent;   /* a persistent request: lives until it is freed */
+    bool any_source;   /* a receive from MPI_ANY_SOURCE */
+    bool hidden;       /* created by a call that is not selected */
+};
+
+/* All zero is an empty table. */
+struct st_live {
+    struct st_slot *slots;
+    int *free_slots; /* stack of unused slots */
+    int *tree;       /* Fenwick tree: counts of living, not hidden things over positions */
+    int *at;         /* position -> slot, -1: dead */
+    int nslots, nfree, slots_capacity;
+    int npositions, capacity; /* positions used, and room for */
+    int nlive, nhidden;
+    struct st_map map[2];     /* handle -> first and last slot of a chain */
+    struct st_map by_address; /* variable -> newest slot stored in it */
+};
+
+/* Add a thing whose handle was stored in `where` (or NULL). Return its slot; -1: out of memory. */
+int st_live_add(struct st_live *live, uint64_t handle, const void *where);
+/* Hide a thing; -1 has no effect. */
+void st_live_hide(struct st_live *live, int slot);
+/* Is any thing alive and linked that has this handle? */
+bool st_live_has(const struct st_live *live, uint64_t handle);
+/* Is the thing that was last stored in this variable alive and linked? */
+bool st_live_is_stored(const struct st_live *live, const void *where);
+/* Return the slot of a handle that the program passed from the variable `where`; -1: unknown. */
+int st_live_find(const struct st_live *live, uint64_t handle, const void *where);
+/* The same, and unlink it: later look-ups do not find it, but it keeps its age. */
+int st_live_claim(struct st_live *live, uint64_t handle, const void *where);
+/* Link a claimed thing again, which did not complete. */
+void st_live_relink(struct st_live *live, int slot);
+/* The thing is dead; -1 has no effect. */
+void st_live_drop(struct st_live *live, int slot);
+/* Return the number of newer living things; ST_UNDEFINED for slot -1 and for a hidden thing. */
+int64_t st_live_age(const struct st_live *live, int slot);
+
+#endif

@@ -1,0 +1,206 @@
+/* requests.c - the table of live requests. */
+#include "handles/requests.h"
+
+#include <stdlib.h>
+
+#include "base/fortran.h"
+#include "base/lock.h"
+#include "base/state.h"
+#include "events/selection.h"
+#include "events/values.h"
+#include "handles/live.h"
+#include "handles/unique_requests.h"
+
+#define MAX_STACK_AGES 64 /* ages of an array that need no allocated memory */
+
+static struct st_live requests;
+
+static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i) {
+    return call->fortran ? PMPI_Request_f2c(((const MPI_Fint *)(const void *)array)[i]) : array[i];
+}
+
+static const void *address_of(const struct st_call *call, const MPI_Request *array, int i) {
+    return call->fortran ? (const void *)((const MPI_Fint *)(const void *)array + i) : (const void *)(array + i);
+}
+
+/* Slot of an active request in an array of the program; -1: null or unknown. */
+static int slot_at(const struct st_call *call, const MPI_Request *array, int i) {
+    MPI_Request handle = request_at(call, array, i);
+    if (handle == MPI_REQUEST_NULL) return -1;
+    return st_live_find(&requests, ST_KEY(handle), address_of(call, array, i));
+}
+
+/* -- new requests ---------------------------------------------------------------------------------------- */
+
+/* Give the program's request a handle that no other live request has. */
+static MPI_Request make_unique(const struct st_call *call, MPI_Request *request, MPI_Request handle) {
+    MPI_Request unique = st_unique_request(handle, st_live_is_stored(&requests, request));
+    if (unique == handle) return handle;
+    if (call->fortran)
+        *(MPI_Fint *)(void *)request = PMPI_Request_c2f(unique);
+    else
+        *request = unique;
+    return unique;
+}
+
+void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source) {
+    MPI_Request handle = request_at(call, request, 0);
+    if (handle == MPI_REQUEST_NULL) return;
+    if (st_live_has(&requests, ST_KEY(handle))) handle = make_unique(call, request, handle);
+    int slot = st_live_add(&requests, ST_KEY(handle), request);
+    if (slot < 0) return;
+    requests.slots[slot].persistent = persistent;
+    requests.slots[slot].any_source = any_source;
+    if (call->skipped) st_live_hide(&requests, slot);
+}
+
+/* -- ages ------------------------------------------------------------------------------------------------ */
+
+int64_t st_request(struct st_call *call, const MPI_Request *array, int i) {
+    return st_live_age(&requests, slot_at(call, array, i));
+}
+
+int64_t st_request_value(MPI_Request request) {
+    if (request == MPI_REQUEST_NULL) return ST_UNDEFINED;
+    return st_live_age(&requests, st_live_find(&requests, ST_KEY(request), NULL));
+}
+
+int64_t st_claimed_age(const struct st_call *call, int i) { return st_live_age(&requests, call->claimed[i]); }
+
+static int64_t request_item(struct st_call *call, const void *array, int i) { return st_request(call, array, i); }
+static int64_t claimed_item(struct st_call *call, const void *unused, int i) {
+    (void)unused;
+    return st_claimed_age(call, i);
+}
+
+/* Name of the array of n ages; item(call, from, i) is the i-th one. */
+static uint64_t array_of(int64_t n, int64_t (*item)(struct st_call *, const void *, int), struct st_call *call,
+                         const void *from) {
+    int64_t on_stack[MAX_STACK_AGES];
+    int64_t *values = n > MAX_STACK_AGES ? malloc((size_t)n * sizeof *values) : on_stack;
+    if (!values || n <= 0) return st_no_array();
+    for (int i = 0; i < n; i++) values[i] = item(call, from, i);
+    uint64_t name = st_array(st_shared.core, values, (size_t)n);
+    if (values != on_stack) free(values);
+    return name;
+}
+
+uint64_t st_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
+    return array_of(n, request_item, call, array);
+}
+
+int64_t st_claimed_ages(struct st_call *call) {
+    return call->on ? (int64_t)array_of(call->nclaimed, claimed_item, call, NULL) : 0;
+}
+
+/* -- selection ------------------------------------------------------------------------------------------- */
+
+static bool is_recorded(int slot) { return slot >= 0 && !requests.slots[slot].hidden; }
+
+bool st_claimed_recorded(const struct st_call *call, int i) { return is_recorded(call->claimed[i]); }
+
+static bool any_claim_recorded(const struct st_call *call) {
+    for (int i = 0; i < call->nclaimed; i++)
+        if (is_recorded(call->claimed[i])) return true;
+    return false;
+}
+
+void st_follow_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
+    bool any = false;
+    st_lock();
+    for (int i = 0; i < n && !any; i++) any = is_recorded(slot_at(call, array, i));
+    st_unlock();
+    if (!any) st_skip(call);
+}
+
+void st_follow_request(struct st_call *call, MPI_Request request) {
+    st_lock();
+    if (!is_recorded(st_live_find(&requests, ST_KEY(request), NULL))) st_skip(call);
+    st_unlock();
+}
+
+/* -- claims ---------------------------------------------------------------------------------------------- */
+
+static int claim(struct st_call *call, const MPI_Request *array, int i) {
+    MPI_Request handle = request_at(call, array, i);
+    if (handle == MPI_REQUEST_NULL) return -1;
+    call->all_null = false;
+    const void *where = address_of(call, array, i);
+    int slot = st_live_claim(&requests, ST_KEY(handle), where);
+    if (slot < 0) return -1;
+    st_unique_claimed(requests.slots[slot].where == where);
+    if (requests.slots[slot].any_source) call->n_any_source++;
+    return slot;
+}
+
+void st_claim(struct st_call *call, const MPI_Request *array, int n) {
+    call->all_null = true;
+    call->nclaimed = 0;
+    if (n > ST_MAX_INLINE_CLAIMS) {
+        call->claimed = malloc((size_t)n * sizeof *call->claimed);
+        if (!call->claimed) { /* it is not known any more which requests are alive: no later call can name one */
+            st_warn_once("out of memory; the trace ends here");
+            call->claimed = call->inline_claims;
+            call->on = st_shared.on = false;
+            return;
+        }
+    }
+    bool was_busy = st_hold();
+    for (int i = 0; i < n; i++) call->claimed[i] = claim(call, array, i);
+    call->nclaimed = n;
+    if (ST_SELECTING && !any_claim_recorded(call)) st_skip(call);
+    st_release(was_busy);
+}
+
+bool st_claimed_died(const struct st_call *call, const MPI_Request *array, int i) {
+    int slot = call->claimed[i];
+    return slot >= 0 && !requests.slots[slot].persistent && request_at(call, array, i) == MPI_REQUEST_NULL;
+}
+
+void st_request_drop(int slot) { st_live_drop(&requests, slot); }
+
+void st_relink_claim(struct st_call *call, int i) {
+    if (call->claimed[i] >= 0) st_live_relink(&requests, call->claimed[i]);
+}
+
+void st_drop_claim(struct st_call *call, int i) { st_live_drop(&requests, call->claimed[i]); }
+
+void st_settle_claims(struct st_call *call, const MPI_Request *array) {
+    for (int i = 0; i < call->nclaimed; i++)
+        if (st_claimed_died(call, array, i))
+            st_drop_claim(call, i);
+        else
+            st_relink_claim(call, i);
+}
+
+/* -- statuses -------------------------------------------------------------------------------------------- */
+
+MPI_Status *st_own_statuses(struct st_call *call, int n) {
+    size_t size = sizeof(MPI_Status) + ST_F_STATUS_INTS * sizeof(MPI_Fint); /* enough for C and for Fortran */
+    call->statuses = calloc((size_t)n + 1, size);
+    return call->statuses;
+}
+
+static bool is_ignored(const struct st_call *call, const MPI_Status *status) {
+    if (call->fortran) return st_fortran_is(status, ST_F_STATUS_IGNORE) || st_fortran_is(status, ST_F_STATUSES_IGNORE);
+    return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE;
+}
+
+void st_set_source(struct st_call *call, const MPI_Status *statuses, int status_index) {
+    int source;
+    if (call->fortran) {
+        MPI_Status converted;
+        const MPI_Fint *fortran = (const MPI_Fint *)(const void *)statuses;
+        PMPI_Status_f2c(fortran + (size_t)status_index * (sizeof(MPI_Status) / sizeof(MPI_Fint)), &converted);
+        source = converted.MPI_SOURCE;
+    } else {
+        source = statuses[status_index].MPI_SOURCE;
+    }
+    if (source >= 0) call->event.stats[ST_STAT_SOURCE] = source;
+}
+
+void st_set_claim_source(struct st_call *call, int i, const MPI_Status *statuses, int status_index) {
+    int slot = call->n_any_source && i < call->nclaimed ? call->claimed[i] : -1;
+    if (slot >= 0 && requests.slots[slot].any_source && statuses && !is_ignored(call, statuses))
+        st_set_source(call, statuses, status_index);
+}

@@ -1,0 +1,57 @@
+/* requests.h - the table of live requests, and how a completion call takes requests out of it.
+ *
+ *     before the call   st_claim       all requests of the call are unlinked, because MPI may give their handles to new
+ *                                      requests of other threads before the call returns
+ *     after the call    ages           of all claimed requests, for the event
+ *                       st_settle...   completed ones die, the others are linked again
+ *
+ * The lock is held, except in st_claim and st_follow_..., which take it.
+ */
+#ifndef ST_REQUESTS_H
+#define ST_REQUESTS_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "events/call.h"
+
+/* The call returned a request: give it an age, and a handle that no other live request has. */
+void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source);
+
+/* Return the age of a request: the i-th of an array, or one passed by value. ST_UNDEFINED: null or unknown. */
+int64_t st_request(struct st_call *call, const MPI_Request *requests, int i);
+int64_t st_request_value(MPI_Request request);
+/* Return the name of the array of ages of n requests. */
+uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
+
+/* Claim the n requests of a completion call. Out of memory: recording ends with a warning. */
+void st_claim(struct st_call *call, const MPI_Request *requests, int n);
+/* Is the i-th claimed request recorded, that is known and not hidden? */
+bool st_claimed_recorded(const struct st_call *call, int i);
+/* Return the age of the i-th claimed request; the name of the array of all ages (0 when the call makes no event). */
+int64_t st_claimed_age(const struct st_call *call, int i);
+int64_t st_claimed_ages(struct st_call *call);
+/* Did the i-th claimed request die in the call: it is not persistent and its handle is null now? */
+bool st_claimed_died(const struct st_call *call, const MPI_Request *requests, int i);
+/* After the call: link the claimed requests that live on, drop the others. */
+void st_settle_claims(struct st_call *call, const MPI_Request *requests);
+/* The same for one request: the call did not change it, or freed it even if it is persistent. */
+void st_relink_claim(struct st_call *call, int i);
+void st_drop_claim(struct st_call *call, int i);
+/* Drop a request whose slot left its call's claims (pending.h). */
+void st_request_drop(int slot);
+
+/* Was the i-th claimed request a receive from MPI_ANY_SOURCE, and is this status set? Then record the source that
+ * matched. `status_index`: in the array of statuses. */
+void st_set_claim_source(struct st_call *call, int i, const MPI_Status *statuses, int status_index);
+/* Record the source in a status, unless it is none. */
+void st_set_source(struct st_call *call, const MPI_Status *statuses, int status_index);
+/* Return n statuses for a call whose program ignores them; the call frees them. NULL: out of memory. */
+MPI_Status *st_own_statuses(struct st_call *call, int n);
+
+/* Skip the call unless (one of) its requests is recorded. */
+void st_follow_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
+void st_follow_request(struct st_call *call, MPI_Request request);
+
+#endif

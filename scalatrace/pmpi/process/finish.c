@@ -1,0 +1,141 @@
+/* finish.c - the merge of all ranks in MPI_Finalize. */
+#include "process/finish.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/options.h"
+#include "base/state.h"
+#include "process/parts.h"
+
+#define TAG 1                         /* of all messages of the merge */
+#define MAX_MESSAGE ((size_t)1 << 30) /* bytes; counts of MPI are int */
+#define LATE_NS 1000000000            /* a rank that waits this long for the others saves its part */
+#define MAX_SLEEP_US 1000             /* between two tests of a request */
+#define NSPINS 20                     /* tests before the first sleep */
+
+/* Wait for a request without spinning: with more ranks than cores, waiting ranks would take time from merging ones.
+ * Sleeps grow with the time waited so far. `late` is called once, after LATE_NS. Return false on an MPI error. */
+static bool wait_for(MPI_Request *request, void (*late)(void)) {
+    int64_t start = st_now();
+    for (int done = 0, ntests = 0;; ntests++) {
+        if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (done) return true;
+        int64_t waited = st_now() - start;
+        if (ntests > NSPINS) usleep(waited > 64000 * MAX_SLEEP_US ? MAX_SLEEP_US : 20 + (useconds_t)(waited / 64000));
+        if (late && waited > LATE_NS) {
+            late();
+            late = NULL;
+        }
+    }
+}
+
+/* Some ranks are late, or died: what this rank has must not be lost with them. */
+static void save_meanwhile(void) { st_save_part(true); }
+
+/* Wait until every rank has called MPI_Finalize. Nothing is merged before. */
+static void wait_for_all(void) {
+    MPI_Request request;
+    if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, save_meanwhile);
+}
+
+static bool send_message(int to, const void *bytes, int n) {
+    MPI_Request request;
+    return PMPI_Isend(bytes, n, MPI_BYTE, to, TAG, st_shared.private_comm, &request) == MPI_SUCCESS &&
+           wait_for(&request, NULL);
+}
+
+static bool receive_message(int from, void *bytes, int n) {
+    MPI_Request request;
+    return PMPI_Irecv(bytes, n, MPI_BYTE, from, TAG, st_shared.private_comm, &request) == MPI_SUCCESS &&
+           wait_for(&request, NULL);
+}
+
+/* Send a size, then the bytes. */
+static bool send_bytes(int to, const char *bytes, size_t n) {
+    uint64_t size = n;
+    bool ok = send_message(to, &size, sizeof size);
+    for (size_t at = 0; ok && at < n; at += MAX_MESSAGE)
+        ok = send_message(to, bytes + at, (int)(n - at < MAX_MESSAGE ? n - at : MAX_MESSAGE));
+    return ok;
+}
+
+/* Receive what send_bytes sends, allocated. NULL: nothing was sent, or out of memory. */
+static char *receive_bytes(int from, size_t *n) {
+    uint64_t size = 0;
+    if (!receive_message(from, &size, sizeof size) || !size) return NULL;
+    *n = (size_t)size;
+    char *bytes = malloc(*n);
+    for (size_t at = 0; bytes && at < *n; at += MAX_MESSAGE)
+        if (!receive_message(from, bytes + at, (int)(*n - at < MAX_MESSAGE ? *n - at : MAX_MESSAGE))) break;
+    return bytes;
+}
+
+static void merge_child(int child) {
+    size_t n = 0;
+    char *bytes = receive_bytes(child, &n);
+    bool was_busy = st_hold();
+    if (!bytes)
+        st_warn_once("nothing came from rank %d; the trace lacks it", child);
+    else if (st_core_merge(st_shared.core, bytes, n) < 0)
+        st_warn_once("the trace of rank %d could not be merged: %s", child, st_core_error(st_shared.core));
+    st_release(was_busy);
+    free(bytes);
+}
+
+static void send_to_parent(int parent) {
+    void *bytes = NULL;
+    size_t n = 0;
+    bool was_busy = st_hold();
+    if (st_core_pack(st_shared.core, &bytes, &n) < 0) {
+        n = 0;
+        st_warn_once("%s", st_core_error(st_shared.core));
+    }
+    st_release(was_busy);
+    send_bytes(parent, bytes, n);
+    st_free(bytes);
+}
+
+/* Return 1 when the trace is written, else 0. */
+static int write_trace(void) {
+    bool was_busy = st_hold();
+    bool done = st_core_write(st_shared.core, st_options.output, st_options.compress) >= 0;
+    if (!done) st_warn_once("%s; the program is not affected", st_core_error(st_shared.core));
+    st_release(was_busy);
+    return done;
+}
+
+/* Delete the parts that some ranks saved meanwhile. Every rank takes part. */
+static void discard_parts(void) {
+    MPI_Request request;
+    st_part_discard();
+    if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
+    if (st_shared.rank == 0) st_parts_remove_directory();
+}
+
+/* Merge the children, lowest first. Return the parent's rank, or -1 for rank 0. With checkpoints, save a last one. */
+static int merge_children(void) {
+    for (int bit = 1; bit < st_shared.nprocs; bit <<= 1) {
+        if (st_shared.rank & bit) return st_shared.rank - bit;
+        if ((st_shared.rank | bit) >= st_shared.nprocs) continue;
+        if (bit == 1 && st_options.checkpoint > 0) st_save_part(true);
+        st_part_preserve();
+        merge_child(st_shared.rank | bit);
+    }
+    return -1;
+}
+
+void st_finish(void) {
+    int written = 0;
+    MPI_Request request;
+    wait_for_all();
+    int parent = merge_children();
+    if (parent >= 0) send_to_parent(parent);
+    if (st_shared.rank == 0) written = write_trace();
+    if (PMPI_Ibcast(&written, 1, MPI_INT, 0, st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
+    if (written) discard_parts();
+}

@@ -1,0 +1,329 @@
+/* lifecycle.c - the calls that start and end tracing, in C and, where Fortran bypasses the C wrappers, in Fortran. */
+#define _GNU_SOURCE
+#include "process/lifecycle.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fortran.h"
+#include "base/lock.h"
+#include "base/options.h"
+#include "base/signals.h"
+#include "base/state.h"
+#include "events/comms.h"
+#include "events/policy.h"
+#include "events/selection.h"
+#include "handles/pending.h"
+#include "handles/unique_requests.h"
+#include "plugins/plugins.h"
+#include "process/children.h"
+#include "process/finish.h"
+#include "process/save.h"
+#include "recording/record.h"
+
+/* -- the environment ------------------------------------------------------------------------------------- */
+
+/* Is the main program Python, or linked with MPI? Else it is a launcher (bash, numactl), which will exec the program
+ * and must keep LD_PRELOAD. */
+static bool may_use_mpi(void) {
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return true;
+    const struct link_map *program = dlopen(NULL, RTLD_LAZY);
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB) strings = (const char *)d->d_un.d_ptr;
+    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; strings && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && strstr(strings + d->d_un.d_val, "mpi")) return true;
+    return false;
+}
+
+/* Remove this library from LD_PRELOAD: programs that this one starts are not traced. */
+static void leave_environment(void) {
+    const char *preload = getenv("LD_PRELOAD");
+    Dl_info self;
+    if (!preload || !dladdr((void *)leave_environment, &self) || !self.dli_fname) return;
+    const char *slash = strrchr(self.dli_fname, '/'), *name = slash ? slash + 1 : self.dli_fname;
+    char *old = strdup(preload), *rest = calloc(1, strlen(preload) + 1), *state = NULL;
+    if (old && rest) {
+        for (char *word = strtok_r(old, ": ", &state); word; word = strtok_r(NULL, ": ", &state)) {
+            if (strstr(word, name)) continue;
+            if (*rest) strcat(rest, ":");
+            strcat(rest, word);
+        }
+        if (*rest)
+            setenv("LD_PRELOAD", rest, 1);
+        else
+            unsetenv("LD_PRELOAD");
+    }
+    free(old), free(rest);
+}
+
+__attribute__((constructor)) static void on_load(void) {
+    if (may_use_mpi()) leave_environment();
+}
+
+/* -- start and stop -------------------------------------------------------------------------------------- */
+
+static pid_t process; /* that called MPI_Init, unlike a forked child */
+static bool started, has_sessions;
+static bool is_first_of_sessions; /* rank 0 of a program with sessions, which prints its warning */
+
+bool st_started(void) { return started || has_sessions; }
+
+/* A forked child is no rank. */
+static void in_child(void) {
+    st_shared.active = st_shared.on = false;
+    st_save_in_child();
+}
+
+static void define_stats(void) {
+    static const char *const names[] = {"compute_ns", "comm_ns", "source", "polls"};
+    for (int i = 0; i < 4; i++) st_core_check(st_define_stat(st_shared.core, names[i], 1.0));
+}
+
+static void set_meta(void) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n = 0;
+    PMPI_Get_library_version(version, &n);
+    version[strcspn(version, "\n\r")] = 0;
+    st_set_meta(st_shared.core, "mpi", version);
+    st_set_meta(st_shared.core, "version", st_core_version());
+    char *all = st_options.meta ? strdup(st_options.meta) : NULL, *state = NULL;
+    for (char *pair = all ? strtok_r(all, "\x1f", &state) : NULL; pair; pair = strtok_r(NULL, "\x1f", &state)) {
+        char *equals = strchr(pair, '=');
+        if (!equals) continue;
+        *equals = 0;
+        st_set_meta(st_shared.core, pair, equals + 1);
+    }
+    free(all);
+}
+
+static void open_flat_log(void) {
+    if (!st_options.flat_log) return;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.log", st_options.flat_log, st_shared.rank);
+    if (st_flatlog_open(st_shared.core, path) < 0) st_warn_once("no flat log: %s", st_core_error(st_shared.core));
+}
+
+/* Create the cores, and the number of this run, which parts of another run do not have. Tracing communicates, so all
+ * ranks trace or none does. Return false when some rank is out of memory. */
+static bool start_core(void) {
+    char run[32];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
+    int ok = st_shared.core != NULL, all_ok = 0;
+    PMPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, st_shared.private_comm);
+    PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, st_shared.private_comm);
+    if (all_ok) {
+        snprintf(run, sizeof run, "%016llx", (unsigned long long)number);
+        st_core_check(st_set_meta(st_shared.core, "run", run));
+        return true;
+    }
+    if (!ok) st_warn_once("out of memory; this run is not traced");
+    st_core_free(st_shared.core);
+    st_shared.core = NULL;
+    return false;
+}
+
+static void start_tracing(void) {
+    if (st_shared.core) return;
+    st_thread.depth = 1;
+    started = true;
+    leave_environment();
+    st_clock_start();
+    st_read_options();
+    PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
+    PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
+    process = getpid();
+    if (start_core()) {
+        st_children_start();
+        st_policy_start();
+        st_selection_start();
+        st_save_start();
+        define_stats();
+        st_plugins_start();
+        set_meta();
+        open_flat_log();
+        st_comms_start();
+        st_unique_start();
+        pthread_atfork(NULL, NULL, in_child);
+        st_shared.active = st_shared.on = true;
+    } else {
+        PMPI_Comm_free(&st_shared.private_comm);
+        st_shared.private_comm = MPI_COMM_NULL;
+    }
+    if (st_shared.plugins_active) st_plugins_exit(NULL);
+    st_thread.depth = 0;
+    st_thread.last_exit = st_now();
+    st_selection_set_start(st_thread.last_exit);
+}
+
+static void stop_tracing(void) {
+    if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
+    st_thread.depth = 1;
+    bool was_busy = st_hold();
+    st_shared.active = st_shared.on = false;
+    if (st_shared.core) {
+        st_pending_flush();
+        st_publish_totals();
+        st_core_check(st_core_finish(st_shared.core));
+        if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
+    }
+    st_release(was_busy);
+    st_plugins_stop();
+    st_finish();
+    st_save_stop();
+    st_comms_stop();
+    PMPI_Comm_free(&st_shared.private_comm);
+    st_shared.private_comm = MPI_COMM_NULL;
+    st_core_free(st_shared.core);
+    st_shared.core = NULL;
+    st_thread.depth = 0;
+}
+
+/* The program ends without MPI_Finalize: save the events of this node's ranks. Where a signal handler called exit()
+ * while this thread was inside the tracer, the thread holds the lock and the core is half changed: nothing can be
+ * saved. */
+__attribute__((destructor)) static void on_exit_without_finalize(void) {
+    if (is_first_of_sessions && !started)
+        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
+    if (!st_shared.active || getpid() != process) return;
+    st_thread.depth = 1;
+    if (st_thread.busy)
+        st_warn_once("exit() was called while an event was being recorded; this rank saves no part");
+    else
+        st_save_at_exit();
+    st_shared.active = false;
+}
+
+/* -- the calls in C -------------------------------------------------------------------------------------- */
+
+ST_EXPORT int MPI_Init(int *argc, char ***argv) {
+    if (st_thread.depth) return PMPI_Init(argc, argv);
+    st_thread.depth = 1;
+    st_signals_before_init();
+    int error = PMPI_Init(argc, argv);
+    st_thread.depth = 0;
+    if (error == MPI_SUCCESS) start_tracing();
+    return error;
+}
+
+ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    if (st_thread.depth) return PMPI_Init_thread(argc, argv, required, provided);
+    st_thread.depth = 1;
+    st_signals_before_init();
+    int error = PMPI_Init_thread(argc, argv, required, provided);
+    st_thread.depth = 0;
+    if (error == MPI_SUCCESS) start_tracing();
+    return error;
+}
+
+#ifdef MPI_SESSION_NULL
+/* Recording starts with MPI_Init: with sessions there is no call in which all processes are known to take part. */
+ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+    int error = PMPI_Session_init(info, handler, session), rank = MPI_UNDEFINED;
+    MPI_Group world;
+    if (error != MPI_SUCCESS || started || st_thread.depth) return error;
+    has_sessions = true;
+    st_thread.depth++;
+    if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
+        PMPI_Group_rank(world, &rank);
+        PMPI_Group_free(&world);
+    }
+    is_first_of_sessions = rank == 0;
+    st_thread.depth--;
+    return error;
+}
+#endif
+
+/* Is a call the program's own, while tracing? */
+static bool is_ours(void) { return st_shared.active && !st_thread.depth; }
+
+ST_EXPORT int MPI_Finalize(void) {
+    if (is_ours()) stop_tracing();
+    return PMPI_Finalize();
+}
+
+ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
+    if (is_ours()) st_save_with_siblings();
+    return PMPI_Abort(comm, code);
+}
+
+ST_EXPORT int MPI_Pcontrol(const int level, ...) {
+    if (is_ours()) st_enable_events(level != 0);
+    return PMPI_Pcontrol(level);
+}
+
+/* -- for Python, by ctypes ------------------------------------------------------------------------------- */
+
+ST_EXPORT int scalatrace_active(void) { return st_shared.active; }
+
+/* Switch events on or off. Return the state before, 1 or 0; -1 where nothing is traced. */
+ST_EXPORT int scalatrace_tracing(int on) {
+    if (!st_shared.active) return -1;
+    int before = st_shared.on;
+    st_enable_events(on != 0);
+    return before;
+}
+
+/* -- Fortran ---------------------------------------------------------------------------------------------- *
+ *
+ * These bindings call PMPI_X, and so bypass the C wrappers: all of Open MPI's, those of MPICH's mpi_f08. */
+
+#define NEXT(type, name) ((type)st_fortran_next(name))
+
+#define FORTRAN_INIT(symbol)                                                                                           \
+    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+        int before = st_thread.depth++;                                                                                \
+        st_signals_before_init();                                                                                      \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
+        st_thread.depth = before;                                                                                      \
+        if (!before && (!error || *error == MPI_SUCCESS)) start_tracing();                                             \
+    }
+#define FORTRAN_INIT_THREAD(symbol)                                                                                    \
+    ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) {                                   \
+        int before = st_thread.depth++;                                                                                \
+        st_signals_before_init();                                                                                      \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error);                        \
+        st_thread.depth = before;                                                                                      \
+        if (!before && (!error || *error == MPI_SUCCESS)) start_tracing();                                             \
+    }
+#define FORTRAN_FINALIZE(symbol)                                                                                       \
+    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+        if (is_ours()) stop_tracing();                                                                                 \
+        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
+    }
+#define FORTRAN_ABORT(symbol)                                                                                          \
+    ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                           \
+        if (is_ours()) st_save_with_siblings();                                                                        \
+        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error);                                \
+    }
+#define FORTRAN_PCONTROL(symbol)                                                                                       \
+    ST_EXPORT void symbol(MPI_Fint *level) {                                                                           \
+        if (is_ours()) st_enable_events(*level != 0);                                                                  \
+        NEXT(void (*)(MPI_Fint *), #symbol)(level);                                                                    \
+    }
+#ifdef OPEN_MPI
+#define BOTH(macro, name) macro(name##_) macro(name##_f08_)
+#else
+#define BOTH(macro, name) macro(name##_f08_)
+#endif
+
+BOTH(FORTRAN_INIT, mpi_init)
+BOTH(FORTRAN_INIT_THREAD, mpi_init_thread)
+BOTH(FORTRAN_FINALIZE, mpi_finalize)
+BOTH(FORTRAN_ABORT, mpi_abort)
+BOTH(FORTRAN_PCONTROL, mpi_pcontrol)

@@ -1,0 +1,10 @@
+/* lifecycle.h - the calls that start and end tracing: MPI_Init to MPI_Finalize. */
+#ifndef ST_LIFECYCLE_H
+#define ST_LIFECYCLE_H
+
+#include <stdbool.h>
+
+/* Has the program called MPI_Init or MPI_Session_init? */
+bool st_started(void);
+
+#endif

@@ -1,0 +1,91 @@
+/* parts.c - write and delete part files. */
+#define _GNU_SOURCE
+#include "process/parts.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/options.h"
+#include "base/state.h"
+#include "handles/pending.h"
+#include "recording/record.h"
+
+/* Under the lock. */
+static bool closed;     /* no part may be written any more */
+static bool written;    /* this rank has written a part */
+static void *preserved; /* this rank's events, packed, once others are merged into the core */
+static size_t npreserved;
+
+static void parts_directory(char *path, size_t n) { snprintf(path, n, "%s.parts", st_options.output); }
+
+void st_part_path(char *path, size_t n, int rank) {
+    snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank);
+}
+
+int st_save_part(bool last) {
+    char path[4096];
+    bool was_busy = st_hold();
+    int error = ST_E_USAGE;
+    if (st_shared.core && !closed) {
+        parts_directory(path, sizeof path);
+        mkdir(path, 0777);
+        st_part_path(path, sizeof path, st_shared.rank);
+        written = true;
+        if (last && !preserved) st_pending_flush();
+        if (!preserved) st_publish_totals();
+        error = preserved ? st_core_write_packed(st_shared.core, preserved, npreserved, path)
+                          : st_core_write_part(st_shared.core, path);
+        if (error < 0) st_warn_once("%s", st_core_error(st_shared.core));
+    }
+    st_release(was_busy);
+    return error;
+}
+
+void st_part_preserve(void) {
+    bool was_busy = st_hold();
+    if (!preserved && st_core_pack(st_shared.core, &preserved, &npreserved) < 0) closed = true;
+    st_release(was_busy);
+}
+
+void st_part_discard(void) {
+    char path[4096];
+    bool was_busy = st_hold();
+    closed = true;
+    st_free(preserved);
+    preserved = NULL;
+    st_release(was_busy);
+    st_part_path(path, sizeof path, st_shared.rank);
+    if (written) unlink(path);
+}
+
+void st_parts_remove_directory(void) {
+    char path[4096];
+    parts_directory(path, sizeof path);
+    rmdir(path);
+}
+
+void st_parts_discard_stale(const char *output, int rank) {
+    char path[8192];
+    int part_rank;
+    snprintf(path, sizeof path, "%s.parts", output);
+    DIR *folder = opendir(path);
+    size_t n = strlen(path);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (sscanf(entry->d_name, "rank-%d.part", &part_rank) != 1) continue;
+        if (part_rank < rank && !strstr(entry->d_name, ".tmp")) continue; /* .tmp: a rank was killed while writing it */
+        snprintf(path + n, sizeof path - n, "/%s", entry->d_name);
+        unlink(path);
+    }
+    if (folder) closedir(folder);
+}
+
+void st_parts_discard_own_stale(void) {
+    char path[4096];
+    st_part_path(path, sizeof path, st_shared.rank);
+    unlink(path);
+    if (st_shared.rank == 0) st_parts_discard_stale(st_options.output, st_shared.nprocs);
+}

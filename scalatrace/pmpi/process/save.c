@@ -1,0 +1,232 @@
+/* save.c - the helper thread, the handlers, and the siblings. */
+#define _GNU_SOURCE
+#include "process/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "base/signals.h"
+#include "base/state.h"
+#include "process/parts.h"
+
+#define SNAPSHOT_SIGNAL (SIGRTMAX - 3) /* asks a sibling to save */
+#define MAX_HANDLER_MS 3000            /* a signal handler waits for the helper */
+#define MAX_SIBLINGS_MS 1000           /* a rank waits for its siblings */
+#define SIBLINGS_DELAY_MS 100          /* the siblings may have got the same signal, and save on their own */
+#define POLL_MS 5                      /* between two looks for the siblings' parts */
+
+/* A rank on this node. Its pid and start time identify a process; -1 as start time: it will not save. */
+struct sibling {
+    int64_t pid, started, rank;
+};
+
+static sem_t wake;
+static pthread_t helper;
+static bool helper_runs, snapshot_installed;
+static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t nrequested, nserved; /* requests of handlers to save, in all and served */
+static struct sibling *siblings;
+static int nsiblings;
+
+static void sleep_ms(int ms) {
+    struct timespec time = {ms / 1000, (ms % 1000) * 1000000L};
+    nanosleep(&time, NULL);
+}
+
+/* -- siblings on this node --------------------------------------------------------------------------------- */
+
+/* When a process started, in clock ticks since boot; -1: it does not exist. */
+static int64_t started_at(int64_t pid) {
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    ssize_t n = read(file, text, sizeof text - 1);
+    close(file);
+    if (n <= 0) return -1;
+    text[n] = 0;
+    const char *at = strrchr(text, ')'); /* field 2 may contain any text; field 22 is the start time */
+    for (int field = 2; at && field < 22; field++) at = strchr(at + 1, ' ');
+    return at ? atoll(at + 1) : -1;
+}
+
+/* Does the process have a handler of SNAPSHOT_SIGNAL? Without one the signal would kill it. */
+static bool catches_snapshot(int64_t pid) {
+    char path[64], line[256];
+    unsigned long long caught = 0;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
+    fclose(file);
+    return caught >> (SNAPSHOT_SIGNAL - 1) & 1;
+}
+
+static void find_siblings(void) {
+    MPI_Comm node;
+    int n = 0;
+    struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
+    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
+        return;
+    PMPI_Comm_size(node, &n);
+    siblings = calloc((size_t)n, sizeof *siblings);
+    struct sibling *all = siblings ? siblings : &self;
+    int ok = siblings != NULL, everywhere = 0; /* is there memory on all ranks? */
+    PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
+    if (everywhere) PMPI_Allgather(&self, 3, MPI_INT64_T, all, 3, MPI_INT64_T, node);
+    nsiblings = everywhere ? n : 0;
+    PMPI_Comm_free(&node);
+}
+
+/* Has it written its part since then? */
+static bool has_saved(const struct sibling *sibling, const struct timespec *since) {
+    char path[4096];
+    struct stat file;
+    st_part_path(path, sizeof path, (int)sibling->rank);
+    if (stat(path, &file)) return false;
+    return file.st_mtim.tv_sec > since->tv_sec ||
+           (file.st_mtim.tv_sec == since->tv_sec && file.st_mtim.tv_nsec >= since->tv_nsec);
+}
+
+static struct timespec file_time(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now); /* the clock of file times */
+    return now;
+}
+
+/* Ask a sibling to save. Return false when it cannot: it is gone, or has no tracer. */
+static bool ask(const struct sibling *s) {
+    return started_at(s->pid) == s->started && catches_snapshot(s->pid) && kill((pid_t)s->pid, SNAPSHOT_SIGNAL) == 0;
+}
+
+/* Wait until all siblings have saved since then. After `delay_ms`, ask those that have not: the launcher kills them as
+ * soon as this process is dead. */
+static void wait_for_siblings(const struct timespec *since, int delay_ms) {
+    for (int ms = 0; ms < MAX_SIBLINGS_MS; ms += POLL_MS) {
+        int left = 0;
+        for (int i = 0; i < nsiblings; i++) {
+            struct sibling *s = &siblings[i];
+            if (s->rank == st_shared.rank || s->started < 0 || has_saved(s, since)) continue;
+            if (ms >= delay_ms && ms < delay_ms + POLL_MS && !ask(s)) s->started = -1;
+            left += s->started >= 0;
+        }
+        if (!left) return;
+        sleep_ms(POLL_MS);
+    }
+}
+
+void st_save_with_siblings(void) {
+    struct timespec since = file_time();
+    if (st_save_part(true) == ST_OK) wait_for_siblings(&since, 0);
+}
+
+/* -- the helper thread and the handlers -------------------------------------------------------------------- */
+
+/* Wait until the helper has to save. Return false when it is time for a checkpoint. */
+static bool wait_for_work(void) {
+    if (st_options.checkpoint <= 0) {
+        while (sem_wait(&wake) && errno == EINTR) continue;
+        return true;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += st_options.checkpoint;
+    while (sem_timedwait(&wake, &until))
+        if (errno == ETIMEDOUT) return false;
+    return true;
+}
+
+static void *help(void *unused) {
+    st_thread.busy = true; /* signals are blocked in this thread: another one delivers postponed signals */
+    while (!stopping) {
+        bool requested = wait_for_work();
+        struct timespec since = file_time();
+        if (stopping) break;
+        sig_atomic_t served_after = nrequested;
+        bool done = st_save_part(requested) == ST_OK;
+        if (done && served_after != nserved) wait_for_siblings(&since, SIBLINGS_DELAY_MS);
+        nserved = served_after;
+    }
+    return unused;
+}
+
+static void on_snapshot(int signal_number) {
+    (void)signal_number;
+    int error = errno;
+    sem_post(&wake);
+    errno = error;
+}
+
+/* Called by the handlers of signals.h. */
+static void save_from_handler(void) {
+    if (!st_shared.core || !helper_runs) return;
+    sig_atomic_t own_request = ++nrequested;
+    sem_post(&wake);
+    for (int ms = 0; ms < MAX_HANDLER_MS && nserved < own_request; ms++) sleep_ms(1);
+}
+
+/* The helper saves: a signal handler may have called exit() while this thread held a lock of malloc's. */
+void st_save_at_exit(void) {
+    if (helper_runs)
+        save_from_handler();
+    else
+        st_save_with_siblings();
+}
+
+static void start_helper(void) {
+    sigset_t all, old;
+    sem_init(&wake, 0, 0);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    helper_runs = pthread_create(&helper, NULL, help, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void install_handlers(void) {
+    struct sigaction now;
+    st_signals_install(save_from_handler);
+    if (sigaction(SNAPSHOT_SIGNAL, NULL, &now) || now.sa_handler != SIG_DFL) return;
+    struct sigaction snapshot = {.sa_handler = on_snapshot, .sa_flags = SA_RESTART};
+    sigemptyset(&snapshot.sa_mask);
+    snapshot_installed = sigaction(SNAPSHOT_SIGNAL, &snapshot, NULL) == 0;
+}
+
+static void remove_handlers(void (*snapshot_handler)(int)) {
+    st_signals_restore();
+    if (snapshot_installed) signal(SNAPSHOT_SIGNAL, snapshot_handler);
+}
+
+/* -- start and stop -------------------------------------------------------------------------------------- */
+
+void st_save_in_child(void) {
+    if (helper_runs) remove_handlers(SIG_DFL);
+    helper_runs = snapshot_installed = false;
+    nsiblings = 0;
+}
+
+void st_save_start(void) {
+    st_parts_discard_own_stale();
+    find_siblings();
+    start_helper();
+    if (helper_runs) install_handlers();
+}
+
+void st_save_stop(void) {
+    if (!helper_runs) return;
+    remove_handlers(SIG_IGN); /* a late request of a sibling must not kill the process */
+    stopping = 1;
+    sem_post(&wake);
+    pthread_join(helper, NULL);
+    helper_runs = false;
+}

@@ -1,0 +1,96 @@
+/* record.c - from st_begin to st_end, and the times of an event. */
+#include "recording/record.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/lock.h"
+#include "handles/pending.h"
+#include "ops.h"
+#include "stacks/stack.h"
+
+static uint64_t polls[ST_NOPS]; /* unsuccessful polls since the last successful one */
+
+void st_free_call(struct st_call *call) {
+    if (call->claimed != call->inline_claims) free(call->claimed);
+    free(call->statuses);
+}
+
+/* The stack comes first, since it may wait for Python's GIL. A pending Waitsome event comes before this call's event,
+ * and the requests it completed must be dead when this call names requests. Only a call that may join it leaves it
+ * open. */
+void st_begin(struct st_call *call, int op) {
+    call->event.signature = 0;
+    if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
+    st_lock();
+    if (ST_SELECTING && st_ops[op].role == ST_SELECTABLE && st_site_skipped(call)) st_skip(call);
+    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
+    call->event.self = st_shared.rank;
+    call->event.size = st_shared.nprocs;
+    call->event.stats[ST_STAT_SOURCE] = NAN;
+    call->event.stats[ST_STAT_POLLS] = NAN;
+    call->event.op = (uint32_t)op;
+}
+
+/* Before the call the program computed, in it the program communicated. Unsuccessful polls before it are communication
+ * of the poll that succeeds; where another call follows, they were part of the computation. The time before a thread's
+ * first call is not known. */
+void st_set_times(struct st_call *call) {
+    struct st_thread *thread = &st_thread;
+    bool poll = !isnan(call->event.stats[ST_STAT_POLLS]);
+    int64_t compute = thread->before_ns + (thread->last_exit ? call->t0 - thread->last_exit : 0);
+    int64_t comm = call->t1 - call->t0;
+    *(poll ? &comm : &compute) += thread->poll_ns;
+    thread->poll_ns = thread->before_ns = 0;
+    call->event.stats[ST_STAT_COMPUTE] = compute > 0 ? (double)compute : 0.0;
+    call->event.stats[ST_STAT_COMM] = comm > 0 ? (double)comm : 0.0;
+    if (__builtin_expect(st_shared.plugins_active, 0)) st_plugins_complete(call, poll);
+}
+
+void st_append(struct st_call *call, int nvalues) {
+    if (!call->on) return;
+    if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
+    st_set_times(call);
+    call->event.nvalues = (uint32_t)nvalues;
+    st_append_event(&call->event, (int)call->event.op);
+}
+
+void st_end(struct st_call *call) {
+    (void)call;
+    st_unlock();
+}
+
+void st_count_failed(const struct st_call *call, int op) {
+    if (!call->skipped) st_count(op);
+}
+
+void st_count_failed_poll(struct st_call *call, int op) {
+    if (call->skipped) return;
+    __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
+    if (!call->on) return;
+    if (st_thread.last_exit) st_thread.before_ns += call->t0 - st_thread.last_exit;
+    st_thread.poll_ns += call->t1 - call->t0;
+    if (__builtin_expect(st_shared.plugins_active, 0)) st_plugins_poll(call);
+}
+
+void st_set_polls(struct st_call *call, int op) {
+    if (call->skipped) return;
+    call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&polls[op], 0, __ATOMIC_RELAXED));
+}
+
+void st_enable_events(bool on) {
+    if (!st_shared.active || st_shared.on == on) return;
+    st_shared.on = on;
+    if (on && st_shared.plugins_active) st_plugins_exit(NULL);
+    st_thread.last_exit = st_now();
+    st_thread.poll_ns = st_thread.before_ns = 0;
+}
+
+void st_publish_totals(void) {
+    char threads[16];
+    snprintf(threads, sizeof threads, "%d", st_shared.threads);
+    if (st_shared.threads > 1) st_core_check(st_set_meta(st_shared.core, "threads", threads));
+    st_publish_counts();
+    if (st_selection.nskipped) st_core_check(st_set_count(st_shared.core, "not selected", st_selection.nskipped));
+}

@@ -1,0 +1,19 @@
+/* stack.c - choose the kind of stack signature. */
+#include "stacks/stack.h"
+
+#include "base/options.h"
+#include "stacks/stack_native.h"
+#include "stacks/stack_python.h"
+
+static enum st_stacks kind_here(void) {
+    if (st_options.stacks != ST_STACKS_AUTO) return st_options.stacks;
+    return st_python_alive() ? ST_STACKS_PYTHON : ST_STACKS_NATIVE;
+}
+
+/* A thread without Python code gets its native stack, also where Python stacks are asked for. */
+uint64_t st_stack(const struct st_call *call) {
+    enum st_stacks kind = kind_here();
+    if (kind == ST_STACKS_NONE || (kind == ST_STACKS_PYTHON && !st_python_alive())) return 0;
+    if (kind == ST_STACKS_PYTHON && st_python_thread()) return st_stack_python(st_options.stack_depth);
+    return st_stack_native(call->caller, call->slot, st_options.stack_depth);
+}

@@ -1,0 +1,13 @@
+/* stack.h - the stack signature of a call: of the Python frames or of the native ones. */
+#ifndef ST_STACK_H
+#define ST_STACK_H
+
+#include <stdint.h>
+
+#include "events/call.h"
+
+/* Return the signature of the call's stack, of the kind that the options ask for; 0: none. "auto" is Python where an
+ * interpreter runs, else native. The lock must not be held: this may wait for Python's GIL. */
+uint64_t st_stack(const struct st_call *call);
+
+#endif
