@@ -11,11 +11,13 @@ In a notebook:
 from __future__ import annotations
 
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.stat import Stat
-from scalatrace.trace.model.trace import Trace
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "load", "save", "tracing"]
 
@@ -41,3 +43,12 @@ def tracing(*args: Any, **options: Any) -> Any:
     from scalatrace.record import tracing
 
     return tracing(*args, **options)
+
+
+def __getattr__(name: str) -> Any:
+    """`Trace` is imported when it is asked for: commands that need none start faster."""
+    if name == "Trace":
+        from scalatrace.trace.model.trace import Trace
+
+        return Trace
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
