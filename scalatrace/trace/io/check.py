@@ -11,7 +11,7 @@ from scalatrace.trace.model.trace import START, Trace
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
 MAX_NODE_DEPTH = 64
-"""Loops within loops that a file, a text and a part may have (core/src/unpack.cpp has the same number).
+"""Loops within loops that a file, a text and a part may have (core/src/core/unpack.cpp has the same number).
 
 Recorded programs have fewer than 10; commands that recurse need a few Python frames for each."""
 
