@@ -6,9 +6,10 @@
 namespace st {
 
 namespace {
-constexpr size_t kMaxCells = size_t{1} << 20; // of the table; larger bodies are aligned at their ends only
+constexpr size_t kMaxCells =
+    size_t{1} << 20; // of the table; larger bodies are aligned at their beginnings and ends only
 
-/* The kids of `loop` are exactly body[from...]. */
+/* Are body[from...] exactly one iteration of the loop? */
 bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
     if (loop->kids.size() < 2 || end - from < loop->kids.size()) return false;
     for (size_t i = 0; i < loop->kids.size(); ++i)
@@ -42,8 +43,8 @@ bool Aligner::affordable(size_t cells) {
     return true;
 }
 
-/* Between two matches come nodes of one side only, first the left ones: where a right one stands further ahead in
- * the program's text, it goes before them. So the order of a loop's events does not depend on who met them first. */
+/* Sort the unmatched nodes between two matches: a right node goes before the left ones that are ahead of it in the
+ * program's text. So the order of a loop's events does not depend on the rank that recorded them first. */
 void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) {
     auto one_sided = [](const Step &s) { return !s.na || !s.nb; };
     for (auto from = steps.begin(); from != steps.end();) {
@@ -113,7 +114,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
                     if (loops && is_iteration(y, a, head + i, head + n))
                         offer(rules_.match * y->nleaves, y->kids.size(), 1);
                 }
-                if (i < n) offer(-miss(a[head + i]), 1, 0); // of nodes on one side only, the left ones come first
+                if (i < n) offer(-miss(a[head + i]), 1, 0); // left nodes before right ones, where scores are equal
                 if (j < m) offer(-miss(b[head + j]), 0, 1);
                 best[i * width + j] = top;
                 choice[i * width + j] = step;
@@ -126,7 +127,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
             j += nb;
         }
     } else if (n && m && credit_) {
-        return Alignment{}; // too dear: not worth it
+        return Alignment{}; // the table would exceed the credit
     } else {
         for (size_t i = 0; i < n; ++i)
             middle.push_back({static_cast<uint32_t>(head + i), 1, static_cast<uint32_t>(head), 0});

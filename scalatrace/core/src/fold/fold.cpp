@@ -4,7 +4,7 @@ namespace st {
 
 namespace {
 
-/* Folds what stands beside the loops of one body into them. */
+/* Folds the neighbours of loops in one body. */
 class Folder {
   public:
     Folder(NodePool &pool, CodeOrder &order, Body &body) : pool_(pool), order_(order), body_(body) {}
@@ -31,7 +31,7 @@ class Folder {
     CodeOrder &order_;
     Body &body_;
 
-    /* A new one each time: it remembers nodes, and folding changes them. */
+    /* A new one each time, since an aligner caches scores of nodes, and folding changes these. */
     Aligner aligner() { return Aligner(AlignRules(order_)); }
 
     Body take(size_t from, size_t end) {
@@ -41,9 +41,8 @@ class Folder {
         return part;
     }
 
-    /* The steps that put body[from...end) into an iteration of the loop, if each node is like one of the loop's and
-     * the others come cheaper as repeats of 0 than the nodes do. `swapped`: the part is the left side of the
-     * alignment. */
+    /* Is body[from...end) part of an iteration: each node matches one of the loop's, and the repeats of 0 of the
+     * others take less space? Then `out` aligns both. `swapped`: the part is the left side. */
     bool is_part(const Node *loop, size_t from, size_t end, bool swapped, Alignment &out) {
         if (from == end) return false;
         const Body part(body_.begin() + static_cast<ptrdiff_t>(from), body_.begin() + static_cast<ptrdiff_t>(end));
@@ -55,8 +54,7 @@ class Folder {
         return out.worth();
     }
 
-    /* What follows the loop at `i` becomes its last iteration: as many nodes as are, in this order, nodes of the
-     * loop. */
+    /* Make the nodes behind the loop at `i` its last iteration: as many as match nodes of the loop, in their order. */
     bool fold_last(size_t i) {
         Node *loop = body_[i];
         const size_t from = i + 1;
@@ -73,7 +71,7 @@ class Folder {
         return true;
     }
 
-    /* What stands before the loop at `i` becomes its first iteration. */
+    /* Make the nodes before the loop at `i` its first iteration. */
     bool fold_first(size_t i) {
         Node *loop = body_[i];
         if (i == 0 || order_.step(body_[i - 1], loop).way != CodeStep::kBack) return false;

@@ -1,8 +1,13 @@
-/* fold.hpp - the first and the last iteration of a loop that are not whole.
+/* fold.hpp - the first and the last iteration of a loop, where they are not complete.
  *
- * A pipeline's first stage receives nothing and its last sends nothing: S, [R W S] twice, R W is the loop [R W S]
- * four times, with repeats 0 1 1 1, 0 1 1 1 and 1 1 1 0. Which is only known when what encloses the loop is
- * complete. */
+ *     pipeline, first stage receives nothing, last one sends nothing:
+ *
+ *     calls    S   R W S   R W S   R W
+ *     queue    S   [R W S] x 2     R W          found by the queue
+ *     folded   [R W S] x 4                      R 0 1 1 1, W 0 1 1 1, S 1 1 1 0
+ *
+ * This is only known once the surrounding sequence is complete.
+ */
 #ifndef ST_FOLD_HPP
 #define ST_FOLD_HPP
 
@@ -11,12 +16,12 @@
 
 namespace st {
 
-/* Make neighbours of loops that are parts of an iteration iterations, where that is smaller. `body` is queue nodes
- * in the order they ran; false: nothing changed. */
+/* Turn neighbours of loops that are part of an iteration into iterations, where that takes less space. `body`: queue
+ * nodes in the order they ran. Return false when nothing has changed. */
 bool fold_partial_iterations(NodePool &pool, CodeOrder &order, Body &body);
 
-/* Two loops that ran one after the other become the first when they are, by where they go back, iterations of the
- * same loop of the program that made different calls, and that is smaller. */
+/* Append a loop to the one before it, if by their seams both are iterations of the same program loop with different
+ * calls, and the result takes less space. Return false when nothing has changed. */
 bool join_loops(NodePool &pool, CodeOrder &order, Node *loop, Node *next);
 
 } // namespace st

@@ -16,7 +16,7 @@ void append_content(NodePool &pool, CodeOrder &order, Node *node, Node *later) {
     pool.release_shell(later);
 }
 
-/* Same place of the same body, `y` later than `x`, with any shapes. */
+/* Append `y`, which is at the same place of the same body and ran later; shapes may differ. */
 static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y) {
     x->repeat.vec.concat(y->repeat.vec);
     x->skipped |= y->skipped;
@@ -31,6 +31,7 @@ static void append_node(NodePool &pool, CodeOrder &order, Node *x, Node *y) {
     pool.release_shell(y);
 }
 
+/* The value at an index; 0 behind the end. */
 static int64_t value_at(const Vec &values, uint64_t at) {
     uint64_t end = 0;
     int64_t result = 0;
@@ -41,7 +42,7 @@ static int64_t value_at(const Vec &values, uint64_t at) {
     return result;
 }
 
-/* The values `at` - 1 and `at` as one. */
+/* The values with those at `at` - 1 and `at` replaced by their sum. */
 static Vec joined(const Vec &values, uint64_t at) {
     Vec out;
     uint64_t begin = 0;
@@ -89,7 +90,7 @@ Node *begin_loop(NodePool &pool, Body &&nodes) {
     return loop;
 }
 
-/* A pseudo-loop around nodes that stand in a body which ran `runs` times: it ran once each time. */
+/* A pseudo-loop around nodes of a body that was executed `runs` times: its repeat is 1 each time. */
 static Node *wrap(NodePool &pool, Body &body, size_t from, size_t n, uint64_t runs) {
     Body kids(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(from + n));
     Node *loop = make_sequence(pool, std::move(kids));

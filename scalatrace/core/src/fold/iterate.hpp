@@ -1,4 +1,9 @@
-/* iterate.hpp - joining stretches of one past in time: iterations of loops into one body (§5.2.2, rules 1-5). */
+/* iterate.hpp - append later executions to a node: iterations of a loop become one body (§5.2.2, rules 1-5).
+ *
+ *     loop body       A  B  C        repeats  A 1,1   B 1,1   C 1,1       two executions
+ *     next iteration  A  C  D
+ *     result          A  B  C  D              A 1,1,1 B 1,1,0 C 1,1,1 D 0,0,1
+ */
 #ifndef ST_ITERATE_HPP
 #define ST_ITERATE_HPP
 
@@ -6,21 +11,21 @@
 
 namespace st {
 
-/* `later` has the same shape and ran after `node`: append its content. `later` is released. */
+/* Append the content of a node of the same shape that ran later; release that node. */
 void append_content(NodePool &pool, CodeOrder &order, Node *node, Node *later);
 
-/* A new sequence that has run once: these queue nodes, in this order. */
+/* Return a new sequence of these queue nodes, executed once. */
 Node *begin_loop(NodePool &pool, Body &&nodes);
 
-/* Append `later` (nodes with a repeat for each of `runs` executions) to the body of `loop` along an alignment.
- * Left-only nodes get repeat 0 for the new executions, right-only nodes repeat 0 for the past ones. */
+/* Append `runs` later executions of a body to the loop's. `alignment`: of both bodies. Nodes of the loop only get
+ * repeat 0 for the new executions, nodes of `later` only repeat 0 for the past ones. */
 void append_body(NodePool &pool, CodeOrder &order, Node *loop, Body &&later, uint64_t runs, const Alignment &alignment);
 
-/* Make the loop's iteration `at` (from 0, not the first) part of the one before where it only goes on with it:
- * events further ahead in the body and in the program's text. */
+/* Join the loop's iteration `at` (above 0) with the one before, if it only continues it: its events are further
+ * ahead in the body and in the program's text. */
 void close_iteration(CodeOrder &order, Node *loop, uint64_t at);
 
-/* Queue nodes as one execution of a body: each node's count becomes its repeat. */
+/* Turn queue nodes into one execution of a body: each node's count becomes its repeat. */
 void as_iteration(Body &nodes);
 
 } // namespace st

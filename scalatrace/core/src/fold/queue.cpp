@@ -6,25 +6,27 @@ namespace st {
 
 namespace {
 constexpr size_t kNone = SIZE_MAX;
-constexpr size_t kWindow = 8192;         // how far back a matching tail is looked for, in nodes
-constexpr int kMaxEqualCandidates = 16;  // matching tails tried for equality ...
-constexpr int kMaxSimilarCandidates = 4; // ... and for alignment
-constexpr int kMaxHeads = 3;             // matching heads tried per tail
-constexpr int64_t kCellsPerEvent =
-    300; // what an event may cost when nothing matches (some microseconds), on average ...
-constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... though what was not needed is saved up for long iterations
-constexpr size_t kMaxSkipped = 256;              // nodes the cursor passes over at once
+constexpr size_t kWindow = 8192;                 // nodes between match tail and target tail
+constexpr int kMaxEqualCandidates = 16;          // target tails that are tried for equality ...
+constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
+constexpr int kMaxHeads = 3;                     // target heads tried per tail
+constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
+constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
+constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
 
+/* Does the event occur in the node? */
 bool contains(const Node *n, uint64_t key) {
     if (n->leaf()) return n->first == key;
     return std::any_of(n->kids.begin(), n->kids.end(), [key](const Node *kid) { return contains(kid, key); });
 }
 
+/* Can an execution of the node begin with this event? */
 bool accepts(const Node *n, uint64_t key) { return n->leaf() ? n->first == key : entry(n->kids, 0, key) != kNone; }
 
-/* The place at or after `from` where an event fits, passing only over what was skipped before. */
+/* Index from `from` on of the child that can begin with this event, passing only over children that were skipped
+ * before; kNone: there is none. */
 size_t entry(const Body &kids, size_t from, uint64_t key) {
     for (size_t i = from; i < std::min(kids.size(), from + kMaxSkipped); ++i) {
         if (accepts(kids[i], key)) return i;
@@ -34,7 +36,7 @@ size_t entry(const Body &kids, size_t from, uint64_t key) {
 }
 } // namespace
 
-Queue::~Queue() { // allocates nothing: it also runs when memory is short
+Queue::~Queue() { // allocates nothing, since it also runs when memory is short
     for (Frame &f : frames_)
         for (Node *n : f.pending) pool_.release(n);
     for (Entry &e : queue_) pool_.release(e.node);
@@ -70,7 +72,7 @@ void Queue::append(Node *event) {
         spill();
     }
     next_ = event;
-    while (detect()) { // a loop that closed may end an iteration around it
+    while (detect()) { // a loop that ends may complete an iteration of the loop around it
         next_ = nullptr;
         if (advance(event)) return;
         spill();
@@ -99,7 +101,7 @@ Body Queue::copy(NodePool &pool) const {
     for (const Entry &e : queue_) out.push_back(pool.clone(e.node));
     for (size_t f = 0; f < frames_.size(); ++f)
         for (const Node *p : frames_[f].pending)
-            if (p->count) out.push_back(pool.clone(p)); // 0: an inner loop that has not got through once
+            if (p->count) out.push_back(pool.clone(p)); // 0: an inner loop whose first iteration is not complete
     return out;
 }
 
@@ -120,6 +122,8 @@ bool Queue::completable(const Frame &f) const {
     return true;
 }
 
+/* From the innermost frame out, the event may continue a run of the same event (kRun), be the next one in the body
+ * (kForward), or begin the next iteration (kWrap). A frame can be left only between iterations. */
 bool Queue::advance(Node *event) {
     const uint64_t key = event->first;
     enum { kRun, kForward, kWrap } how = kRun;
@@ -148,7 +152,7 @@ bool Queue::advance(Node *event) {
             fits = true;
             break;
         }
-        if (!whole && !frame.pending.empty()) break; // in the middle of an iteration: no way out
+        if (!whole && !frame.pending.empty()) break; // within an iteration: the frames around it cannot take the event
     }
     if (!fits) {
         if (!run_possible) return false;
@@ -170,6 +174,7 @@ bool Queue::advance(Node *event) {
     return true;
 }
 
+/* Make the event pending in a frame, and open frames for the loops that begin with it. */
 void Queue::place(size_t f, size_t index, Node *event) {
     for (;;) {
         Frame &frame = frames_[f];
@@ -188,7 +193,7 @@ void Queue::place(size_t f, size_t index, Node *event) {
     }
     Frame &frame = frames_[f];
     if (frame.next == frame.loop->kids.size() && frame.loop->kids.back()->leaf() && !frame.loop->kids.back()->multiple)
-        commit(frame); // the iteration is whole and cannot go on
+        commit(frame); // the iteration is complete and cannot be longer
 }
 
 void Queue::commit(Frame &frame) {
@@ -217,7 +222,7 @@ void Queue::open(Node *loop) {
     frames_.back().loop = loop;
 }
 
-/* Close all frames. What is no whole iteration is laid out behind the loop it began in. */
+/* Leave all loops. The nodes of an iteration that is not complete go behind the loop in which it began. */
 void Queue::spill() {
     Body loose;
     for (size_t f = frames_.size(); f-- > 0;) {
@@ -227,7 +232,7 @@ void Queue::spill() {
         } else {
             loose.insert(loose.begin(), frame.pending.begin(), frame.pending.end());
         }
-        if (frame.loop->count == 0) { // began and did not get through once; it is its outer frame's last pending node
+        if (frame.loop->count == 0) { // its first iteration is not complete; it is the outer frame's last pending node
             frames_[f - 1].pending.pop_back();
             frames_[f - 1].at.pop_back();
             frames_[f - 1].next = frames_[f - 1].at.empty() ? 0 : frames_[f - 1].at.back() + 1;
@@ -240,14 +245,14 @@ void Queue::spill() {
 
 /* --- finding loops --------------------------------------------------------------------------------------------- */
 
-/* Look for two neighbouring stretches that end with the queue's last event; true when a loop was made or extended,
- * which then is the last node, with a frame open on it. */
+/* Search for two neighbouring runs of nodes that end with the queue's last event. Return true when a loop was made or
+ * extended; it is then the last node, and the cursor stands in it. */
 bool Queue::detect() {
     const size_t n = queue_.size();
     if (n < 2) return false;
     int tried = 0;
     for (size_t tail = queue_[n - 1].before; tail && tried < kMaxEqualCandidates; ++tried) {
-        const size_t length = n - tail; // of the stretch behind the candidate
+        const size_t length = n - tail; // of the nodes behind the target tail
         if (length > kWindow) break;
         if (join_equal(tail - 1, length)) return true;
         tail = queue_[tail - 1].before;
@@ -264,8 +269,7 @@ bool Queue::detect() {
     return false;
 }
 
-/* The step to the entry at `first` may lead from one iteration to the next, of a loop with all that is behind
- * `head`. */
+/* Can the step to the entry at `first` lead from one iteration to the next, in a loop of all entries from `head` on? */
 bool Queue::seam(size_t head, size_t first) const {
     const CodeStep &step = queue_[first].step;
     if (step.way == CodeStep::kAhead) return false;
@@ -274,7 +278,7 @@ bool Queue::seam(size_t head, size_t first) const {
     return true;
 }
 
-/* The iteration that began at `from` or later is not over: the event that comes next is further ahead in it. */
+/* Is the iteration that began at `from` or later incomplete, because the next event is further ahead in it? */
 bool Queue::continues(size_t from) {
     if (!next_ || order_.step(queue_.back().node, next_).way != CodeStep::kAhead) return false;
     for (size_t i = queue_.size(); i-- > from;)
@@ -293,10 +297,11 @@ bool Queue::fold(size_t from) {
     return changed;
 }
 
+/* Join two runs of nodes of equal shapes: a loop and its next iteration, or two iterations of a new loop. */
 bool Queue::join_equal(size_t tail, size_t length) {
     Node *before = queue_[tail].node;
     const size_t first = tail + 1;
-    if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop, or run of one event, went on
+    if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop, or run of one event, continued
         Node *later = pop_from(first).front();
         before->count += later->count;
         append_content(pool_, order_, before, later);
@@ -322,7 +327,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
     return true;
 }
 
-/* Make everything behind the loop at `index` its next iteration: pairwise, or along an alignment. */
+/* Make all nodes behind the loop at `index` its next iteration, along an alignment; null: align them first. */
 void Queue::extend(size_t index, const Alignment *alignment) {
     const bool folded = align_loops && fold(index + 1);
     Body later = pop_from(index + 1);
@@ -337,17 +342,17 @@ void Queue::extend(size_t index, const Alignment *alignment) {
     append_body(pool_, order_, loop, std::move(later), 1, *alignment);
     ++loop->count;
     push(loop);
-    // With another beginning, what stands right in front may be one of its iterations.
+    // With another beginning, the node just before it may be one of its iterations.
     if (align_loops && loop->first != began) fold(index ? index - 1 : 0);
     open(queue_.back().node);
 }
 
-/* Trailing iterations (Figure 5.2): what follows the loop repeats the end of its body, so that end is a loop of its
- * own which ran once more in the last iteration. */
+/* Trailing iterations (Figure 5.2): the nodes behind the loop repeat the end of its body. So this end is a loop of
+ * its own, which ran once more in the last iteration. */
 bool Queue::join_trailing(size_t tail) {
     Node *outer = queue_[tail].node;
     const size_t length = queue_.size() - tail - 1;
-    Body spine; // the loops whose last iteration is where the queue ends
+    Body spine; // the loops whose last iteration ends the queue, outermost first
     for (Node *loop = outer; !loop->leaf(); loop = loop->kids.back()) {
         if (loop != outer && loop->repeat.vec.last() == 0) break;
         spine.push_back(loop);
@@ -367,7 +372,7 @@ bool Queue::join_trailing(size_t tail) {
             inner->multiple = true;
             append_content(pool_, order_, inner, later[0]);
         } else {
-            if (from > 0) { // the end of the body becomes a loop that so far ran once each time
+            if (from > 0) { // the end of the body becomes a loop with repeat 1 so far
                 Body end(kids.begin() + static_cast<ptrdiff_t>(from), kids.end());
                 kids.resize(from);
                 inner = make_sequence(pool_, std::move(end));
@@ -393,7 +398,7 @@ bool Queue::join_trailing(size_t tail) {
     return false;
 }
 
-/* Looking and aligning are paid from the credit; without enough of it the stretches stay apart. */
+/* Reduce the credit by the cost of some work. Return false when it does not suffice: the work must not be done. */
 bool Queue::pay(size_t work) {
     if (static_cast<int64_t>(work) > credit_) return false;
     credit_ -= static_cast<int64_t>(work);
@@ -407,6 +412,7 @@ Body Queue::stretch(size_t from, size_t end) const {
     return out;
 }
 
+/* Join a loop and its next iteration, or two iterations of a new loop, whose alignment takes less space. */
 bool Queue::join_similar(size_t tail, size_t length) {
     const size_t first = tail + 1;
     Node *before = queue_[tail].node;
@@ -437,8 +443,8 @@ bool Queue::join_similar(size_t tail, size_t length) {
     return join_missing_head(first, length, reach);
 }
 
-/* Where the iteration that ends in front of `first` may have begun, when it lacks the beginning that the next one
- * has: the nodes that stand, in the function that the loop is in, at or behind what the loop goes back to. */
+/* Head of the iteration that ends before `first`, where it lacks the beginning that the next iteration has: it
+ * includes the nodes that are, in the loop's function, at or behind the statement to which the loop leads back. */
 size_t Queue::iteration_head(size_t first, size_t reach) {
     const CodeStep &back = queue_[first].step;
     const uint64_t begin = CodeOrder::first_signature(queue_[first].node);
@@ -454,6 +460,7 @@ size_t Queue::iteration_head(size_t first, size_t reach) {
     return head;
 }
 
+/* Join two iterations of which the first lacks its beginning. */
 bool Queue::join_missing_head(size_t first, size_t length, size_t reach) {
     if (queue_[first].step.way != CodeStep::kBack || !pay(2 * length)) return false;
     const size_t head = iteration_head(first, reach);
@@ -465,7 +472,7 @@ bool Queue::join_missing_head(size_t first, size_t length, size_t reach) {
     return true;
 }
 
-/* A new loop: the stretch head...first is its first iteration, what is behind its second. */
+/* Make a loop: the entries head...first are its first iteration, those from `first` on its second. */
 void Queue::repeat_from(size_t head, size_t first, const Alignment *alignment) {
     Body later = pop_from(first);
     const bool folded = align_loops && fold(head);

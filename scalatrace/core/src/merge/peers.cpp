@@ -75,7 +75,7 @@ bool Peers::recode_rank(const Node *n, size_t slot, int from, int to, int32_t ra
     uint64_t count = values->size();
     std::vector<uint64_t> names;
     if (families && !families->constant()) {
-        count = std::max(count, families->size()); // whichever stops early goes on as it did
+        count = std::max(count, families->size()); // the shorter vector continues as it did
         const Vec whole = families->prefix(count);
         whole.runs(
             [&](int64_t name, uint64_t times) { names.insert(names.end(), times, static_cast<uint64_t>(name)); });
@@ -100,7 +100,7 @@ bool Peers::recode_rank(const Node *n, size_t slot, int from, int to, int32_t ra
     return good;
 }
 
-/* Fill encoding `to` from one that is alive, rank by rank: rare, since most merges share their best encoding. */
+/* Compute encoding `to` from another one, rank by rank. This is rare, since most nodes share their best encoding. */
 bool Peers::recode(Node *n, size_t slot, int to) {
     int from = 0;
     auto exact = [&](int i) {

@@ -1,4 +1,13 @@
-/* peers.hpp - a peer in its encodings, and from one encoding to another when the merge needs one that was given up. */
+/* peers.hpp - the encodings of a peer, and the conversion to an encoding that was given up before.
+ *
+ *     ring of 4, peers of ranks 0..3     absolute     1  2  3  0
+ *                                        relative     1  1  1 -3
+ *                                        modulo       1  1  1  1       one group: the encoding of the file
+ *                                        exclusive-or 1  3  1  3
+ *
+ * All encodings are kept until a merge shows that one needs far more groups than another. When two nodes have no common
+ * encoding left, one is computed from another with the ranks' places in the communicator.
+ */
 #ifndef ST_PEERS_HPP
 #define ST_PEERS_HPP
 
@@ -22,7 +31,8 @@ inline int64_t encode_peer(int encoding, int64_t peer, Place p) {
     int64_t difference = peer - p.self;
     if (encoding == kRelative || p.size < 1) return difference;
     if (difference < 0) difference += p.size;
-    if (difference >= p.size) return difference % p.size; // self is a rank of another group (an intercommunicator's)
+    if (difference >= p.size)
+        return difference % p.size; // self may exceed the size: it is a rank of the other group of an intercommunicator
     return difference < 0 ? (difference % p.size + p.size) % p.size : difference;
 }
 
@@ -33,21 +43,22 @@ inline int64_t decode_peer(int encoding, int64_t value, Place p) {
     return (p.self + value) % p.size;
 }
 
-/* Peers that no rank of the communicator is have no value modulo its size. */
+/* Can the peer be encoded? A peer that is no rank of the communicator has no value modulo its size. */
 inline bool has_encoding(int encoding, int64_t peer, Place p) {
     return encoding != kModulo || peer < ST_SPECIAL_MAX || (peer >= 0 && peer < p.size);
 }
 
-/* Finds places, and values in another encoding, for the ranks of one merge. */
+/* Finds places of ranks and converts encodings, during one merge. */
 class Peers {
   public:
     Peers(const Tables &tables, const std::vector<OpSchema> &ops, int nprocs)
         : tables_(tables), ops_(ops), nprocs_(nprocs) {}
 
-    /* The slot of a peer's four encodings starts at `slot`. Make sure that x and y share one that is alive. */
+    /* Make sure that x and y have a common encoding of the peer whose encodings start at `slot`. */
     void share_encoding(Node *x, Node *y, size_t slot);
 
-    /* A rank's place in the communicator of a node's calls; false where that is not always the same one. */
+    /* Find a rank's place in the communicator of a node's calls. Return false where the communicator changes or is
+     * unknown. */
     bool place_in(const Node *n, int32_t rank, Place &out);
 
     /* Can the absolute ranks be out again from another encoding? */

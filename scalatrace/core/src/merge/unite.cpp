@@ -11,7 +11,7 @@ class Uniter {
   public:
     Uniter(NodePool &pool, CodeOrder &order, const std::vector<OpSchema> &ops, Peers &peers, bool loop_agnostic)
         : pool_(pool), ops_(ops), peers_(peers), rules_(order) {
-        rules_.miss = rules_.known_miss = 0; // an event of some ranks only costs nothing it would not cost anyway
+        rules_.miss = rules_.known_miss = 0; // an event of some ranks only takes as much space unmerged
         rules_.max_unmatched = 1000;         // one event in common is enough, for the same reason
         rules_.same_ends = false;
         rules_.same_shapes = !loop_agnostic;
@@ -85,8 +85,8 @@ class Uniter {
         }
     }
 
-    /* Keep the encodings of a peer that may still turn out the smallest: where each rank has a value of its own,
-     * they would make a merge cost as much as there are ranks. */
+    /* Give up the encodings of a peer that need far more groups than the best one. Where each rank has a value of
+     * its own, they would make the cost of a merge proportional to the number of ranks. */
     void drop_bad_encodings(Node *x, size_t slot) {
         size_t fewest = SIZE_MAX;
         for (size_t i = slot; i < slot + kEncodings; ++i)
@@ -95,11 +95,11 @@ class Uniter {
                                          x->slots.begin() + static_cast<ptrdiff_t>(slot + kEncodings),
                                          [](const Elastic &e) { return e.limit; });
         if (limited && fewest != Elastic::kNoGroups)
-            return; // it has few groups anyway, and a histogram cannot be recoded
+            return; // the limit bounds the groups, and a histogram cannot be recoded
         for (size_t i = slot; i < slot + kEncodings && !limited; ++i)
             if (!x->slots[i].dead && x->slots[i].ngroups() > 2 * fewest + 8 && peers_.recoverable(x))
                 give_up(x->slots[i]);
-        if (fewest == Elastic::kNoGroups) { // no rule in any encoding: the distances on the ring are what is kept
+        if (fewest == Elastic::kNoGroups) { // all encodings are histograms: keep that of the distances modulo the size
             size_t kept = slot + kModulo;
             for (size_t i = slot; x->slots[kept].dead && i < slot + kEncodings; ++i) kept = i;
             for (size_t i = slot; i < slot + kEncodings; ++i)
@@ -107,7 +107,7 @@ class Uniter {
         }
     }
 
-    /* A pseudo-loop around neighbours: it runs once each time the body does. */
+    /* A pseudo-loop around neighbours in a body, with repeat 1. */
     Node *wrap(Body &body, size_t from, size_t n) {
         Body kids(body.begin() + static_cast<ptrdiff_t>(from), body.begin() + static_cast<ptrdiff_t>(from + n));
         RankSet ranks;
@@ -120,8 +120,10 @@ class Uniter {
 
     /* --- loops that differ (Figure 5.4) ---
      *
-     * One side has a loop and its last pass written out behind it, with events that the other side has inside its
-     * loop. What stands behind becomes one more iteration of the loop, with repeat 0 where it lacks something. */
+     *     left     [A B] x 9   A C             right    [A B C] x 10
+     *
+     * Behind the left loop is its last iteration, with an event that the right side has inside its loop. The nodes
+     * behind the loop become one more iteration of it, with repeat 0 for the events that it lacks. */
 
     static void collect_keys(const Node *n, std::set<uint64_t> &keys) {
         if (n->leaf()) keys.insert(n->first);
@@ -135,7 +137,7 @@ class Uniter {
             std::set<uint64_t> left, right;
             collect_keys(a[s.a], left);
             collect_keys(b[s.b], right);
-            size_t end_a = s.a + 1, end_b = s.b + 1; // behind the last node that belongs into the other side's loop
+            size_t end_a = s.a + 1, end_b = s.b + 1; // behind the last node that the other side has in its loop
             for (size_t k = i + 1; k < alignment.steps.size(); ++k) {
                 const Step &t = alignment.steps[k];
                 if (t.na && t.nb) break;
@@ -156,7 +158,7 @@ class Uniter {
         return false;
     }
 
-    /* Ranks for which every one of these elastic values is one vector. */
+    /* Partition the ranks so that, in each part, every one of the elastic values is one vector. */
     static std::vector<RankSet> partition(const RankSet &ranks, const std::vector<const Elastic *> &values) {
         std::vector<RankSet> parts{ranks};
         for (const Elastic *e : values) {
@@ -177,7 +179,8 @@ class Uniter {
         return parts;
     }
 
-    static int64_t once(const Node *n, int32_t rank) {
+    /* First repeat of a node on a rank; 0: the rank does not take part. */
+    static int64_t first_repeat(const Node *n, int32_t rank) {
         const Vec *v = n->ranks.contains(rank) ? n->repeat.of(rank) : nullptr;
         return v ? v->first() : 0;
     }
@@ -204,9 +207,9 @@ class Uniter {
         std::vector<RankSet> kid_done(loop->kids.size()), tail_done(tail.size());
         for (const RankSet &part : parts) {
             const int32_t r = part.lowest();
-            const uint64_t trips = static_cast<uint64_t>(once(loop, r));
+            const uint64_t trips = static_cast<uint64_t>(first_repeat(loop, r));
             bool more = false;
-            for (const Node *z : tail) more = more || once(z, r);
+            for (const Node *z : tail) more = more || first_repeat(z, r);
             add(loop_repeat, done, Vec(static_cast<int64_t>(trips + more), 1), part);
             for (size_t i = 0; i < loop->kids.size(); ++i) {
                 const Node *kid = loop->kids[i];
@@ -216,10 +219,10 @@ class Uniter {
                 add(kid_repeats[i], kid_done[i], std::move(v), part);
             }
             for (size_t i = 0; i < tail.size(); ++i) {
-                if (!once(tail[i], r)) continue;
+                if (!first_repeat(tail[i], r)) continue;
                 Vec v;
                 v.append_run(0, trips);
-                v.append(once(tail[i], r));
+                v.append(first_repeat(tail[i], r));
                 add(tail_repeats[i], tail_done[i], std::move(v), part);
             }
         }
@@ -246,7 +249,7 @@ class Uniter {
         done.unite(ranks);
     }
 
-    /* An elastic value that tells a node's participants from the others, for partition(). */
+    /* An elastic value with the node's participants as its only group, for partition(). */
     const Elastic *spread_copy(const Node *n) {
         copies_.emplace_back(new Elastic);
         copies_.back()->spread(n->ranks);

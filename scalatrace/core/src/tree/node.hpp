@@ -1,13 +1,19 @@
-/* node.hpp - the tree: a node is (repeat, content), content an event (RSD) or a sequence of nodes (PRSD).
+/* node.hpp - the tree: a node is (repeat, content), content an event (RSD) or a sequence of nodes (PRSD) (§2.2).
  *
  *        sequence, repeat 1000            each event holds its own values in the order it ran:
  *        |-- Irecv    repeat 4              Irecv.source = 4000 values = 1000 x {-1, 1, -4, 4}
  *        |-- Isend    repeat 4
- *        `-- Waitall  repeat 1, 0, 1, 0 ... an event some iterations skip has repeat 0 there
+ *        `-- Waitall  repeat 1, 0, 1, 0 ... an event that some iterations skip has repeat 0 there
  *
- * In the queue a node is one stretch of the past (`count` executions); as a child it has a `repeat` value for each
- * time its parent's body ran. Matching looks at operation and stack signature only; parameters go into value
- * vectors. */
+ * In the queue, a node is `count` consecutive executions. As a child, it has a value of `repeat` for each execution of
+ * its parent's body. Matching compares operations and stack signatures only; parameters go into value vectors.
+ *
+ * An event's values pass through three forms, since most nodes of unfinished iterations are short-lived:
+ *
+ *     rows      one row of integers per execution        slots[i]   one elastic value per parameter;
+ *     samples   the statistics of each execution         stats      a peer has one per encoding
+ *               while they are few (raw)        ----->              histograms per predecessor and statistic
+ */
 #ifndef ST_NODE_HPP
 #define ST_NODE_HPP
 
@@ -26,19 +32,20 @@ namespace st {
 
 constexpr int kEncodings = 4; // of a peer: absolute, relative, relative modulo size, exclusive-or
 
+/* An operation: its name and recorded parameters. */
 struct OpSchema {
     std::string name;
     std::vector<std::string> params;
     std::vector<int> kinds;
-    std::vector<int32_t> limits; // by parameter: terms kept before values become a histogram; 0: all; -1: not recorded
-    uint64_t hash = 0;           // of the name: the same on every rank, whatever the numbers
-    size_t nslots = 0;           // value vectors an event has: kEncodings for each peer, one for every other parameter
+    std::vector<int32_t> limits; // by parameter: terms above which values become a histogram; 0: none; -1: not recorded
+    uint64_t hash = 0;           // of the name: equal on all ranks, unlike the operation's number
+    size_t nslots = 0;           // elastic values of an event: kEncodings for each peer, one for any other parameter
 
     explicit OpSchema(std::string name_);
     void add(std::string param, int kind, int32_t limit);
 };
 
-/* The samples of one event after one predecessor: a histogram per stat, made when the stat's first sample comes. */
+/* The samples of one event after one predecessor: a histogram per statistic, null: no sample. */
 struct PredStats {
     uint64_t pred = 0; // key of the predecessor event, 0 at the start
     std::unique_ptr<Histogram> hist[ST_MAX_STATS];
@@ -53,14 +60,14 @@ struct PredStats {
     PredStats &operator=(const PredStats &o) { return *this = PredStats(o); }
 };
 
-/* One execution's samples; the first few of a node are kept as they are. */
+/* The statistics of one execution. */
 struct Sample {
     uint64_t pred;
-    size_t nvalues;       // stats there are
+    size_t nvalues;       // number of statistics
     const double *values; // NaN: none
 };
 
-/* The samples of a few executions, one behind the other: predecessor, number of values, values. */
+/* The statistics of a few executions in one array: predecessor, number of values, values; the next execution's, ... */
 class Samples {
   public:
     size_t size() const { return n_; }
@@ -96,40 +103,40 @@ class Samples {
 };
 
 struct Node {
-    Node *next_free = nullptr; // in the pool
-    uint64_t shape = 0;        // hash of the structure below: equal shapes can be merged child by child
+    Node *next_free = nullptr; // in the pool's list
+    uint64_t shape = 0;        // hash of the structure: nodes of equal shape can be merged child by child
     uint64_t first = 0;        // key of the first event below
     uint64_t last = 0;         // key of the last one
-    uint64_t count = 0;        // executions of this stretch, while it stands in the queue or is being matched
-    uint64_t runs = 0;         // executions of the content so far, all stretches together
-    uint32_t nleaves = 1;      // events below
-    bool skipped = false;      // some repeat is 0: the cursor may pass over it
-    bool multiple = false;     // some repeat is over 1
-    bool transient = false;    // of an iteration that is not over: it is appended to another node soon
-    bool raw = true;           // of an event: its values are in `rows`, none are in `slots`
+    uint64_t count = 0;        // consecutive executions, while it is in the queue or is matched
+    uint64_t runs = 0;         // executions of the content in all
+    uint32_t nleaves = 1;      // number of events below
+    bool skipped = false;      // is some repeat 0? Then the queue's cursor may pass over it
+    bool multiple = false;     // is some repeat above 1?
+    bool transient = false;    // is it part of an unfinished iteration, and so soon appended to another node?
+    bool raw = true;           // of an event: are its values in `rows` rather than `slots`?
     std::vector<Node *> kids;  // of a sequence; owned
 
     // of an event
     uint32_t op = 0;
     uint32_t nslots = 0;
     uint64_t signature = 0;
-    std::vector<int64_t> rows;    // values of a few executions as they came, `nslots` for each; then ...
-    Samples samples;              // up to kMaxSamples executions, then ...
-    std::vector<PredStats> stats; // ... histograms
-    std::vector<Elastic> slots;   // ... value vectors by parameter
+    std::vector<int64_t> rows;    // values of the first executions, `nslots` for each
+    Samples samples;              // statistics of the first executions
+    std::vector<PredStats> stats; // their histograms
+    std::vector<Elastic> slots;   // value vectors by parameter
 
     Elastic repeat; // a value each time the parent's content ran
     RankSet ranks;  // participants (from the inter-node merge on)
 
-    static constexpr size_t kMaxSamples = 80;
+    static constexpr size_t kMaxSamples = 80; // executions whose statistics are kept as they are
 
     bool leaf() const { return kids.empty(); }
 };
 
-/* What two events must share to match. */
+/* Key of an event. Events match when their keys are equal. Keys are odd, shapes of sequences even. */
 inline uint64_t event_key(uint64_t op_hash, uint64_t signature) { return mix_key(signature * 1021 + op_hash) | 1; }
 
-/* Makes nodes and takes them back; memory is reused, so the steady state allocates nothing. */
+/* Allocates nodes and reuses released ones with their memory: once loops are found, appending allocates nothing. */
 class NodePool {
   public:
     NodePool() = default;
@@ -138,35 +145,34 @@ class NodePool {
     ~NodePool();
 
     Node *make();
-    void release(Node *node);               // with everything below
+    void release(Node *node);               // with all nodes below
     void release_shell(Node *node);         // without its children
     Node *clone_shape(const Node *node);    // same structure, no values
     Node *clone(const Node *node);          // everything
-    std::unique_ptr<Histogram> histogram(); // an empty one
+    std::unique_ptr<Histogram> histogram(); // an empty histogram
 
   private:
     static constexpr size_t kMaxSpareHistograms = 128;
 
     std::unique_ptr<Histogram> spare_histograms_[kMaxSpareHistograms];
     size_t nspare_histograms_ = 0;
-    Node *free_ = nullptr; // chained by Node::next_free: giving a node back allocates nothing
+    Node *free_ = nullptr; // list through Node::next_free: releasing a node allocates nothing
 };
 
-/* A sequence of these nodes, which become its children; shape, first, last and nleaves are set. */
+/* Return a new sequence of these nodes. update_shape sets its shape, first, last and nleaves from its children. */
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
 void update_shape(Node *sequence);
 
-/* Append the values of executions, a row of `nslots` for each; or put those that are kept as rows into value
- * vectors. */
+/* Append the values of executions, a row of `nslots` integers for each. open_rows moves all rows into value vectors. */
 void append_rows(Node *into, const int64_t *rows, size_t nrows);
 void open_rows(Node *event);
 
 void add_sample(NodePool &pool, Node *into, const Sample &sample);
-/* Put the samples kept so far into histograms. */
+/* Move the samples that are kept as they are into histograms. */
 void samples_to_histograms(NodePool &pool, Node *node);
 /* Add the samples of `from` to `into`. */
 void merge_stats(NodePool &pool, Node *into, Node *from);
-/* Both events ran on the same rank, `from` after `into`: values are appended, stats merged. Not the repeat. */
+/* Append the values and merge the statistics of the same event on the same rank, which ran later. Repeats are left. */
 void append_event(NodePool &pool, Node *into, Node *from);
 
 size_t tree_bytes(const Node *node);

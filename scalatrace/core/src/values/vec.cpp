@@ -338,7 +338,7 @@ struct Vec::Flat {
 
 namespace {
 
-constexpr int kMaxPackedDepth = 32; // as in trace/values.py; deeper input is hostile
+constexpr int kMaxPackedDepth = 32; // as in trace/values/vec.py; deeper input is hostile
 
 void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
     p.array(terms.size());
