@@ -9,8 +9,8 @@ NPROCS ?= 16
 BIN := $(abspath $(VENV))/bin
 # Two workers: one for what starts MPI, one for everything else.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
-# What an editable install is made from: after a change to one of these it is made anew.
-NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/include/*)
+# Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
+NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
 

@@ -3,13 +3,13 @@
  *   PMPI wrappers --st_event--> queue (intra-node compression) --st_core_merge--> one trace --> file
  *
  * The core knows neither MPI nor Python: operations are what the caller registers, parameters have kinds,
- * communicators, datatypes, strings and arrays are tables of things named by a 64-bit hash of their content,
- * so that the same thing has the same name on every rank without any message.
+ * communicators, datatypes, strings and arrays are tables of things named by a 64-bit hash of their content, so that
+ * the same thing has the same name on every rank without any message.
  *
- * Threads: a core is not locked; the caller serialises the calls on it.
- * Errors: functions returning int give 0 or a negative ST_E_*; st_core_error() then says what happened.
- * Out of memory never throws through this ABI: it is ST_E_MEMORY. When it strikes while the queue or tree is being changed (append, finish,
- * merge) the core is broken: every later call answers ST_E_MEMORY, and what was recorded is lost.
+ * Threads: a core is not locked; the caller serialises the calls on it. Errors: functions returning int give 0 or a
+ * negative ST_E_*; st_core_error() then says what happened. Out of memory never throws through this ABI: it is
+ * ST_E_MEMORY. When it strikes while the queue or tree is being changed (append, finish, merge) the core is broken:
+ * every later call answers ST_E_MEMORY, and what was recorded is lost.
  */
 #ifndef ST_CORE_H
 #define ST_CORE_H
@@ -74,30 +74,33 @@ ST_API void st_core_free(st_core *core);
 /* Text of the last error on this core; never NULL. */
 ST_API const char *st_core_error(const st_core *core);
 
-/* Register an operation: its number is the return value (>= 0) and is what st_event.op carries.
- * `names[i]`, `kinds[i]`: the parameters in the order of st_event.values. Registering a name twice gives the same number. */
+/* Register an operation: its number is the return value (>= 0) and is what st_event.op carries. `names[i]`,
+ * `kinds[i]`: the parameters in the order of st_event.values. Registering a name twice gives the same number. */
 ST_API int st_define_op(st_core *core, const char *name, int nparams, const char *const *names, const int *kinds);
 
 /* What is recorded of a parameter ("count", or of one operation: "Alltoallv.sendcounts"); before the first event.
- * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a histogram
- * of them; of an array, length and average. -1: nothing. Communicators, datatypes and strings are always recorded. */
+ * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a
+ * histogram of them; of an array, length and average. -1: nothing. Communicators, datatypes and strings are always
+ * recorded. */
 ST_API int st_set_policy(st_core *core, const char *parameter, int limit);
 
 /* Register a statistic; its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
- * the file means (1 for times in ns). By convention: "compute_ns", "comm_ns", "source" (matched wildcard source), "polls". */
+ * the file means (1 for times in ns). By convention: "compute_ns", "comm_ns", "source" (matched wildcard source),
+ * "polls". */
 ST_API int st_define_stat(st_core *core, const char *name, double resolution);
 
 /* Name of an array of n integers, of a string of n bytes. Same content, same name, on every rank. */
 ST_API uint64_t st_array(st_core *core, const int64_t *values, size_t n);
 ST_API uint64_t st_string(st_core *core, const char *text, size_t n);
 
-/* Name of a datatype. `description`: predefined name or constructor expression (docs/format.md); size and extent in bytes. */
+/* Name of a datatype. `description`: predefined name or constructor expression (docs/format.md); size and extent in
+ * bytes. */
 ST_API uint64_t st_define_type(st_core *core, const char *description, int64_t size, int64_t extent);
 
-/* Define the communicator this rank belongs to in family `family`.
- * All communicators that one collective call made (the rows of a Comm_split) are one family: the same name on all ranks.
- * `family`: st_family(parent, ordinal); `kind`: "world", "self", "dup", "split", "cart", ...; `members`: world ranks, in
- * communicator order. `remote`/`nremote`: the remote group of an intercommunicator, else NULL, 0. Idempotent. */
+/* Define the communicator this rank belongs to in family `family`. All communicators that one collective call made
+ * (the rows of a Comm_split) are one family: the same name on all ranks. `family`: st_family(parent, ordinal);
+ * `kind`: "world", "self", "dup", "split", "cart", ...; `members`: world ranks, in communicator order.
+ * `remote`/`nremote`: the remote group of an intercommunicator, else NULL, 0. Idempotent. */
 ST_API int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members,
                           size_t nmembers, const int64_t *remote, size_t nremote);
 ST_API uint64_t st_family(uint64_t parent, uint64_t ordinal); /* ordinal: how many were made from parent before */
@@ -109,9 +112,10 @@ ST_API uint64_t st_family(uint64_t parent, uint64_t ordinal); /* ordinal: how ma
  * The name is a hash of the texts, equal on all ranks; it is what st_event.signature carries. Idempotent. */
 ST_API uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes);
 
-/* Before the first event. "signature_tolerance": signatures whose lines (or offsets) differ by at most so much are one (0);
- * "loop_alignment": loops whose iterations differ are found by alignment (1); "loop_agnostic": the inter-node merge aligns events
- * whatever the loops around them (1). The last two are there to show what each step brings. */
+/* Before the first event. "signature_tolerance": signatures whose lines (or offsets) differ by at most so much are
+ * one (0); "loop_alignment": loops whose iterations differ are found by alignment (1); "loop_agnostic": the
+ * inter-node merge aligns events whatever the loops around them (1). The last two are there to show what each step
+ * brings. */
 ST_API int st_set_option(st_core *core, const char *name, int64_t value);
 /* Frames of a file (what its path ends with) with lines, or offsets, from low to high all count as one call site. */
 ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high);
@@ -136,8 +140,8 @@ ST_API uint64_t st_core_nbytes(const st_core *core);
 /* Close all open loops. Further st_core_append calls are allowed (they start a new tail). */
 ST_API int st_core_finish(st_core *core);
 
-/* Inter-node compression: pack a finished core into bytes (malloc'ed, st_free), merge another rank's bytes into this core.
- * Merge order is the caller's: a parent merges child after child, lowest rank first. */
+/* Inter-node compression: pack a finished core into bytes (malloc'ed, st_free), merge another rank's bytes into this
+ * core. Merge order is the caller's: a parent merges child after child, lowest rank first. */
 ST_API int st_core_pack(st_core *core, void **bytes, size_t *nbytes);
 ST_API int st_core_merge(st_core *core, const void *bytes, size_t nbytes);
 ST_API void st_free(void *bytes);
@@ -145,9 +149,9 @@ ST_API void st_free(void *bytes);
 /* Write the trace to `path`: a regular file is replaced in one step, a FIFO or device is written. compress: 1 = deflate
  * when zlib can be loaded and it helps. */
 ST_API int st_core_write(st_core *core, const char *path, int compress);
-/* Write the core as a part file, finished or not: open loops stay open and the core goes on as before; a flat log has all
- * its events then, too. Or write what st_core_pack made of it earlier. And make a core from a part file (NULL: see `error`,
- * a buffer of nerror bytes). */
+/* Write the core as a part file, finished or not: open loops stay open and the core goes on as before; a flat log
+ * has all its events then, too. Or write what st_core_pack made of it earlier. And make a core from a part file
+ * (NULL: see `error`, a buffer of nerror bytes). */
 ST_API int st_core_write_part(st_core *core, const char *path);
 ST_API int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path);
 ST_API st_core *st_core_read_part(const char *path, char *error, size_t nerror);

@@ -13,12 +13,12 @@
  *     cc -shared -fPIC -I"$(scalatrace doctor --include)" -o libmine.so mine.c
  *     mpiexec -n 4 scalatrace record --stat ./libmine.so -- ./program
  *
- * What `end` returns is one sample of the call's event: it goes into histograms per event and predecessor, as times do. The
- * plug-in's own time belongs to neither computation nor communication.
+ * What `end` returns is one sample of the call's event: it goes into histograms per event and predecessor, as times
+ * do. The plug-in's own time belongs to neither computation nor communication.
  *
- * Threads: each thread that calls MPI has a state of its own, made by `open` in that thread; a state is used by its thread
- * alone. Only what a plug-in keeps outside of its state it must guard itself.
- * MPI calls that a plug-in makes are not recorded; it should make none that communicate.
+ * Threads: each thread that calls MPI has a state of its own, made by `open` in that thread; a state is used by its
+ * thread alone. Only what a plug-in keeps outside of its state it must guard itself. MPI calls that a plug-in makes
+ * are not recorded; it should make none that communicate.
  */
 #ifndef ST_PLUGIN_H
 #define ST_PLUGIN_H
@@ -52,7 +52,8 @@ struct st_plugin {
     unsigned flags;    /* ST_PLUGIN_LEVEL or 0 */
     const char *name;  /* of the stat in the trace, unit last: "cpu_ns", "memory_bytes"; at most 55 characters */
     double resolution; /* samples are kept as multiples of it; 1 for counts and ns */
-    /* Make this thread's state (optional). 0, or not 0 and this thread has no samples: nothing else is called for it. */
+    /* Make this thread's state (optional). 0, or not 0 and this thread has no samples: nothing else is called for
+     * it. */
     int (*open)(void **state);
     /* A window begins. Again without `end`: the window before was given up. Optional. */
     void (*start)(void *state, const struct st_plugin_call *call);

@@ -1,6 +1,9 @@
 /* capi.cpp - st_core.h over the C++ classes; no exception leaves here. */
-#include "core.hpp"
-#include "msgpack.hpp"
+#include "core/core.hpp"
+#include "core/pack.hpp"
+#include "core/payload.hpp"
+#include "io/container.hpp"
+#include "tree/hash.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -151,7 +154,7 @@ uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nf
     uint64_t name = 23;
     guarded(core, [&] {
         Frames kept;
-        for (size_t i = 0; i < nframes; ++i) kept.push_back(core->similar.widened(frames[i]));
+        for (size_t i = 0; i < nframes; ++i) kept.push_back(core->similar.recorded_frame(frames[i]));
         for (const std::string &frame : kept) name = hash_bytes(frame.data(), frame.size(), name);
         if (core->tables.signatures.has(name)) return 0;
         name = core->similar.representative(name, kept);

@@ -11,7 +11,7 @@ from scalatrace.trace.model.trace import START, Trace
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
 MAX_NODE_DEPTH = 64
-"""Nesting of loops in a file, a text and a part (core/src/unpack.cpp has the same limit).
+"""Loops within loops that a file, a text and a part may have (core/src/core/unpack.cpp has the same number).
 
 Recorded programs have fewer than 10; recursive commands need a few Python frames per level."""
 

@@ -1,0 +1,289 @@
+#include "core/core.hpp"
+
+#include "merge/peers.hpp"
+#include "merge/unite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+using namespace st;
+
+st_core::st_core(int rank_, int nprocs_) : rank(rank_), nprocs(nprocs_) {
+    tables.comms.add(ST_COMM_WORLD, Family{"world", 0, {}});
+    tables.comms.add(ST_COMM_SELF, Family{"self", 0, {}});
+    tables.comms.add(ST_COMM_NULL, Family{"null", 0, {}});
+    tables.signatures.add(0, {});
+}
+
+st_core::~st_core() {
+    for (Node *n : roots) pool.release(n);
+}
+
+void st_core::abandon() {
+    broken = true;
+    queue.abandon();
+    roots.clear();
+}
+
+int st_core::find_op(const std::string &name) const {
+    for (size_t i = 0; i < ops.size(); ++i)
+        if (ops[i].name == name) return static_cast<int>(i);
+    return -1;
+}
+
+/* What the user asked for a parameter: "Alltoallv.sendcounts" before "sendcounts". Names have no average. */
+int32_t st_core::limit_of(const std::string &op, const std::string &param, int kind) const {
+    if (kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING) return 0;
+    auto limit = limits.find(op + "." + param);
+    if (limit == limits.end()) limit = limits.find(param);
+    return limit == limits.end() ? 0 : limit->second;
+}
+
+int st_core::define_op(const char *name, int nparams, const char *const *names, const int *kinds) {
+    const int known = find_op(name);
+    if (known >= 0) return known;
+    OpSchema op(name);
+    for (int i = 0; i < nparams; ++i) op.add(names[i], kinds[i], limit_of(op.name, names[i], kinds[i]));
+    ops.push_back(std::move(op));
+    return static_cast<int>(ops.size()) - 1;
+}
+
+namespace {
+
+/* The absolute rank in each encoding; special values are themselves in all of them. */
+void append_peer(Elastic *slots, int64_t peer, const st_event &e) {
+    const Place here{e.self, e.size};
+    if (!has_encoding(kModulo, peer, here)) slots[kModulo].dead = true;
+    for (int i = 0; i < kEncodings; ++i) slots[i].append(encode_peer(i, peer, here));
+}
+
+int64_t average(const Tables &tables, uint64_t name) {
+    const Array *a = tables.arrays.find(name);
+    if (!a || !a->length) return 0;
+    double sum = 0;
+    uint64_t left = a->length;
+    a->values.runs([&](int64_t value, uint64_t times) {
+        times = std::min(times, left);
+        left -= times;
+        sum += static_cast<double>(value) * static_cast<double>(times);
+    });
+    return Averaged{round_to_int64(sum / static_cast<double>(a->length)), a->length}.packed();
+}
+
+/* The same values as they are, when they all go into value vectors. */
+bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
+    const Place here{e.self, e.size};
+    for (size_t i = 0; i < op.kinds.size(); ++i) {
+        const int64_t value = e.values[i];
+        if (op.limits[i]) return false;
+        if (op.kinds[i] != ST_PEER) {
+            *row++ = value;
+            continue;
+        }
+        if (!has_encoding(kModulo, value, here)) return false;
+        for (int k = 0; k < kEncodings; ++k) *row++ = encode_peer(k, value, here);
+    }
+    return true;
+}
+
+void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e, const Tables &tables) {
+    Elastic *slot = slots.data();
+    for (size_t i = 0; i < op.kinds.size(); ++i) {
+        const size_t n = op.kinds[i] == ST_PEER ? kEncodings : 1;
+        if (op.limits[i] > 0)
+            for (size_t k = 0; k < n; ++k) {
+                slot[k].limit = static_cast<uint32_t>(op.limits[i]);
+                slot[k].averaged = op.kinds[i] == ST_ARRAY;
+            }
+        if (op.limits[i] < 0)
+            ; // not recorded
+        else if (op.kinds[i] == ST_PEER)
+            append_peer(slot, e.values[i], e);
+        else
+            slot->append(slot->averaged ? average(tables, static_cast<uint64_t>(e.values[i])) : e.values[i]);
+        slot += n;
+    }
+}
+
+void append_values(Node *n, const OpSchema &op, const st_event &e, const Tables &tables) {
+    int64_t row[ST_MAX_VALUES * kEncodings];
+    if (fill_row(row, op, e)) return append_rows(n, row, 1);
+    open_rows(n);
+    fill_slots(n->slots, op, e, tables);
+}
+
+/* Arrays that this event brought and that are kept as averages, or not at all, are not needed any more. */
+void drop_unused_arrays(Tables &tables, size_t before, const OpSchema &op, const st_event &e) {
+    for (bool dropped = true; dropped && tables.arrays.size() > before;) {
+        const uint64_t name = tables.arrays.items().back().first;
+        bool kept = true;
+        for (size_t i = 0; i < op.kinds.size(); ++i)
+            if (op.kinds[i] == ST_ARRAY && static_cast<uint64_t>(e.values[i]) == name) kept = op.limits[i] == 0;
+        if ((dropped = !kept)) tables.arrays.pop_back();
+    }
+}
+
+} // namespace
+
+void st_core::append(const st_event &e) {
+    const OpSchema &op = ops[e.op];
+    if (flatlog) flatlog->event(op, tables, e);
+    const uint64_t key = event_key(op.hash, e.signature);
+    const Sample sample{last_key, stats.size(), e.stats};
+    if (Node *run = queue.running(key)) {
+        append_values(run, op, e, tables);
+        ++run->count;
+        ++run->runs;
+        add_sample(pool, run, sample);
+    } else {
+        Node *n = pool.make();
+        n->shape = n->first = n->last = key;
+        n->op = e.op;
+        n->signature = e.signature;
+        n->count = n->runs = 1;
+        n->nslots = static_cast<uint32_t>(op.nslots);
+        append_values(n, op, e, tables);
+        n->samples.add(sample);
+        queue.append(n);
+    }
+    if (!limits.empty()) {
+        drop_unused_arrays(tables, narrays, op, e);
+        narrays = tables.arrays.size();
+    }
+    last_key = key;
+    ++nevents;
+}
+
+static void own(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
+    n->ranks = ranks;
+    n->repeat.vec.flatten();
+    if (n->leaf()) open_rows(n);
+    for (const Elastic &e : n->slots) e.vec.flatten();
+    samples_to_histograms(pool, n);
+    for (const PredStats &s : n->stats)
+        if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
+    for (Node *kid : n->kids) own(pool, kid, ranks, total);
+}
+
+void st_core::finish() {
+    queue.finish();
+    add_tail(queue.take());
+}
+
+void st_core::add_tail(Body tail) {
+    as_iteration(tail);
+    const RankSet self(rank);
+    double total = 0;
+    for (Node *n : tail) own(pool, n, self, total);
+    if (ranks.contains(rank)) { // it went on after an end
+        loads.add(ranks.position(rank), total);
+    } else {
+        Loads mine;
+        mine.append(1, total);
+        add(self, mine);
+    }
+    roots.insert(roots.end(), tail.begin(), tail.end());
+}
+
+/* Ranks that are new here. */
+void st_core::add(const RankSet &of, const Loads &theirs) {
+    if (of.empty()) return;
+    loads.unite(ranks, theirs, of);
+    ranks.unite(of);
+}
+
+std::unique_ptr<st_core> st_core::snapshot() {
+    std::unique_ptr<st_core> copy(new st_core(rank, nprocs));
+    copy->ops = ops;
+    copy->limits = limits;
+    copy->stats = stats;
+    copy->tables = tables;
+    copy->meta = meta;
+    copy->counts = counts;
+    copy->nevents = nevents;
+    copy->ranks = ranks;
+    copy->loads = loads;
+    for (const Node *n : roots) copy->roots.push_back(copy->pool.clone(n));
+    copy->add_tail(queue.copy(copy->pool));
+    return copy;
+}
+
+/* The numbers that the other's operations have here. */
+std::vector<uint32_t> st_core::numbers(const std::vector<OpSchema> &others) {
+    std::vector<uint32_t> out;
+    for (const OpSchema &op : others)
+        if (const int known = find_op(op.name); known >= 0 && ops[static_cast<size_t>(known)].kinds != op.kinds)
+            throw FormatError("the operation " + op.name + " has other parameters in another trace");
+    for (const OpSchema &op : others) {
+        int number = find_op(op.name);
+        if (number < 0) {
+            number = static_cast<int>(ops.size());
+            ops.push_back(op);
+        }
+        ops[static_cast<size_t>(number)].limits = op.limits;
+        out.push_back(static_cast<uint32_t>(number));
+    }
+    return out;
+}
+
+/* Give the other core's events this one's numbers of operations and names of signatures. */
+void st_core::renumber(Incoming &other) {
+    if (other.same_ops && !similar.active()) return;
+    const std::vector<uint32_t> op_numbers = numbers(other.ops);
+    std::unordered_map<uint64_t, uint64_t> names, keys; // of signatures; of events
+    if (similar.active())
+        for (const auto &[name, frames] : other.tables.signatures.items())
+            names[name] = tables.signatures.has(name) ? name : similar.representative(name, frames);
+    std::function<void(Node *)> visit = [&](Node *n) {
+        for (Node *kid : n->kids) visit(kid);
+        if (!n->leaf()) return update_shape(n);
+        if (!other.same_ops) n->op = op_numbers[n->op];
+        auto new_name = names.find(n->signature);
+        if (new_name == names.end() || new_name->second == n->signature) return;
+        n->signature = new_name->second;
+        const uint64_t key = event_key(ops[n->op].hash, n->signature);
+        keys[n->first] = key;
+        n->shape = n->first = n->last = key;
+    };
+    for (Node *n : other.roots) visit(n);
+    if (keys.empty()) return;
+    std::function<void(Node *)> rekey = [&](Node *n) {
+        for (Node *kid : n->kids) rekey(kid);
+        for (PredStats &s : n->stats)
+            if (auto new_key = keys.find(s.pred); new_key != keys.end()) s.pred = new_key->second;
+    };
+    for (Node *n : other.roots) rekey(n);
+}
+
+void st_core::merge(Incoming &&other) {
+    renumber(other); // the other core may have met operations in another order
+    if (other.stats.size() > stats.size()) stats = other.stats;
+    for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
+    for (auto &[name, n] : other.counts) counts[name] += n;
+    tables.merge(std::move(other.tables));
+    Peers peers(tables, ops, nprocs);
+    Body theirs = std::exchange(other.roots, {});
+    unite_roots(pool, order, roots, std::move(theirs), ops, peers, loop_agnostic);
+    add(other.ranks, other.loads);
+    nevents += other.nevents;
+}
+
+void st_core::adopt(Incoming &&other) {
+    rank = other.rank;
+    nprocs = other.nprocs;
+    nevents = other.nevents;
+    meta = std::move(other.meta);
+    counts = std::move(other.counts);
+    ops = std::move(other.ops);
+    stats = std::move(other.stats);
+    tables.merge(std::move(other.tables));
+    add(other.ranks, other.loads);
+    roots = std::exchange(other.roots, {});
+    const auto tolerance = meta.find("signature_tolerance");
+    if (tolerance == meta.end()) return;
+    similar.tolerance = std::strtoull(tolerance->second.c_str(), nullptr, 10);
+    for (const auto &[name, frames] : tables.signatures.items()) similar.representative(name, frames);
+}

@@ -1,0 +1,59 @@
+/* flatlog.hpp - every event as a line of text, written before the compressor sees it (docs/format.md).
+ *
+ *     # scalatrace flat log 1 rank 0 of 4
+ *     @O Send count:i dest:p ...              operations, signatures, communicators and datatypes are defined
+ *     @S 1 "app.py:12:step" ...               when they first occur, and numbered per file
+ *     Send 1 8 3 ...                          an event: operation, signature, values
+ *     # end 1 events
+ *
+ * `scalatrace verify` compares a trace with these logs.
+ */
+#ifndef ST_FLATLOG_HPP
+#define ST_FLATLOG_HPP
+
+#include "st_core.h"
+
+#include <cstdio>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace st {
+
+struct OpSchema;
+struct Tables;
+
+class FlatLog {
+  public:
+    /* Takes over the open file. */
+    FlatLog(FILE *file, std::string path, int rank, int nprocs);
+    ~FlatLog();
+    FlatLog(const FlatLog &) = delete;
+    FlatLog &operator=(const FlatLog &) = delete;
+
+    void event(const OpSchema &op, const Tables &tables, const st_event &e);
+    /* Write what is buffered, so that it survives the end of this process. */
+    void flush() { std::fflush(file_); }
+    /* Write the end line and close. Return false when something could not be written. */
+    bool close();
+    const std::string &path() const { return path_; }
+
+  private:
+    FILE *file_;
+    std::string path_;
+    int rank_;
+    std::string line_; // kept for its memory
+    uint64_t nevents_ = 0;
+    std::vector<bool> defined_ops_;                                     // by the core's number
+    std::unordered_map<uint64_t, unsigned> signatures_, comms_, types_; // name -> number in this file
+
+    /* Define what an event refers to, unless it is defined; return its number. */
+    void define_op(const OpSchema &op, size_t number);
+    unsigned signature(const Tables &tables, uint64_t name);
+    unsigned comm(const Tables &tables, uint64_t name);
+    unsigned type(const Tables &tables, uint64_t name);
+    void value(const Tables &tables, int kind, int64_t v);
+};
+
+} // namespace st
+#endif

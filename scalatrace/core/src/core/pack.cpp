@@ -1,0 +1,175 @@
+/* pack.cpp - a finished core as bytes, for the radix tree's messages and for part files.
+ *
+ * Unlike the trace file it keeps all peer encodings, histograms as they are, and names by hash. unpack.cpp reads it
+ * back. */
+#include "core/pack.hpp"
+
+#include <cstring>
+
+namespace st {
+
+namespace {
+
+void put_ranks(BytePacker &p, const RankSet &ranks) {
+    p.array(ranks.nboxes());
+    for (size_t i = 0; i < ranks.nboxes(); ++i) {
+        const Box &b = ranks.box(i);
+        const int ndims = b.ndims();
+        p.array(2 + 2 * static_cast<size_t>(ndims));
+        p.integer(b.low);
+        p.integer(b.high);
+        for (int d = 0; d < ndims; ++d) {
+            p.integer(b.count[d]);
+            p.integer(b.stride[d]);
+        }
+    }
+}
+
+/* As it lies in memory: bytes are read back on a machine of the same kind. */
+void put_histogram(BytePacker &p, const Histogram *h) {
+    if (!h) return p.nil();
+    p.str({reinterpret_cast<const char *>(h), Histogram::nbytes(h->nbins)});
+}
+
+void put_limit(BytePacker &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
+
+void put_elastic(BytePacker &p, const Elastic &e) {
+    if (e.dead) {
+        p.array(0);
+    } else if (e.summary) {
+        p.array(3);
+        put_limit(p, e);
+        put_histogram(p, &e.summary->values);
+        p.real(e.summary->lengths);
+    } else if (e.limit) {
+        p.array(5); // as below, behind the limit
+        put_limit(p, e);
+        Elastic plain = e;
+        plain.limit = 0;
+        put_elastic(p, plain);
+        for (int i = 0; i < 3; ++i) p.nil();
+    } else if (e.single()) {
+        p.array(1);
+        e.vec.pack(p);
+    } else {
+        p.array(2 * e.groups().size());
+        for (const Group &g : e.groups()) {
+            put_ranks(p, g.ranks);
+            g.vec.pack(p);
+        }
+    }
+}
+
+void put_node(BytePacker &p, const Node *n, const RankSet &around, size_t nstats) {
+    p.array(n->leaf() ? 7 : 4);
+    p.natural(n->runs);
+    p.natural(n->skipped + 2 * n->multiple);
+    if (n->ranks == around)
+        p.nil();
+    else
+        put_ranks(p, n->ranks);
+    if (!n->leaf()) {
+        p.array(n->kids.size() + 1);
+        put_elastic(p, n->repeat);
+        for (const Node *kid : n->kids) put_node(p, kid, n->ranks, nstats);
+        return;
+    }
+    put_elastic(p, n->repeat);
+    p.natural(n->op);
+    p.natural(n->signature);
+    p.array(n->slots.size() + n->stats.size());
+    for (const Elastic &e : n->slots) put_elastic(p, e);
+    for (const PredStats &s : n->stats) {
+        p.array(1 + nstats);
+        p.natural(s.pred);
+        for (size_t i = 0; i < nstats; ++i) put_histogram(p, s.hist[i].get());
+    }
+}
+
+void put_tables(BytePacker &p, const Tables &t) {
+    p.array(t.comms.size());
+    for (const auto &[name, f] : t.comms.items()) {
+        p.array(3 + 5 * f.instances.size());
+        p.natural(name);
+        p.str(f.kind);
+        p.natural(f.parent);
+        for (const auto &[leader, i] : f.instances) {
+            p.integer(leader);
+            p.natural(i.nmembers);
+            i.members.pack(p);
+            p.natural(i.nremote);
+            i.remote.pack(p);
+        }
+    }
+    p.array(t.types.size());
+    for (const auto &[name, type] : t.types.items()) {
+        p.array(4);
+        p.natural(name);
+        p.str(type.description);
+        p.integer(type.size);
+        p.integer(type.extent);
+    }
+    p.array(t.strings.size());
+    for (const auto &[name, s] : t.strings.items()) {
+        p.array(2);
+        p.natural(name);
+        p.str(s);
+    }
+    p.array(t.arrays.size());
+    for (const auto &[name, a] : t.arrays.items()) {
+        p.array(3);
+        p.natural(name);
+        p.natural(a.length);
+        a.values.pack(p);
+    }
+    p.array(t.signatures.size());
+    for (const auto &[name, frames] : t.signatures.items()) {
+        p.array(1 + frames.size());
+        p.natural(name);
+        for (const std::string &f : frames) p.str(f);
+    }
+}
+
+} // namespace
+
+Bytes pack_core(const st_core &c) {
+    BytePacker p;
+    p.out.reserve(8192);
+    p.integer(kPackVersion);
+    p.integer(c.rank);
+    p.integer(c.nprocs);
+    p.natural(c.nevents);
+    p.array(2 * c.meta.size());
+    for (const auto &[key, value] : c.meta) {
+        p.str(key);
+        p.str(value);
+    }
+    p.array(2 * c.counts.size());
+    for (const auto &[key, n] : c.counts) {
+        p.str(key);
+        p.natural(n);
+    }
+    p.array(c.ops.size());
+    for (const OpSchema &op : c.ops) {
+        p.array(1 + 3 * op.kinds.size());
+        p.str(op.name);
+        for (size_t i = 0; i < op.kinds.size(); ++i) {
+            p.str(op.params[i]);
+            p.integer(op.kinds[i]);
+            p.integer(op.limits[i]);
+        }
+    }
+    p.array(2 * c.stats.size());
+    for (const auto &[name, resolution] : c.stats) {
+        p.str(name);
+        p.real(resolution);
+    }
+    c.loads.pack(p);
+    put_tables(p, c.tables);
+    put_ranks(p, c.ranks);
+    p.array(c.roots.size());
+    for (const Node *n : c.roots) put_node(p, n, c.ranks, c.stats.size());
+    return std::move(p.out);
+}
+
+} // namespace st

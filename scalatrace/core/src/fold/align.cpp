@@ -1,0 +1,160 @@
+#include "fold/align.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace st {
+
+namespace {
+constexpr size_t kMaxCells =
+    size_t{1} << 20; // of the table; larger bodies are aligned at their beginnings and ends only
+
+/* Are body[from...] exactly one iteration of the loop? */
+bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
+    if (loop->kids.size() < 2 || end - from < loop->kids.size()) return false;
+    for (size_t i = 0; i < loop->kids.size(); ++i)
+        if (loop->kids[i]->shape != body[from + i]->shape) return false;
+    return true;
+}
+} // namespace
+
+int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched) {
+    if (a->shape == b->shape) {
+        *matched = a->nleaves;
+        *unmatched = 0;
+        return rules_.match * a->nleaves;
+    }
+    *matched = *unmatched = 0;
+    if (a->leaf() || b->leaf() || rules_.same_shapes) return 0;
+    if (rules_.same_ends && (a->first != b->first || a->last != b->last)) return 0;
+    auto [it, fresh] = known_.try_emplace({a, b}, Score{0, 0, 0});
+    if (fresh) {
+        Alignment inner = align(a->kids, b->kids);
+        if (inner.worth(rules_.max_unmatched)) it->second = Score{inner.score, inner.matched, inner.unmatched};
+    }
+    *matched = it->second.matched;
+    *unmatched = it->second.unmatched;
+    return it->second.score;
+}
+
+bool Aligner::affordable(size_t cells) {
+    if (cells > kMaxCells || (credit_ && static_cast<int64_t>(cells) > *credit_)) return false;
+    if (credit_) *credit_ -= static_cast<int64_t>(cells);
+    return true;
+}
+
+/* Sort the unmatched nodes between two matches: a right node goes before the left ones that are ahead of it in the
+ * program's text. So the order of a loop's events does not depend on the rank that recorded them first. */
+void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) {
+    auto one_sided = [](const Step &s) { return !s.na || !s.nb; };
+    for (auto from = steps.begin(); from != steps.end();) {
+        from = std::find_if(from, steps.end(), one_sided);
+        const auto end = std::find_if_not(from, steps.end(), one_sided);
+        std::vector<Step> left, right;
+        std::partition_copy(from, end, std::back_inserter(left), std::back_inserter(right),
+                            [](const Step &s) { return s.na; });
+        for (auto l = left.begin(), r = right.begin(); from != end; ++from) {
+            const bool take_right =
+                l == left.end() || (r != right.end() && rules_.order->step(b[r->b], a[l->a]).way == CodeStep::kAhead);
+            *from = take_right ? *r++ : *l++;
+        }
+    }
+}
+
+Alignment Aligner::align(const Body &a, const Body &b) {
+    Alignment out;
+    const size_t shorter = std::min(a.size(), b.size());
+    size_t head = 0, tail = 0;
+    while (head < shorter && a[head]->shape == b[head]->shape) ++head;
+    while (tail < shorter - head && a[a.size() - 1 - tail]->shape == b[b.size() - 1 - tail]->shape) ++tail;
+    const size_t n = a.size() - head - tail, m = b.size() - head - tail;
+
+    auto miss = [&](const Node *x) { return (x->skipped ? rules_.known_miss : rules_.miss) * x->nleaves; };
+    auto count_match = [&](const Node *x, const Node *y) {
+        uint32_t hit = 0, not_hit = 0;
+        out.score += node_score(x, y, &hit, &not_hit);
+        out.matched += hit;
+        out.unmatched += not_hit;
+    };
+    auto count_miss = [&](const Node *x) {
+        out.score -= miss(x);
+        if (!x->skipped) out.unmatched += x->nleaves;
+    };
+
+    for (size_t i = 0; i < head; ++i) {
+        count_match(a[i], b[i]);
+        out.steps.push_back({static_cast<uint32_t>(i), 1, static_cast<uint32_t>(i), 1});
+    }
+
+    std::vector<Step> middle;
+    if (n && m && affordable(n * m)) {
+        // best[i][j]: score of aligning a's last n-i with b's last m-j middle nodes; choice: the step taken there
+        const size_t width = m + 1;
+        const bool loops = !rules_.same_shapes;
+        std::vector<int64_t> best((n + 1) * width, 0);
+        std::vector<std::pair<uint32_t, uint32_t>> choice((n + 1) * width, {0, 0});
+        for (size_t i = n + 1; i-- > 0;) {
+            for (size_t j = m + 1; j-- > 0;) {
+                if (i == n && j == m) continue;
+                int64_t top = INT64_MIN;
+                std::pair<uint32_t, uint32_t> step{0, 0};
+                auto offer = [&](int64_t gain, size_t na, size_t nb) {
+                    const int64_t s = gain + best[(i + na) * width + j + nb];
+                    if (s <= top) return;
+                    top = s;
+                    step = {static_cast<uint32_t>(na), static_cast<uint32_t>(nb)};
+                };
+                if (i < n && j < m) {
+                    const Node *x = a[head + i], *y = b[head + j];
+                    uint32_t hit, not_hit;
+                    const int64_t s = node_score(x, y, &hit, &not_hit);
+                    if (s > 0) offer(s, 1, 1);
+                    if (loops && is_iteration(x, b, head + j, head + m))
+                        offer(rules_.match * x->nleaves, 1, x->kids.size());
+                    if (loops && is_iteration(y, a, head + i, head + n))
+                        offer(rules_.match * y->nleaves, y->kids.size(), 1);
+                }
+                if (i < n) offer(-miss(a[head + i]), 1, 0); // left nodes before right ones, where scores are equal
+                if (j < m) offer(-miss(b[head + j]), 0, 1);
+                best[i * width + j] = top;
+                choice[i * width + j] = step;
+            }
+        }
+        for (size_t i = 0, j = 0; i < n || j < m;) {
+            auto [na, nb] = choice[i * width + j];
+            middle.push_back({static_cast<uint32_t>(head + i), na, static_cast<uint32_t>(head + j), nb});
+            i += na;
+            j += nb;
+        }
+    } else if (n && m && credit_) {
+        return Alignment{}; // the table would exceed the credit
+    } else {
+        for (size_t i = 0; i < n; ++i)
+            middle.push_back({static_cast<uint32_t>(head + i), 1, static_cast<uint32_t>(head), 0});
+        for (size_t j = 0; j < m; ++j)
+            middle.push_back({static_cast<uint32_t>(head + n), 0, static_cast<uint32_t>(head + j), 1});
+    }
+    sort_gaps(middle, a, b);
+    for (const Step &s : middle) {
+        if (s.na && s.nb) {
+            if (s.na == 1 && s.nb == 1) {
+                count_match(a[s.a], b[s.b]);
+            } else {
+                const Node *loop = s.na == 1 ? a[s.a] : b[s.b];
+                out.score += rules_.match * loop->nleaves;
+                out.matched += loop->nleaves;
+            }
+        } else {
+            count_miss(s.na ? a[s.a] : b[s.b]);
+        }
+        out.steps.push_back(s);
+    }
+    for (size_t i = 0; i < tail; ++i) {
+        const size_t x = a.size() - tail + i, y = b.size() - tail + i;
+        count_match(a[x], b[y]);
+        out.steps.push_back({static_cast<uint32_t>(x), 1, static_cast<uint32_t>(y), 1});
+    }
+    return out;
+}
+
+} // namespace st

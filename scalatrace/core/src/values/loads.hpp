@@ -1,0 +1,57 @@
+/* loads.hpp - total computation of each rank of a set, in memory that depends on how many different values there
+ * are.
+ *
+ *     ranks in order      0      1      2      3      4      5
+ *     totals              1.00   1.01   0.99   2.50   2.51   1.00
+ *     runs                3 x [0.99, 1.01]     2 x [2.5, 2.51]   1 x 1.00
+ *
+ * Every merge message has them, and a file stores them in steps of 19 % (payload.cpp). So consecutive ranks whose
+ * totals are within 3 to 6 % are one run; each of its ranks counts with the middle of the run's range. Limits are
+ * the upper halves of floats, whose order as integers is the order of the floats.
+ */
+#ifndef ST_LOADS_HPP
+#define ST_LOADS_HPP
+
+#include "io/msgpack.hpp"
+#include "values/ranks.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace st {
+
+class Loads {
+  public:
+    uint64_t size() const; // ranks
+    /* Add `count` ranks behind all others. */
+    void append(uint64_t count, double total) { push({count, bits(total), bits(total)}); }
+    /* Add other ranks. `mine`, `theirs`: the ranks of both, none in common. */
+    void unite(const RankSet &mine, const Loads &other, const RankSet &theirs);
+    /* Increase the total of the rank at this position. */
+    void add(uint64_t position, double more);
+
+    template <class F> void each(F f) const { // f(number of ranks, total of each)
+        for (const Run &run : runs_) f(run.count, run.total());
+    }
+
+    void pack(BytePacker &p) const;
+    static Loads unpack(Unpacker &in);
+
+  private:
+    struct Run {
+        uint64_t count;
+        uint16_t low, high; // upper halves of floats
+
+        double total() const {
+            return std::bit_cast<float>((uint32_t{low} + uint32_t{high}) << 15); // the middle of both
+        }
+    };
+    std::vector<Run> runs_;
+
+    static uint16_t bits(double total);
+    void push(const Run &run);
+};
+
+} // namespace st
+#endif
