@@ -62,6 +62,8 @@ BESIDE = ("replay", "extrap", "codegen", "record", "report")
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
     "mpi4py": ("scalatrace.replay", "scalatrace.codegen", "scalatrace.record", "scalatrace.auto"),
+    "sympy": ("scalatrace.formula",),
+    "z3": ("scalatrace.formula",),
     "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
 }

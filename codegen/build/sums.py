@@ -26,6 +26,7 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
+from scalatrace.formula.summation import sum_over
 
 __all__ = ["no_rule", "sum_of_formula", "sum_of_turns"]
 
@@ -152,9 +153,21 @@ class _Sums:
         """The sum of a product, of which one factor may vary."""
         varying = [factor for factor in factors if self._varies(factor)]
         if len(varying) > 1:
-            raise no_rule(varying[0])
+            return self._of_polynomial(factors, n)
         fixed = _product(self._number(factor) for factor in factors if not self._varies(factor))
         return mul(self.of(varying[0], n) if varying else n, fixed)
+
+    def _of_polynomial(self, factors: Sequence[Expr], n: Expr) -> Expr:
+        """The sum of a product that is a polynomial in the name."""
+        variable = Var(self.name)
+        names = {**self.names, self.name: variable}
+        if LEFT in names_in(*factors):
+            raise no_rule(factors[0])
+        e = _product(self.reader.number(factor, self.facts, names) for factor in factors)
+        found = sum_over(e, variable, n, self.facts)
+        if found is None:
+            raise no_rule(factors[0])
+        return found
 
     def _varies(self, e: Expr) -> bool:
         return bool(names_in(e) & ({self.name, LEFT} if self.name == ITERATION else {self.name}))

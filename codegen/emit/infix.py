@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scalatrace.formula import Binary, Cond, Element, Expr, Value, bounds
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT
-from scalatrace.formula.printing import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
+from scalatrace.formula.printing.base import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["Infix", "Notation"]
 

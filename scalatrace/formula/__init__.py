@@ -51,8 +51,8 @@ from scalatrace.formula.parts import (
     numbers_in,
     variables,
 )
-from scalatrace.formula.print_latex import latex
-from scalatrace.formula.print_text import format_text
+from scalatrace.formula.printing.latex import latex
+from scalatrace.formula.printing.text import format_text
 
 __all__ = [
     "FALSE",

@@ -11,7 +11,7 @@ from scalatrace.errors import FormulaError
 from scalatrace.formula.evaluation.scalar import compiled
 from scalatrace.formula.nodes import Cond, Value
 from scalatrace.formula.parts import names_in
-from scalatrace.formula.print_text import format_text
+from scalatrace.formula.printing.text import format_text
 
 __all__ = ["evaluate", "evaluate_all"]
 

@@ -1,6 +1,6 @@
 """Functions that formulas call: one registry with their meaning for integers and arrays.
 
-Printers have the texts of the same names (`scalatrace.formula.printing`); tests compare all of them.
+Printers have the texts of the same names (`scalatrace.formula.printing.base`); tests compare all of them.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class _Shown:
     __slots__ = ()
 
     def _repr_latex_(self) -> str:
-        from scalatrace.formula.print_latex import latex
+        from scalatrace.formula.printing.latex import latex
 
         return f"${latex(self)}$"  # type: ignore[arg-type]
 

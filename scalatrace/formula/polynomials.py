@@ -12,7 +12,7 @@ from scalatrace.formula.domain import Domain
 from scalatrace.formula.functions import FUNCTIONS
 from scalatrace.formula.nodes import Binary, Called, Const, Expr, Var
 
-__all__ = ["nonnegative", "quotient", "remainder"]
+__all__ = ["Monomial", "monomials", "nonnegative", "quotient", "remainder"]
 
 MAX_DIVISION_STEPS = 32
 """Of a division: polynomials of programs are short."""
@@ -47,6 +47,11 @@ def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
         return Const(a.value % b.value)
     whole = sub(a, b) if not _nonnegative(rest, domain) and nonnegative(sub(a, b), domain) else a
     return Binary("%", _expr(rest) if _nonnegative(rest, domain) else whole, b)
+
+
+def monomials(e: Expr) -> dict[Monomial, int]:
+    """Return an expression as a sum: products of atoms, and their coefficients."""
+    return _poly(e)
 
 
 def nonnegative(e: Expr, domain: Domain) -> bool:

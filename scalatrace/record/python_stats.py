@@ -1,7 +1,7 @@
 """Load classes derived from `scalatrace.Stat` in the traced program, for the tracer to call.
 
-The other half is `pmpi/plugins/plugins_python.c`. What a plug-in raises is returned to it as text. Exceptions that
-are no `Exception` pass: they come from the program's signal handlers, and go on to the program.
+The other half is `pmpi/plugins/plugins_python.c`. What a plug-in raises is returned to it as text. Exceptions
+that are no `Exception` pass: they come from the program's signal handlers, and go on to the program.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.linear import solve_linear
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
+from scalatrace.formula.summation import sum_over
 
 X, Y, ITERATION = Var("X", None, 1), Var("Y", None, 1), Var("i", None, 0)
 SMALL = st.integers(-30, 30)
@@ -129,3 +130,22 @@ def test_latex_of_conditions() -> None:
     assert latex(parse_condition("(x==0)*(y>1)")) == r"x = 0 \land y > 1"
     assert Special("ANY_TAG")._repr_latex_() == r"$\mathtt{ANY\_TAG}$"
     assert parse_number("7")._repr_latex_() == "$7$"
+
+
+@settings(deadline=None)
+@given(TERMS, st.integers(0, 12), st.integers(1, 9), st.integers(1, 9))
+def test_sums_over_a_variable(terms: list[tuple[int, int, int, int]], count: int, x: int, y: int) -> None:
+    """Of polynomials in X, against adding up."""
+    e, _ = _polynomial(terms)
+    n = Var("n", None, 0)
+    closed = sum_over(e, X, n, Domain())
+    assert closed is not None
+    names = {"Y": y, "i": x}
+    assert evaluate(closed, {**names, "n": count}) == sum(
+        evaluate(e, {**names, "X": k}) for k in range(count)
+    )
+
+
+def test_sums_of_other_formulas_are_none() -> None:
+    assert sum_over(parse_number("log2(X)"), Var("X"), Const(4), Domain()) is None
+    assert sum_over(parse_number("X*X*X*X*X*X*X"), Var("X"), Const(4), Domain()) is None

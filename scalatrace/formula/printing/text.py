@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from scalatrace.formula.nodes import AllOf, Compare, Cond, Const, Expr, Value
-from scalatrace.formula.printing import ATOM, PRODUCT, SUM, Printed, Printer
+from scalatrace.formula.printing.base import ATOM, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["format_text"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scalatrace.formula.nodes import Cond, Const, Expr, Value
-from scalatrace.formula.printing import ATOM, COMPARISON, PRODUCT, SUM, Printed, Printer
+from scalatrace.formula.printing.base import ATOM, COMPARISON, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["latex"]
 
