@@ -1,4 +1,4 @@
-/* capi.cpp - st_core.h over the C++ classes; no exception leaves here. */
+/* capi.cpp - the functions of st_core.h. They turn exceptions into error codes; none passes the C interface. */
 #include "core/core.hpp"
 #include "core/pack.hpp"
 #include "core/payload.hpp"
@@ -37,7 +37,7 @@ template <class F> int guarded(st_core *core, F body) noexcept {
     }
 }
 
-/* The same for what changes queue or tree: memory that ran out in the middle leaves them in a state nobody knows. */
+/* The same for changes of queue or tree, which out of memory leaves inconsistent: the core is abandoned. */
 template <class F> int guarded_change(st_core *core, F body) noexcept {
     const bool was_broken = core->broken;
     const int code = guarded(core, body);
@@ -45,9 +45,9 @@ template <class F> int guarded_change(st_core *core, F body) noexcept {
     return code;
 }
 
-constexpr uint64_t kMaxPartValues = uint64_t{1} << 28; // some seconds
+constexpr uint64_t kMaxPartValues = uint64_t{1} << 28; // values of a part that are expanded: some seconds
 
-/* Values that may be taken out of loops one by one: any number of those that this program recorded itself. */
+/* Number of values that may be expanded one by one: any number of those that this program recorded itself. */
 uint64_t expandable(const st_core *core) { return core->untrusted ? kMaxPartValues : UINT64_MAX; }
 
 Vec make_vec(const int64_t *values, size_t n) {

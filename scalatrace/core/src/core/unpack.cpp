@@ -1,6 +1,6 @@
-/* unpack.cpp - reading what pack.cpp writes; the data is not trusted.
+/* unpack.cpp - read the form drawn in pack.hpp. Every number is checked, since part files are not trusted.
  *
- * Ranks mostly met the same operations, call stacks and types: what the core that merges has already is passed over. */
+ * Ranks mostly have the same operations, signatures and datatypes: entries that the merging core has are skipped. */
 #include "core/pack.hpp"
 
 #include <cstring>
@@ -13,9 +13,9 @@ Incoming::~Incoming() {
 
 namespace {
 
-constexpr int kMaxRanks = 1 << 24; // as in trace/ranklist.py
+constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
-constexpr int kMaxDepth = 64; // of trees, as in trace/check.py; deeper input is hostile
+constexpr int kMaxDepth = 64; // of trees, as in trace/io/check.py; deeper input is hostile
 
 class Loader {
   public:
@@ -84,7 +84,7 @@ class Loader {
         for (size_t n = in_.array(); n; --n) op();
     }
 
-    /* The same operations under the same numbers? Else nothing is read. */
+    /* Has the other core the same operations under the same numbers? Then skip them; else read nothing. */
     bool known_ops() {
         Unpacker at = in_;
         const size_t n = at.array();
@@ -167,7 +167,7 @@ class Loader {
         } else {
             if (n % 2) in_.fail("a damaged elastic value");
             e.spread(ranks());
-            e.groups().reserve(n / 2 + 1); // it is about to meet another
+            e.groups().reserve(n / 2 + 1); // another one will be added
             e.groups().front().vec = Vec::unpack(in_);
             for (size_t i = 2; i < n; i += 2) {
                 RankSet r = ranks();
@@ -190,7 +190,7 @@ class Loader {
         return h;
     }
 
-    /* Nodes belong to somebody from the beginning: the data may end any time. */
+    /* A node is in its parent's body before it is read, so that it is released when an error is thrown. */
     void node(Body &into, const RankSet &around, int depth) {
         if (depth > kMaxDepth) in_.fail("nodes are nested too deeply");
         into.reserve(into.size() + 1);

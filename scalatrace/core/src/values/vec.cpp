@@ -7,14 +7,13 @@
 namespace st {
 
 namespace {
-constexpr size_t kMaxShortPeriod = 32;  // periods found by comparing; longer ones by the lag table
-constexpr size_t kMaxStridedPeriod = 8; // blocks whose repetitions may differ by a constant
-constexpr size_t kGram = 4;             // terms that name a place in the lag table
+constexpr size_t kMaxShortPeriod = 32;  // terms of a period found by comparing; longer periods by the lag table
+constexpr size_t kMaxStridedPeriod = 8; // terms of a block whose repetitions may differ by a constant
+constexpr size_t kGram = 4;             // last terms whose hash is the key of the lag table
 constexpr size_t kMaxDepth = 16;        // nesting of repetitions
-constexpr int64_t kMaxStride = int64_t{1}
-                               << 40; // larger ones are between names (hashes), where no progression is meant
+constexpr int64_t kMaxStride = int64_t{1} << 40; // larger strides are between names (hashes): no progression
 
-/* A base, which is a sum of strides, may leave 64 bits where a value plus its base does not. */
+/* A base is a sum of strides. It may exceed 64 bits where value plus base does not. */
 using Wide = __int128;
 
 int64_t plus(int64_t value, Wide base) {
@@ -94,7 +93,7 @@ static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known) {
     return true;
 }
 
-/* The general state, once the values are not all the same.
+/* The state of the detail form.
  *
  * `terms` ends with the repetition the cursor is in when `predicting`; the values matched in its unfinished iteration
  * (`matched` of them) are in no term. */
@@ -141,7 +140,7 @@ struct Vec::Detail {
         }
     }
 
-    /* The value that goes on with the repetition; false when it does not fit 64 bits, so no value does. */
+    /* The value that continues the repetition. Return false when it exceeds 64 bits: no value does. */
     bool expected(int64_t &value) const {
         const Level &top = cursor.back();
         return !__builtin_add_overflow(Wide{top.rep->block[top.index].value}, top.base, &value);
@@ -181,7 +180,7 @@ struct Vec::Detail {
         fold();
     }
 
-    /* Where the cursor is in a run of one value, take as many values as go on with it. */
+    /* Where the cursor is in a run of one value, append as many values as continue it. Return their number. */
     size_t follow_run(const int64_t *values, size_t n, size_t stride) {
         if (!predicting) return 0;
         Level &top = cursor.back();
@@ -203,7 +202,8 @@ struct Vec::Detail {
         return run;
     }
 
-    /* The value does not follow the last repetition: what its unfinished iteration matched stands on its own. */
+    /* The value does not continue the last repetition: append the values of the unfinished iteration, then the
+     * value. */
     void leave_repetition(int64_t value) {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
         uint64_t left = matched;
@@ -212,7 +212,7 @@ struct Vec::Detail {
         for (size_t i = 0; left && i < r.block.size(); ++i) collect(r.block[i], base, left, prefix);
         predicting = false;
         matched = 0;
-        tags.back() = static_cast<uint32_t>(term_tag(terms.back())); // its count is settled now
+        tags.back() = static_cast<uint32_t>(term_tag(terms.back())); // its count is final now
         fold();
         for (auto [v, times] : prefix)
             for (uint64_t i = 0; i < times; ++i) append(v);
@@ -235,7 +235,7 @@ struct Vec::Detail {
             for (const Term &inner : t.rep->block) collect(inner, base, left, out);
     }
 
-    /* Replace equal blocks at the end by a repetition, if there are such. */
+    /* Replace equal blocks of terms at the end by a repetition, the shortest block first. */
     void fold() {
         const size_t n = terms.size();
         for (size_t k = 1; k <= kMaxShortPeriod && 2 * k <= n; ++k) {
@@ -251,7 +251,7 @@ struct Vec::Detail {
                 make_rep(n - 2, 1, 2, diff);
                 return;
             }
-            // two short blocks often differ by something: a progression takes three
+            // any two blocks of one literal differ by a constant: a progression needs three
             if (n < 3 * k || !blocks_match(n, k, diff) || !blocks_match(n - k, k, before) || before != diff) continue;
             make_rep(n - 3 * k, k, 3, diff);
             return;
@@ -259,7 +259,7 @@ struct Vec::Detail {
         fold_long();
     }
 
-    /* The k terms before index n repeat the k before those, up to a constant. */
+    /* Do the k terms before index n repeat the k terms before these, up to a constant? */
     bool blocks_match(size_t n, size_t k, int64_t &diff) const {
         bool known = false;
         for (size_t i = 1; i <= k; ++i) {
@@ -268,7 +268,8 @@ struct Vec::Detail {
         return true;
     }
 
-    /* Long periods: when each of the last k places was met k terms ago, k is a period. O(1) per term. */
+    /* Long periods. The lag table has the last index at which each sequence of kGram terms ended. When it was k
+     * terms ago for each of the last k terms, k is a period. O(1) per term. */
     void fold_long() {
         const size_t n = terms.size();
         if (n < kGram) return;
@@ -315,11 +316,11 @@ struct Vec::Detail {
     }
 };
 
-/* Only to be compared and sent: the terms as msgpack behind the struct. Where the last one goes on its count there
- * is 0, so equal values have equal bytes however often they ran. */
+/* The flat form: the terms as msgpack, in memory behind the struct. An open vector's last term has count 0, so equal
+ * values have equal bytes, however many executions there were. */
 struct Vec::Flat {
     uint64_t matched;
-    uint64_t count; // of the last term, when it goes on
+    uint64_t count; // of the last term of an open vector
     uint32_t nbytes;
     bool open, bounded;
 
@@ -372,9 +373,9 @@ std::vector<Term> unpack_terms(Unpacker &in) {
     return out;
 }
 
-/* What is to be known of packed terms without making them. */
+/* Facts of packed terms that are needed without unpacking them. */
 struct Outline {
-    bool any = false, rep = false; // a value; the last term is a repetition
+    bool any = false, rep = false; // is there a value? Is the last term a repetition?
     int64_t first = 0, stride = 0; // the first value; the last term's stride
 };
 
@@ -385,7 +386,7 @@ void add_values(Unpacker &in, uint64_t &values, uint64_t times, uint64_t each) {
         in.fail("a vector of too many values");
 }
 
-/* The number of values; where the last term goes on, of `count` iterations of it. */
+/* Check packed terms. Return the number of values; an open vector's last term counts `count` times. */
 uint64_t check_terms(Unpacker &in, bool open, uint64_t count, int depth, Outline &seen) {
     if (depth > kMaxPackedDepth) in.fail("values are nested too deeply");
     const size_t n = in.array();
@@ -445,7 +446,7 @@ void Vec::drop() {
     delete[] few_values_;
 }
 
-/* For one more of a few values. */
+/* More memory for the plain form. */
 void Vec::grow_values() {
     const uint16_t room = n_ < kMaxFewValues ? kMaxFewValues : kMaxKeptValues;
     int64_t *bigger = new int64_t[room];
@@ -466,7 +467,7 @@ void Vec::append_slow(int64_t value) {
         few_values_[n_++] = value;
         return;
     }
-    if (constant()) { // a long one becomes a term
+    if (constant()) { // a long constant vector becomes a term
         std::unique_ptr<Detail> created(new Detail);
         std::vector<Term> block;
         block.emplace_back(first_);
@@ -536,7 +537,7 @@ const Vec::Flat &Vec::flat() const {
     return *flat_;
 }
 
-/* [values, value] when they are all the same; else [values, goes on, matched, count, terms]. */
+/* [number of values, value] when all are equal; else [number of values, open, matched, count, terms]. */
 void Vec::pack(BytePacker &p) const {
     p.array(constant() ? 2 : 5);
     p.natural(n_);
@@ -593,7 +594,8 @@ void Vec::append_run(int64_t value, uint64_t times) {
         append(value);
         if (!detail_ || !detail_->predicting || detail_->cursor.size() != 1) continue;
         Rep &r = *detail_->cursor[0].rep;
-        if (r.stride == 0 && r.block.size() == 1 && r.block[0].value == value) { // in a run already: the rest at once
+        if (r.stride == 0 && r.block.size() == 1 &&
+            r.block[0].value == value) { // a run of the value: append the rest at once
             n_ += times - 1;
             r.count += times - 1;
             detail_->cursor[0].iteration = r.count;
