@@ -1,3 +1,10 @@
+/* arrays.cpp - shorter forms of arrays, and the terms of vectors in the form of the file.
+ *
+ * relative()  rotate each rank's array so that it begins at the rank's own element; fewer different arrays may remain
+ * sums()      displacements that are the sums of counts need no elements of their own
+ *
+ * Both are tried where a parameter has at least kMinArrays different arrays, and used where they save at least half.
+ */
 #include "core/arrays.hpp"
 
 #include "tree/hash.hpp"

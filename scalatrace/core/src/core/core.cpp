@@ -1,3 +1,8 @@
+/* core.cpp - append events, finish, and merge other cores.
+ *
+ * An event's key is the hash of operation and signature. An event that continues a run of itself is added to the
+ * last node directly; any other event becomes a node of its own and goes to the queue.
+ */
 #include "core/core.hpp"
 
 #include "merge/peers.hpp"
@@ -61,6 +66,7 @@ void append_peer(Elastic *slots, int64_t peer, const st_event &e) {
     for (int i = 0; i < kEncodings; ++i) slots[i].append(encode_peer(i, peer, here));
 }
 
+/* Average of an array's elements, packed with its length. */
 int64_t average(const Tables &tables, uint64_t name) {
     const Array *a = tables.arrays.find(name);
     if (!a || !a->length) return 0;
@@ -91,6 +97,7 @@ bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
     return true;
 }
 
+/* Append the event's values to elastic values, which may have limits. */
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e, const Tables &tables) {
     Elastic *slot = slots.data();
     for (size_t i = 0; i < op.kinds.size(); ++i) {
@@ -130,6 +137,7 @@ void drop_unused_arrays(Tables &tables, size_t before, const OpSchema &op, const
 
 } // namespace
 
+/* Histograms get the sample with its predecessor, the event before on this rank. */
 void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
     if (flatlog) flatlog->event(op, tables, e);
@@ -176,6 +184,7 @@ void st_core::finish() {
     add_tail(queue.take());
 }
 
+/* Append finished nodes of the queue to the roots. */
 void st_core::add_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
@@ -261,6 +270,7 @@ void st_core::renumber(Incoming &other) {
     for (Node *n : other.roots) rekey(n);
 }
 
+/* Tables first, since places of ranks need all communicators. */
 void st_core::merge(Incoming &&other) {
     renumber(other);
     if (other.stats.size() > stats.size()) stats = other.stats;

@@ -7,6 +7,7 @@ namespace st {
 
 namespace {
 
+/* [low, high, count, stride, ...] for each box. */
 void put_ranks(BytePacker &p, const RankSet &ranks) {
     p.array(ranks.nboxes());
     for (size_t i = 0; i < ranks.nboxes(); ++i) {
@@ -31,6 +32,7 @@ void put_histogram(BytePacker &p, const Histogram *h) {
 /* A negative limit is one of averaged arrays. */
 void put_limit(BytePacker &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
 
+/* The five forms of pack.hpp, told apart by their length. */
 void put_elastic(BytePacker &p, const Elastic &e) {
     if (e.dead) {
         p.array(0);
@@ -85,6 +87,7 @@ void put_node(BytePacker &p, const Node *n, const RankSet &around, size_t nstats
     }
 }
 
+/* The order of the tables is that of struct Tables. */
 void put_tables(BytePacker &p, const Tables &t) {
     p.array(t.comms.size());
     for (const auto &[name, f] : t.comms.items()) {

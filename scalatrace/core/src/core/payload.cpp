@@ -13,6 +13,7 @@ namespace st {
 
 namespace {
 
+/* Writes the nodes first, which determines the arrays and signatures in use, then the tables, then both. */
 class Writer {
   public:
     explicit Writer(const st_core &core)
@@ -104,6 +105,7 @@ class Writer {
         events_[n->first] = {op_index_[n->op], use_signature(n->signature)};
     }
 
+    /* Predecessors are events: their operation and signature. */
     void collect_preds(const Node *n) {
         for (const Node *kid : n->kids) collect_preds(kid);
         for (const PredStats &s : n->stats) {
@@ -128,6 +130,7 @@ class Writer {
         }
     }
 
+    /* Frames in a table; a signature is a list of their indices. */
     void put_signatures() {
         std::unordered_map<std::string, size_t> frame_index;
         std::vector<const std::string *> frames;
@@ -161,6 +164,7 @@ class Writer {
         }
     }
 
+    /* Members of all instances of a family, one behind the other. */
     void put_comms() {
         p_.str("comms");
         p_.array(core_.tables.comms.size());
@@ -368,6 +372,7 @@ class Writer {
 
     void put_elastic(const Elastic &e, int kind) { p_.out += elastic(e, kind); }
 
+    /* Write the encoding that is shortest. */
     void put_peer(const Elastic *slots) {
         static const int preference[kEncodings] = {1, 0, 2, 3}; // among encodings of the same length
         std::string best;
@@ -404,6 +409,7 @@ class Writer {
         put_elastic(named, ST_INT);
     }
 
+    /* `around`: participants of the sequence around it. */
     void put_node(const Node *n, const RankSet &around) {
         if (!n->leaf()) {
             p_.array(2);
@@ -439,6 +445,7 @@ class Writer {
         }
     }
 
+    /* One sample is an integer; else a count of variable length, mean and deviation, then the bins (docs/format.md). */
     static void put_histogram(Packer &p, const Histogram *h, double resolution) {
         if (!h) return p.nil();
         auto steps = [&](double x) { return round_to_int64(x / resolution); };

@@ -17,6 +17,7 @@ constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
 constexpr int kMaxDepth = 64; // of trees, as in trace/io/check.py; deeper input is hostile
 
+/* Reads in the order of pack.hpp. Methods throw FormatError; result_ owns all nodes that were made. */
 class Loader {
   public:
     Loader(const void *data, size_t nbytes, NodePool &pool, const st_core *known)
@@ -45,6 +46,8 @@ class Loader {
     void expect(size_t got, size_t wanted) {
         if (got != wanted) in_.fail("an array of another length was expected");
     }
+
+    // --- header
 
     void header() {
         if (in_.integer() != kPackVersion) in_.fail("packed by another version");
@@ -176,6 +179,7 @@ class Loader {
         }
     }
 
+    /* The bytes of a histogram without its unused bins; bins without samples would divide by zero. */
     std::unique_ptr<Histogram> histogram() {
         if (in_.skip_nil()) return nullptr;
         const std::string_view bytes = in_.view();
@@ -291,6 +295,7 @@ class Loader {
         t.signatures.add(name, std::move(frames));
     }
 
+    /* Members of a communicator are skipped where the core knows its instance. */
     void family(Tables &t) {
         size_t m = in_.array();
         const uint64_t name = in_.natural();

@@ -1,3 +1,4 @@
+/* fold.cpp - fold partial iterations until nothing changes. */
 #include "fold/fold.hpp"
 
 namespace st {

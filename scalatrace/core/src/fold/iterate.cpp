@@ -1,3 +1,9 @@
+/* iterate.cpp - append executions along an alignment.
+ *
+ * append_content  nodes of the same shape: child by child
+ * append_node     children at the same place of a body: repeats are concatenated, then the contents
+ * append_body     bodies that differ: nodes of one side only get repeats of 0 for the executions of the other side
+ */
 #include "fold/iterate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,15 @@
+/* queue.cpp - the cursor and the search of queue.hpp.
+ *
+ * append()    the cursor takes the event, if it is expected: advance()
+ *             else all loops are left: spill()
+ *             then the search looks for a loop that ends with the queue's last event: detect()
+ *             a loop that is found may expect the new event, so the cursor is tried again
+ *             else the event becomes a node of the queue: push()
+ *
+ * detect()    runs when a new event has ended a possible iteration. It tries, for each target tail, from the cheapest:
+ *             equal shapes, trailing iterations of the last loop, an alignment, an alignment with an incomplete first
+ *             iteration.
+ */
 #include "fold/queue.hpp"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+/* loads.cpp - runs of ranks with nearly equal totals.
+ *
+ * A run is extended while the limits of its range are at most kWidth steps apart; a step is 2^-7 of a power of two.
+ */
 #include "values/loads.hpp"
 
 #include <algorithm>

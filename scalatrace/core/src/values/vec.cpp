@@ -1,3 +1,17 @@
+/* vec.cpp - find repetitions while values arrive.
+ *
+ * After each new term, fold() compares the terms at the end with those before:
+ *
+ *   terms   9 1 2 3 | 1 2 3        the last k = 3 terms equal the 3 before: 9, 2 x {1, 2, 3}
+ *   terms   9 5 | 6 | 7            blocks of k = 1 differ by 1 twice: 9, 3 x {5}, stride 1
+ *
+ *   k <= kMaxStridedPeriod   blocks may differ by a constant, the stride; this takes three blocks
+ *   k <= kMaxShortPeriod     equal blocks, found by comparing
+ *   longer                   equal blocks, found by the lag table in O(1) per term
+ *
+ * The new repetition is a term itself, so repetitions of repetitions are found in the same way. Tags, hashes of terms,
+ * make most comparisons one of integers.
+ */
 #include "values/vec.hpp"
 
 #include <algorithm>
