@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kMinArrays = 3; // different arrays of a parameter from which on a shorter form is sought
 
+/* `without_end`: the last term of an open vector, whose count is 0 in the file. */
 void put_term(Packer &p, const Term &t, bool without_end) {
     if (!t.rep) return p.integer(t.value);
     p.array(2 + t.rep->block.size());
@@ -159,6 +160,7 @@ ArrayTable::Runs ArrayTable::runs_of(const Array &array) {
     return result;
 }
 
+/* Elements before the rank's own go to the end. */
 uint64_t ArrayTable::rotated(uint64_t name, Place place) {
     const Array *array = find(name);
     if (!array) return name; // a special value
@@ -205,6 +207,7 @@ std::optional<Elastic> ArrayTable::relative(const Node *n, const Elastic &arrays
     return result;
 }
 
+/* Is one array the sums of the elements before each element of the other? */
 bool ArrayTable::are_sums(uint64_t sums, uint64_t counts) const {
     const Array *s = find(sums), *c = find(counts);
     if (!s || !c || s->length != c->length) return false;
@@ -227,6 +230,7 @@ bool ArrayTable::are_sums(uint64_t sums, uint64_t counts) const {
     return same;
 }
 
+/* Name of the sums of a relative array; 0: it is a recorded array, which is no relative one. */
 uint64_t ArrayTable::sums_name(uint64_t name) {
     const auto it = derived_.find(name);
     if (it == derived_.end()) return find(name) ? 0 : name;
@@ -273,6 +277,7 @@ std::optional<Elastic> ArrayTable::sums(const Node *n, const Elastic &arrays, co
     return result;
 }
 
+/* [length, values], [length, values, 1] for a relative array, [index] for the sums of another one. */
 void ArrayTable::put(Packer &p) {
     p.array(used_.size());
     Sums known;

@@ -48,6 +48,7 @@ int32_t st_core::limit_of(const std::string &op, const std::string &param, int k
     return limit == limits.end() ? 0 : limit->second;
 }
 
+/* Return the number of a known operation of this name. */
 int st_core::define_op(const char *name, int nparams, const char *const *names, const int *kinds) {
     const int known = find_op(name);
     if (known >= 0) return known;
@@ -117,6 +118,7 @@ void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event 
     }
 }
 
+/* As a row while possible, else into elastic values. */
 void append_values(Node *n, const OpSchema &op, const st_event &e, const Tables &tables) {
     int64_t row[ST_MAX_VALUES * kEncodings];
     if (fill_row(row, op, e)) return append_rows(n, row, 1);
@@ -207,6 +209,7 @@ void st_core::add(const RankSet &of, const Loads &theirs) {
     ranks.unite(of);
 }
 
+/* The queue's nodes are copied with unfinished iterations laid out. */
 std::unique_ptr<st_core> st_core::snapshot() {
     std::unique_ptr<st_core> copy(new st_core(rank, nprocs));
     copy->ops = ops;

@@ -65,6 +65,7 @@ static Vec joined(const Vec &values, uint64_t at) {
     return out;
 }
 
+/* Find the last event of the iteration before, and the first of this one; the latter must be ahead of the former. */
 void close_iteration(CodeOrder &order, Node *loop, uint64_t at) {
     const Node *last = nullptr, *next = nullptr; // of the iteration before, and the first of this one
     for (const Node *kid : loop->kids) {

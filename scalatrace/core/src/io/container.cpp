@@ -14,6 +14,7 @@ namespace st {
 
 namespace {
 
+/* As PNG's: a byte above 127 and line ends, which transfers as text would damage. */
 constexpr unsigned char kMagic[8] = {0x89, 'S', 'T', 'R', 'C', 0x0d, 0x0a, 0x1a};
 constexpr size_t kHeader = 32;
 constexpr uint16_t kDeflated = 1, kPart = 2;
@@ -66,6 +67,7 @@ bool deflate_with_zlib(std::string_view in, std::string &out) {
     return done;
 }
 
+/* Text of a failed system call. */
 std::string failure(const char *what, const std::string &path) {
     return std::string("cannot ") + what + ' ' + path + ": " + std::strerror(errno);
 }

@@ -30,6 +30,7 @@ constexpr int64_t kMaxStride = int64_t{1} << 40; // larger strides are between n
 /* A base is a sum of strides. It may exceed 64 bits where value plus base does not. */
 using Wide = __int128;
 
+/* Sum modulo 2^64: names (hashes) wrap around. */
 int64_t plus(int64_t value, Wide base) {
     return static_cast<int64_t>(static_cast<uint64_t>(value) + static_cast<uint64_t>(base));
 }
@@ -40,6 +41,7 @@ uint64_t mix(uint64_t h) {
     return h ^ (h >> 29);
 }
 
+/* Hash of a term: equal terms have equal tags. */
 uint64_t term_tag(const Term &t) {
     if (!t.rep) return mix(static_cast<uint64_t>(t.value) + 1);
     uint64_t h = mix(t.rep->count * 31 + static_cast<uint64_t>(t.rep->stride));
@@ -47,6 +49,7 @@ uint64_t term_tag(const Term &t) {
     return h;
 }
 
+/* Nesting of repetitions in a term. */
 size_t depth(const Term &t) {
     size_t d = 0;
     if (t.rep)
@@ -54,6 +57,7 @@ size_t depth(const Term &t) {
     return d;
 }
 
+/* Call f(value, times) for each run of equal values of a term, with `base` added. */
 void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t)> &f) {
     ExpansionLimit::take(1);
     if (!t.rep) {
@@ -87,6 +91,7 @@ Term &Term::operator=(const Term &other) {
     return *this;
 }
 
+/* Are two terms equal up to a constant difference? `diff`: the difference, set by the first literals if not `known`. */
 static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known);
 
 static bool same_term(const Term &a, const Term &b, int64_t &diff, bool &known) {
@@ -137,6 +142,7 @@ struct Vec::Detail {
         }
     }
 
+    /* Put the cursor behind the last complete iteration of the last term. */
     void start_cursor() {
         predicting = true;
         matched = 0;
@@ -145,6 +151,7 @@ struct Vec::Detail {
         descend();
     }
 
+    /* Enter repetitions until the cursor stands on a literal. */
     void descend() {
         for (;;) {
             Level &top = cursor.back();
@@ -160,6 +167,7 @@ struct Vec::Detail {
         return !__builtin_add_overflow(Wide{top.rep->block[top.index].value}, top.base, &value);
     }
 
+    /* Move to the next value. The outermost repetition has no end: its count grows. */
     void advance() {
         ++matched;
         for (;;) {
@@ -179,6 +187,7 @@ struct Vec::Detail {
         descend();
     }
 
+    /* Append a value: follow the cursor, or add a literal and look for repetitions. */
     void append(int64_t value) {
         if (predicting) {
             int64_t next;
@@ -233,6 +242,7 @@ struct Vec::Detail {
         append(value);
     }
 
+    /* Append the first `left` values of a term as runs. */
     static void collect(const Term &t, Wide base, uint64_t &left, std::vector<std::pair<int64_t, uint64_t>> &out) {
         if (!left) return;
         if (!t.rep) {
@@ -302,6 +312,7 @@ struct Vec::Detail {
         if (blocks_match(n, lag, diff) && diff == 0) make_rep(n - 2 * lag, lag, 2, 0);
     }
 
+    /* Rebuild the table for more terms, from all places so far. */
     void grow_lag_table(size_t n) {
         size_t size = 64;
         while (size < 4 * n) size *= 2;
@@ -314,6 +325,7 @@ struct Vec::Detail {
         lag_table.swap(bigger);
     }
 
+    /* Replace all terms from `from` on by `count` times the first `block` of them, and put the cursor into it. */
     void make_rep(size_t from, size_t block, uint64_t count, int64_t diff) {
         std::vector<Term> inner(std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from)),
                                 std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from + block)));
@@ -355,6 +367,7 @@ namespace {
 
 constexpr int kMaxPackedDepth = 32; // as in trace/values/vec.py; deeper input is hostile
 
+/* A literal is an integer, a repetition [count, stride, terms]. */
 void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
     p.array(terms.size());
     for (size_t i = 0; i < terms.size(); ++i) {
@@ -428,6 +441,7 @@ uint64_t check_terms(Unpacker &in, bool open, uint64_t count, int depth, Outline
     return values;
 }
 
+/* Is a stride unfit to continue without end: falling, or between names? */
 bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
 
 } // namespace
@@ -470,6 +484,7 @@ void Vec::grow_values() {
     few_capacity_ = room;
 }
 
+/* Append a value that differs from a constant vector's, or to another form. */
 void Vec::append_slow(int64_t value) {
     if (constant() && n_ < max_few_values_) { // the first value that differs
         if (few_capacity_ <= n_) grow_values();
@@ -508,6 +523,7 @@ void Vec::append(const int64_t *values, size_t n, size_t stride) {
     }
 }
 
+/* From the plain form to terms. */
 void Vec::compress() const {
     std::unique_ptr<Detail> created(new Detail);
     for (uint64_t i = 0; i < n_; ++i) created->append(few_values_[i]);
@@ -515,6 +531,7 @@ void Vec::compress() const {
     form_ = kDetail;
 }
 
+/* From the flat form to terms and cursor. */
 void Vec::restore_detail() const {
     std::unique_ptr<Detail> created(new Detail);
     Unpacker in(flat_->terms().data(), flat_->nbytes);
@@ -597,6 +614,7 @@ Vec Vec::unpack_terms(Unpacker &in, size_t n, uint64_t size) {
     return v;
 }
 
+/* Long runs cost O(1) once they are in a repetition. */
 void Vec::append_run(int64_t value, uint64_t times) {
     if (constant() && times && (n_ == 0 || value == first_)) {
         first_ = value;
@@ -654,6 +672,7 @@ int64_t Vec::last() const {
     return value;
 }
 
+/* Append all values but the last again, then the changed one. */
 void Vec::add_to_last(int64_t by) {
     Vec rebuilt;
     uint64_t left = n_;
