@@ -1,4 +1,4 @@
-/* capi.cpp - st_core.h over the C++ classes; no exception leaves here. */
+/* capi.cpp - the functions of st_core.h. They turn exceptions into error codes; none passes the C interface. */
 #include "core/core.hpp"
 #include "core/pack.hpp"
 #include "core/payload.hpp"
@@ -15,6 +15,7 @@ using namespace st;
 
 namespace {
 
+/* Store the text of an error; return its code. */
 int fail(st_core *core, int code, const char *text) noexcept {
     try {
         core->error = text;
@@ -37,7 +38,7 @@ template <class F> int guarded(st_core *core, F body) noexcept {
     }
 }
 
-/* The same for what changes queue or tree: memory that ran out in the middle leaves them in a state nobody knows. */
+/* The same for changes of queue or tree, which out of memory leaves inconsistent: the core is abandoned. */
 template <class F> int guarded_change(st_core *core, F body) noexcept {
     const bool was_broken = core->broken;
     const int code = guarded(core, body);
@@ -45,9 +46,9 @@ template <class F> int guarded_change(st_core *core, F body) noexcept {
     return code;
 }
 
-constexpr uint64_t kMaxPartValues = uint64_t{1} << 28; // some seconds
+constexpr uint64_t kMaxPartValues = uint64_t{1} << 28; // values of a part that are expanded: some seconds
 
-/* Values that may be taken out of loops one by one: any number of those that this program recorded itself. */
+/* Number of values that may be expanded one by one: any number of those that this program recorded itself. */
 uint64_t expandable(const st_core *core) { return core->untrusted ? kMaxPartValues : UINT64_MAX; }
 
 Vec make_vec(const int64_t *values, size_t n) {
@@ -79,6 +80,7 @@ int st_define_op(st_core *core, const char *name, int nparams, const char *const
     });
 }
 
+/* Also for operations that are defined already. */
 int st_set_policy(st_core *core, const char *parameter, int limit) {
     return guarded(core, [&] {
         if (limit < -1) return fail(core, ST_E_USAGE, "a limit is -1 (drop), 0 (keep) or a number of terms");
@@ -101,6 +103,7 @@ int st_define_stat(st_core *core, const char *name, double resolution) {
     });
 }
 
+/* Names are hashes of the content, so they are returned even where the thing could not be stored. */
 uint64_t st_array(st_core *core, const int64_t *values, size_t n) {
     const uint64_t name = hash_bytes(values, n * sizeof *values, 11);
     guarded(core, [&] {
@@ -134,6 +137,7 @@ uint64_t st_family(uint64_t parent, uint64_t ordinal) {
     return hash_bytes(both, sizeof both, 19);
 }
 
+/* An instance is named by its first member of this world. */
 int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members,
                    size_t nmembers, const int64_t *remote, size_t nremote) {
     return guarded(core, [&] {
@@ -150,6 +154,7 @@ int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *
     });
 }
 
+/* Frames in ranges of the user are widened first; then a similar signature may represent this one. */
 uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes) {
     uint64_t name = 23;
     guarded(core, [&] {
@@ -262,6 +267,7 @@ int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
     });
 }
 
+/* Everything is unpacked and checked before the core changes. */
 int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
     return guarded_change(core, [&] {
         std::unique_ptr<Incoming> other = unpack(bytes, nbytes, core->pool, core);
@@ -289,6 +295,7 @@ int st_core_write(st_core *core, const char *path, int compress) {
     });
 }
 
+/* The flat log is flushed, so that it has all events of the part. */
 int st_core_write_part(st_core *core, const char *path) {
     return guarded(core, [&] {
         if (core->flatlog) core->flatlog->flush();
@@ -304,6 +311,7 @@ int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const 
     });
 }
 
+/* There is no core yet that could hold the error. */
 st_core *st_core_read_part(const char *path, char *error, size_t nerror) {
     std::string why;
     try {

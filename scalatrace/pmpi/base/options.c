@@ -6,6 +6,7 @@
 
 struct st_options st_options;
 
+/* NULL: not set, or empty. */
 static const char *text_option(const char *name) {
     const char *value = getenv(name);
     return value && *value ? strdup(value) : NULL;

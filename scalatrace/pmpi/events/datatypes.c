@@ -26,6 +26,7 @@ static struct {
 } last;
 
 static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Append formatted text. */
 static void put(struct text *text, const char *format, ...) {
     va_list arguments, again;
     va_start(arguments, format);
@@ -47,6 +48,7 @@ static void put(struct text *text, const char *format, ...) {
 static void describe(struct text *text, MPI_Datatype type);
 static void free_parts(MPI_Datatype *parts, int n);
 
+/* Size and extent in bytes. */
 static void extent_of(MPI_Datatype type, int64_t *size, int64_t *extent) {
     MPI_Count size_x = 0, lower = 0, extent_x = 0;
     PMPI_Type_size_x(type, &size_x);
@@ -61,6 +63,7 @@ static void put_opaque(struct text *text, MPI_Datatype type) {
     put(text, "opaque(%lld,%lld)", (long long)size, (long long)extent);
 }
 
+/* Predefined datatypes have names that begin with MPI_; others without a constructor (user names) are opaque. */
 static void put_name(struct text *text, MPI_Datatype type) {
     char name[MPI_MAX_OBJECT_NAME];
     int length = 0;
@@ -246,6 +249,7 @@ static void free_parts(MPI_Datatype *parts, int n) {
         if (combiner_of(parts[k]) != MPI_COMBINER_NAMED) PMPI_Type_free(&parts[k]);
 }
 
+/* Write the description of a datatype, recursively. */
 static void describe(struct text *text, MPI_Datatype type) {
     if (describe_large(text, type)) return;
     int ni = 0, na = 0, nt = 0, combiner = MPI_COMBINER_NAMED;
@@ -266,6 +270,7 @@ static void describe(struct text *text, MPI_Datatype type) {
     free(ints), free(addresses), free(parts);
 }
 
+/* Describe a datatype and define it in the core. */
 static uint64_t define(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL) return st_define_type(st_shared.core, "MPI_DATATYPE_NULL", 0, 0);
     struct text text = {0};
@@ -286,6 +291,7 @@ uint64_t st_type(MPI_Datatype type) {
     return name;
 }
 
+/* Its size is the sum of the sizes, its extent the largest one. */
 uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n) {
     struct text text = {0};
     int64_t sum = 0, size, extent, widest = 0;

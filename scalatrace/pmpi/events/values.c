@@ -8,6 +8,7 @@
 #include "base/fortran.h"
 #include "base/state.h"
 
+/* An MPI constant and its name. */
 struct named_op {
     MPI_Op op;
     const char *name;
@@ -40,6 +41,7 @@ int st_requested_source(int source) { return as_any_source ? MPI_ANY_SOURCE : so
 uint64_t st_text(const char *text) { return st_string(st_shared.core, text, strlen(text)); }
 uint64_t st_no_array(void) { return st_array(st_shared.core, NULL, 0); }
 
+/* Handles of predefined operations are no constants in Open MPI: the table is filled at run time. */
 static const char *op_text(MPI_Op op) {
     const struct named_op ops[] = {
         {MPI_SUM, "MPI_SUM"},     {MPI_MAX, "MPI_MAX"},         {MPI_MIN, "MPI_MIN"},        {MPI_PROD, "MPI_PROD"},
@@ -60,6 +62,7 @@ uint64_t st_op_name(MPI_Op op) {
     return name = st_text(op_text(op));
 }
 
+/* Name of one value; an unknown one as a number. */
 static uint64_t flag_name(const struct named_flag *flags, size_t n, int value) {
     char text[32];
     for (size_t i = 0; i < n; i++)
@@ -68,6 +71,7 @@ static uint64_t flag_name(const struct named_flag *flags, size_t n, int value) {
     return st_text(text);
 }
 
+/* Names of all bits that are set. */
 static uint64_t bits_name(const struct named_flag *flags, size_t n, int value) {
     char text[512] = "";
     for (size_t i = 0; i < n; i++)

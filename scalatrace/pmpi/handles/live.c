@@ -10,6 +10,7 @@ enum chain { STORED, OVERWRITTEN };
 
 #define MIN_CAPACITY 64
 
+/* Add to the count at a position; the Fenwick tree counts from 1. */
 static void tree_add(struct st_live *live, int position, int delta) {
     for (int i = position + 1; i <= live->capacity; i += i & -i) live->tree[i] += delta;
 }
@@ -63,6 +64,7 @@ static uint64_t chain_of(int first, int last) { return (uint64_t)(uint32_t)last 
 static int first_of(uint64_t chain) { return (int)(uint32_t)chain; }
 static int last_of(uint64_t chain) { return (int)(uint32_t)(chain >> 32); }
 
+/* Link a slot as the last one of its handle's chain. Out of memory: it stays unlinked, and is not found. */
 static void chain_append(struct st_live *live, int slot, enum chain which) {
     struct st_slot *s = &live->slots[slot];
     uint64_t *chain = st_map_find(&live->map[which], s->handle);
@@ -78,6 +80,7 @@ static void chain_append(struct st_live *live, int slot, enum chain which) {
     *chain = chain_of(first_of(*chain), slot);
 }
 
+/* Unlink a slot from its chain; the map's entry goes with the last slot. */
 static void chain_remove(struct st_live *live, int slot) {
     struct st_slot *s = &live->slots[slot];
     uint64_t *chain = s->linked ? st_map_find(&live->map[s->overwritten], s->handle) : NULL;
@@ -154,6 +157,7 @@ int st_live_find(const struct st_live *live, uint64_t handle, const void *where)
     return chain ? first_of(*chain) : -1;
 }
 
+/* Remove a slot from its chain, and its variable. */
 static void unlink_slot(struct st_live *live, int slot) {
     const void *where = live->slots[slot].where;
     uint64_t *newest = at_address(live, where);

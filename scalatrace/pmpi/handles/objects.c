@@ -11,6 +11,7 @@
 static struct st_map windows, files; /* handle -> struct st_object * */
 static struct st_object unknown = {.comm = {.name = ST_COMM_NULL}, .ordinal = ST_UNDEFINED};
 
+/* Forget a window or file; no effect for an unknown one. */
 static void forget(struct st_map *map, uint64_t key) {
     uint64_t old;
     if (st_map_drop(map, key, &old)) free((void *)(uintptr_t)old);
@@ -26,6 +27,7 @@ static int64_t insert(struct st_map *map, uint64_t key, const struct st_comm *co
     return ordinal;
 }
 
+/* The object has a copy of the communicator, which may be freed first; the selection is decided on it now. */
 int64_t st_win_created(struct st_call *call, MPI_Comm comm, MPI_Win win) {
     st_set_comm(call, comm);
     if (st_selection.by_comm) st_comm_selected(call->comm, comm);
@@ -45,6 +47,7 @@ int64_t st_set_removed_object(struct st_call *call) {
     return call->object.ordinal;
 }
 
+/* Copy the description from a table; unknown ones have no communicator. */
 static int64_t set_object(struct st_call *call, const struct st_map *map, uint64_t key) {
     uint64_t *known = st_map_find(map, key);
     call->object = known ? *(struct st_object *)(uintptr_t)*known : unknown;

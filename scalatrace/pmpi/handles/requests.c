@@ -15,10 +15,12 @@
 
 static struct st_live requests;
 
+/* The i-th request of an array; from Fortran, the array holds MPI_Fint. */
 static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i) {
     return call->fortran ? PMPI_Request_f2c(((const MPI_Fint *)(const void *)array)[i]) : array[i];
 }
 
+/* The program's variable that holds it. */
 static const void *address_of(const struct st_call *call, const MPI_Request *array, int i) {
     return call->fortran ? (const void *)((const MPI_Fint *)(const void *)array + i) : (const void *)(array + i);
 }
@@ -95,6 +97,7 @@ int64_t st_claimed_ages(struct st_call *call) {
 
 /* -- selection ------------------------------------------------------------------------------------------- */
 
+/* Was the request created by a call that is recorded? */
 static bool is_recorded(int slot) { return slot >= 0 && !requests.slots[slot].hidden; }
 
 bool st_claimed_recorded(const struct st_call *call, int i) { return is_recorded(call->claimed[i]); }
@@ -121,6 +124,7 @@ void st_follow_request(struct st_call *call, MPI_Request request) {
 
 /* -- claims ---------------------------------------------------------------------------------------------- */
 
+/* Claim the i-th request. Return its slot; -1: null or unknown. */
 static int claim(struct st_call *call, const MPI_Request *array, int i) {
     MPI_Request handle = request_at(call, array, i);
     if (handle == MPI_REQUEST_NULL) return -1;
@@ -181,6 +185,7 @@ MPI_Status *st_own_statuses(struct st_call *call, int n) {
     return call->statuses;
 }
 
+/* Did the program pass MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE? */
 static bool is_ignored(const struct st_call *call, const MPI_Status *status) {
     if (call->fortran) return st_fortran_is(status, ST_F_STATUS_IGNORE) || st_fortran_is(status, ST_F_STATUSES_IGNORE);
     return status == MPI_STATUS_IGNORE || status == MPI_STATUSES_IGNORE;

@@ -38,6 +38,7 @@ struct counter {
     uint64_t before; /* value when the window began */
 };
 
+/* A counter of this thread's user mode, which perf_event_open may refuse. */
 static int instructions_open(void **state) {
     struct perf_event_attr wanted = {
         .type = PERF_TYPE_HARDWARE,
@@ -87,6 +88,7 @@ struct statm {
     long page;
 };
 
+/* The file stays open: reading it again gives current numbers. */
 static int memory_open(void **state) {
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     struct statm *statm = file >= 0 ? calloc(1, sizeof *statm) : NULL;

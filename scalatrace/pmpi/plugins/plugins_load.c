@@ -7,6 +7,7 @@
 #include "base/state.h"
 #include "plugins/plugin_kinds.h"
 
+/* The plug-in cannot be used; note the reason. */
 static void refuse(struct st_plugin_entry *entry, const char *why) {
     entry->plugin = NULL;
     snprintf(entry->why, sizeof entry->why, "%s", why ? why : "no reason given");
@@ -18,6 +19,7 @@ static void load_library(struct st_plugin_entry *entry, const char *path) {
     if (!entry->plugin) refuse(entry, dlerror());
 }
 
+/* Load a plug-in of any kind. A built-in one or a library may still fail in open(), for which the hint is noted. */
 static void load(struct st_plugin_entry *entry, const char *kind, const char *which) {
     const char *hint = "its open() failed";
     if (!strcmp(kind, "builtin"))

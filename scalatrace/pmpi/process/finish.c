@@ -43,6 +43,7 @@ static void wait_for_all(void) {
     if (PMPI_Ibarrier(st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, save_meanwhile);
 }
 
+/* Nonblocking calls, so that waiting ranks sleep. */
 static bool send_message(int to, const void *bytes, int n) {
     MPI_Request request;
     return PMPI_Isend(bytes, n, MPI_BYTE, to, TAG, st_shared.private_comm, &request) == MPI_SUCCESS &&
@@ -75,6 +76,7 @@ static char *receive_bytes(int from, size_t *n) {
     return bytes;
 }
 
+/* Receive a child's trace and merge it. The trace lacks the child's ranks when this fails. */
 static void merge_child(int child) {
     size_t n = 0;
     char *bytes = receive_bytes(child, &n);
@@ -87,6 +89,7 @@ static void merge_child(int child) {
     free(bytes);
 }
 
+/* Send this rank's merged trace; an empty message when it could not be packed. */
 static void send_to_parent(int parent) {
     void *bytes = NULL;
     size_t n = 0;

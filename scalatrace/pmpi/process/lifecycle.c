@@ -67,6 +67,7 @@ static void leave_environment(void) {
     free(old), free(rest);
 }
 
+/* Before main(): the program's own children must not be traced. */
 __attribute__((constructor)) static void on_load(void) {
     if (may_use_mpi()) leave_environment();
 }
@@ -85,11 +86,13 @@ static void in_child(void) {
     st_save_in_child();
 }
 
+/* In the order of enum st_stat. */
 static void define_stats(void) {
     static const char *const names[] = {"compute_ns", "comm_ns", "source", "polls"};
     for (int i = 0; i < 4; i++) st_core_check(st_define_stat(st_shared.core, names[i], 1.0));
 }
 
+/* Header entries of the trace: MPI library, version of the core, and what `scalatrace record` passed. */
 static void set_meta(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int n = 0;
@@ -136,6 +139,8 @@ static bool start_core(void) {
     return false;
 }
 
+/* Called in MPI_Init, after MPI is initialised. The order matters: output paths before saving, the core's settings
+ * before its first event. */
 static void start_tracing(void) {
     if (st_shared.core) return;
     st_thread.depth = 1;
@@ -171,6 +176,7 @@ static void start_tracing(void) {
     st_selection_set_start(st_thread.last_exit);
 }
 
+/* Called in MPI_Finalize, before MPI is finalised: complete this rank's events, merge, write, free. */
 static void stop_tracing(void) {
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
@@ -211,6 +217,7 @@ __attribute__((destructor)) static void on_exit_without_finalize(void) {
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
 
+/* The MPI library may call MPI_Init itself, from MPI_Init_thread or Fortran: depth tells. */
 ST_EXPORT int MPI_Init(int *argc, char ***argv) {
     if (st_thread.depth) return PMPI_Init(argc, argv);
     st_thread.depth = 1;

@@ -26,6 +26,7 @@ void st_part_path(char *path, size_t n, int rank) {
     snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank);
 }
 
+/* A checkpoint leaves a pending event open. After others were merged, the preserved bytes are written. */
 int st_save_part(bool last) {
     char path[4096];
     bool was_busy = st_hold();
@@ -45,6 +46,7 @@ int st_save_part(bool last) {
     return error;
 }
 
+/* Out of memory: no part can be written any more, since the core will have others' events. */
 void st_part_preserve(void) {
     bool was_busy = st_hold();
     if (!preserved && st_core_pack(st_shared.core, &preserved, &npreserved) < 0) closed = true;

@@ -73,6 +73,7 @@ static bool catches_snapshot(int64_t pid) {
     return caught >> (SNAPSHOT_SIGNAL - 1) & 1;
 }
 
+/* Exchange process ids with the ranks on this node. Without memory on some rank there are no siblings. */
 static void find_siblings(void) {
     MPI_Comm node;
     int n = 0;
@@ -147,6 +148,7 @@ static bool wait_for_work(void) {
     return true;
 }
 
+/* Main function of the helper thread. */
 static void *help(void *unused) {
     st_thread.busy = true; /* signals are blocked in this thread: another one delivers postponed signals */
     while (!stopping) {
@@ -161,6 +163,7 @@ static void *help(void *unused) {
     return unused;
 }
 
+/* Handler of SNAPSHOT_SIGNAL. sem_post is async-signal-safe. */
 static void on_snapshot(int signal_number) {
     (void)signal_number;
     int error = errno;
@@ -184,6 +187,7 @@ void st_save_at_exit(void) {
         st_save_with_siblings();
 }
 
+/* The thread blocks all signals: the program's threads handle them. */
 static void start_helper(void) {
     sigset_t all, old;
     sem_init(&wake, 0, 0);
@@ -193,6 +197,7 @@ static void start_helper(void) {
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* The program may use SNAPSHOT_SIGNAL itself; then siblings cannot ask. */
 static void install_handlers(void) {
     struct sigaction now;
     st_signals_install(save_from_handler);

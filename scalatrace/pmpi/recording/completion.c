@@ -27,6 +27,7 @@ static int index_of(const struct st_call *call, const int *index) {
 
 /* -- one ------------------------------------------------------------------------------------------------- */
 
+/* The event of a completed request: its age. Releases the lock, as all ..._event functions. */
 static void one_event(struct st_call *call, const MPI_Request *request, const MPI_Status *status) {
     call->event.values[0] = st_claimed_age(call, 0);
     st_set_claim_source(call, 0, status, 0);
@@ -70,6 +71,7 @@ void st_post_Request_free(struct st_call *call, int error, MPI_Request *request)
 
 /* -- all ------------------------------------------------------------------------------------------------- */
 
+/* The ages of all requests. */
 static void all_event(struct st_call *call, int n, const MPI_Request *array, const MPI_Status *statuses) {
     call->event.values[0] = st_claimed_ages(call);
     for (int i = 0; i < n && call->n_any_source; i++) st_set_claim_source(call, i, statuses, i);
@@ -106,6 +108,7 @@ static void follow_completed(struct st_call *call, const int *index) {
     if (!recorded) st_skip(call);
 }
 
+/* The ages of all requests, and the index of the one that completed. */
 static void any_event(struct st_call *call, const MPI_Request *array, const int *index, const MPI_Status *status) {
     int completed = index_of(call, index);
     call->event.values[0] = st_claimed_ages(call);
@@ -147,6 +150,7 @@ static void follow_any_completed(struct st_call *call, int op, const MPI_Request
     st_skip(call);
 }
 
+/* Add the completed requests to the pending event. */
 static void some(struct st_call *call, int op, MPI_Request *array, int nout, const int *indices,
                  const MPI_Status *statuses) {
     st_begin(call, op);

@@ -114,6 +114,7 @@ static char *describe(void *address, enum module *kind) {
     return text;
 }
 
+/* Define the signature of the program's frames. */
 static uint64_t define(const struct walk *walk) {
     char *texts[MAX_DEPTH];
     int n = 0;
@@ -134,6 +135,7 @@ static uint64_t define(const struct walk *walk) {
     return name;
 }
 
+/* Name of the signature with these return addresses. */
 static uint64_t name_of(const struct walk *walk) {
     uint64_t hash = (uint64_t)walk->n;
     for (int i = 0; i < walk->n; i++) hash = (hash ^ (uintptr_t)walk->addresses[i]) * UINT64_C(0x9E3779B97F4A7C15) + 1;
@@ -156,6 +158,7 @@ static void free_entry(struct entry *entry) {
     free(entry->slots), free(entry->values), free(entry);
 }
 
+/* Insert a stack into the cache; out of memory: leave it out. */
 static void cache_stack(struct entry **ways, const struct walk *walk, void **slot, uint64_t name) {
     struct entry *entry = malloc(sizeof *entry);
     if (!entry) return;
@@ -174,6 +177,7 @@ static void cache_stack(struct entry **ways, const struct walk *walk, void **slo
     ways[way] = entry;
 }
 
+/* Unwind the stack, and cache it where its slots are known. */
 static uint64_t unwind(struct entry **ways, void *caller, void **slot, int depth) {
     struct walk walk = {.caller = caller, .depth = depth < MAX_DEPTH ? depth : MAX_DEPTH, .slots_known = true};
     _Unwind_Backtrace(step, &walk);

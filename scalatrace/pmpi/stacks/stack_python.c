@@ -88,6 +88,7 @@ static bool is_launcher_file(const char *file) {
            strstr(file, "/runpy.py");
 }
 
+/* An attribute of a code object as text, valid while `*owner` is held; "?" when there is none. */
 static const char *text_of(object *code, const char *attribute, object **owner) {
     *owner = python.attribute(code, attribute);
     const char *text = *owner ? python.utf8(*owner) : NULL;
@@ -107,6 +108,7 @@ static char *describe(object *frame, object *code) {
     return text;
 }
 
+/* Double the table. Return false when out of memory. */
 static bool grow(void) {
     size_t bigger = capacity ? 2 * capacity : 256;
     struct signature *fresh = calloc(bigger, sizeof *fresh);
@@ -122,6 +124,7 @@ static bool grow(void) {
     return true;
 }
 
+/* The signature with these steps; NULL: it is new. */
 static const struct signature *find(uint64_t hash, const struct step *steps, int n) {
     for (size_t at = hash & (capacity - 1); capacity && table[at].steps; at = (at + 1) & (capacity - 1))
         if (table[at].hash == hash && table[at].n == n && !memcmp(table[at].steps, steps, (size_t)n * sizeof *steps))

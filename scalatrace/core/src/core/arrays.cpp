@@ -1,3 +1,10 @@
+/* arrays.cpp - shorter forms of arrays, and the terms of vectors in the form of the file.
+ *
+ * relative()  rotate each rank's array so that it begins at the rank's own element; fewer different arrays may remain
+ * sums()      displacements that are the sums of counts need no elements of their own
+ *
+ * Both are tried where a parameter has at least kMinArrays different arrays, and used where they save at least half.
+ */
 #include "core/arrays.hpp"
 
 #include "tree/hash.hpp"
@@ -10,8 +17,9 @@ namespace st {
 
 namespace {
 
-constexpr size_t kMinArrays = 3; // different arrays of a parameter before another form is looked for
+constexpr size_t kMinArrays = 3; // different arrays of a parameter from which on a shorter form is sought
 
+/* `without_end`: the last term of an open vector, whose count is 0 in the file. */
 void put_term(Packer &p, const Term &t, bool without_end) {
     if (!t.rep) return p.integer(t.value);
     p.array(2 + t.rep->block.size());
@@ -20,11 +28,11 @@ void put_term(Packer &p, const Term &t, bool without_end) {
     for (const Term &inner : t.rep->block) put_term(p, inner, false);
 }
 
-/* Arrays that are sums of another: the displacements of a v-collective's pieces are 0, n0, n0 + n1, ... of its
- * counts. */
+/* Finds arrays that are sums of another one: displacements 0, n0, n0 + n1, ... of a collective with counts n0, n1,
+ * ... */
 class Sums {
   public:
-    /* The earlier array that this one has the sums of, or -1; either way the array is the next. */
+    /* Add the next array. Return the index of the earlier array whose sums are its elements, or -1. */
     int64_t next(const Array &array) {
         std::vector<int64_t> values;
         array.values.runs([&](int64_t x, uint64_t times) {
@@ -37,11 +45,11 @@ class Sums {
         pieces_.push_back(std::move(values));
         return result;
     }
-    /* An array that is no candidate is the next. */
+    /* Add an array that is no candidate. */
     void skip() { pieces_.emplace_back(); }
 
   private:
-    std::vector<std::vector<int64_t>> pieces_; // each array but its last value
+    std::vector<std::vector<int64_t>> pieces_; // each array without its last value
     std::unordered_multimap<uint64_t, int64_t> by_content_;
 
     static uint64_t hash(const std::vector<int64_t> &values) {
@@ -61,7 +69,7 @@ class Sums {
     }
 };
 
-/* A vector of names with each replaced by what `f` says; false when that is 0 for one. */
+/* Replace each name n of a vector by f(n). Return false when f returns 0. */
 template <class F> bool renamed(const Vec &names, Vec &out, F &&f) {
     bool good = true;
     names.runs([&](int64_t name, uint64_t times) {
@@ -90,7 +98,7 @@ void put_closed(Packer &p, const Vec &v) {
         return p.integer(v.first());
     }
     const std::vector<Term> &terms = v.terms();
-    std::vector<int64_t> rest; // of the last repetition's unfinished iteration
+    std::vector<int64_t> rest; // values of the last repetition's unfinished iteration
     uint64_t at = 0;
     if (v.matched())
         v.runs([&](int64_t x, uint64_t times) {
@@ -118,13 +126,13 @@ int64_t ArrayTable::index(uint64_t name) {
     if (const auto it = index_.find(name); it != index_.end()) return it->second;
     if (!find(name)) return -1;
     if (const auto it = derived_.find(name); it != derived_.end() && it->second.sums_of)
-        index(it->second.sums_of); // stands before its sums
+        index(it->second.sums_of); // the file has an array before its sums
     const auto at = static_cast<int64_t>(used_.size());
     used_.push_back(name);
     return index_[name] = at;
 }
 
-/* Under a name that no array of a rank has: a hash of its content and of what it is. */
+/* Insert an array under a hash of its content and kind, a name that no recorded array has. */
 uint64_t ArrayTable::add(DerivedArray &&derived) {
     std::string key;
     for (const auto &[value, times] : runs_of(derived.array)) {
@@ -152,13 +160,14 @@ ArrayTable::Runs ArrayTable::runs_of(const Array &array) {
     return result;
 }
 
+/* Elements before the rank's own go to the end. */
 uint64_t ArrayTable::rotated(uint64_t name, Place place) {
     const Array *array = find(name);
     if (!array) return name; // a special value
     if (static_cast<int64_t>(array->length) != place.size || array->values.size() != array->length) return 0;
     DerivedArray derived{{array->length, {}}, true};
     Runs before;
-    auto left = static_cast<uint64_t>(place.self); // elements that go to the end
+    auto left = static_cast<uint64_t>(place.self); // elements before the rank's own, which move to the end
     for (const auto &[value, times] : runs_of(*array)) {
         const uint64_t moved = std::min(left, times);
         if (moved) before.emplace_back(value, moved);
@@ -198,11 +207,12 @@ std::optional<Elastic> ArrayTable::relative(const Node *n, const Elastic &arrays
     return result;
 }
 
+/* Is one array the sums of the elements before each element of the other? */
 bool ArrayTable::are_sums(uint64_t sums, uint64_t counts) const {
     const Array *s = find(sums), *c = find(counts);
     if (!s || !c || s->length != c->length) return false;
     int64_t at = 0;
-    bool same = true; // and within 64 bits: readers add without a limit
+    bool same = true; // and within 64 bits: readers do not check
     std::vector<int64_t> expected;
     c->values.runs([&](int64_t value, uint64_t times) {
         for (; times; --times) {
@@ -220,6 +230,7 @@ bool ArrayTable::are_sums(uint64_t sums, uint64_t counts) const {
     return same;
 }
 
+/* Name of the sums of a relative array; 0: it is a recorded array, which is no relative one. */
 uint64_t ArrayTable::sums_name(uint64_t name) {
     const auto it = derived_.find(name);
     if (it == derived_.end()) return find(name) ? 0 : name;
@@ -234,13 +245,13 @@ std::optional<Elastic> ArrayTable::sums(const Node *n, const Elastic &arrays, co
         for (int64_t rank = i.low; rank <= i.high; ++rank) {
             const Vec *s = arrays.of(static_cast<int32_t>(rank)), *c = counts.of(static_cast<int32_t>(rank));
             if (!s || !c) return {};
-            std::vector<uint64_t> names; // of the counts, execution by execution
+            std::vector<uint64_t> names; // names of the counts, one per execution
             c->prefix(std::max(s->size(), c->size())).runs([&](int64_t name, uint64_t times) {
                 names.insert(names.end(), times, static_cast<uint64_t>(name));
             });
             size_t at = 0;
             bool same = true;
-            std::pair<uint64_t, uint64_t> good{0, 0}; // the pair before: mostly the next one as well
+            std::pair<uint64_t, uint64_t> good{0, 0}; // the last pair, which mostly comes again
             s->prefix(names.size()).runs([&](int64_t name, uint64_t times) {
                 for (; times && same; --times, ++at) {
                     const std::pair pair{static_cast<uint64_t>(name), names[at]};
@@ -266,6 +277,7 @@ std::optional<Elastic> ArrayTable::sums(const Node *n, const Elastic &arrays, co
     return result;
 }
 
+/* [length, values], [length, values, 1] for a relative array, [index] for the sums of another one. */
 void ArrayTable::put(Packer &p) {
     p.array(used_.size());
     Sums known;

@@ -1,9 +1,10 @@
-/* arrays.hpp - the arrays of a trace file: which are used, and which can be told by fewer.
+/* arrays.hpp - the arrays of a trace file: those in use, and shorter forms for arrays that differ by rank.
  *
  *   counts of a halo exchange over Alltoallv, by rank        relative to the rank's place
  *        0: . 8 . 8                                            . 8 . 8   the same on every rank
  *        1: 8 . 8 .
- *        2: . 8 . 8   ...                                    displacements: the sums of the counts before them */
+ *        2: . 8 . 8   ...                                    displacements: the sums of the counts before them
+ */
 #ifndef ST_ARRAYS_HPP
 #define ST_ARRAYS_HPP
 
@@ -14,7 +15,7 @@
 
 namespace st {
 
-/* Vecs in the form of the file: read to its end, or as far as executions go. */
+/* Write vectors in the form of the file. put_closed: read to its end. put_vec: read as far as executions go. */
 void put_closed(Packer &p, const Vec &v);
 void put_vec(Packer &p, const Vec &v);
 void put_terms(Packer &p, const std::vector<Term> &terms, bool open);
@@ -26,25 +27,24 @@ class ArrayTable {
     /* Index in the file of an array of the core's tables or one derived here, -1 when there is none. */
     int64_t index(uint64_t name);
 
-    /* Index of the array that stands for averaged ones: its elements are all the average; displacements rise to
-     * twice that. */
+    /* Return the index of an array that stands for averaged ones: all its elements are the average; displacements
+     * rise to twice the average. */
     int64_t average_array(Averaged a, bool displacements);
 
-    /* A node's arrays relative to the places of its ranks, when that needs fewer arrays; they have names of their
-     * own. */
+    /* Return a node's arrays relative to the places of its ranks, if these are at most half as many. */
     std::optional<Elastic> relative(const Node *n, const Elastic &arrays);
-    /* Arrays that are, on every rank in every execution, the sums of `counts`, in terms of `shorter`, what these
-     * became. */
+    /* Return arrays that are, on every rank in every execution, the sums of `counts`, as sums of `shorter`: the form
+     * that relative() gave the counts. */
     std::optional<Elastic> sums(const Node *n, const Elastic &arrays, const Elastic &counts, const Elastic &shorter);
 
     void put(Packer &p);
 
   private:
     using Runs = std::vector<std::pair<int64_t, uint64_t>>;
-    struct DerivedArray { // an array that no rank named
+    struct DerivedArray { // an array that no rank recorded
         Array array;
         bool relative = false;
-        uint64_t sums_of = 0; // name of the relative array whose sums it has; 0: none
+        uint64_t sums_of = 0; // name of the relative array whose sums are its elements; 0: none
     };
 
     const Tables &tables_;
@@ -55,7 +55,7 @@ class ArrayTable {
 
     const Array *find(uint64_t name) const;
     static Runs runs_of(const Array &array);
-    uint64_t rotated(uint64_t name, Place place); // 0: cannot be
+    uint64_t rotated(uint64_t name, Place place); // name of the derived array; 0: it has another length
     uint64_t add(DerivedArray &&derived);
     uint64_t sums_name(uint64_t name);
     bool are_sums(uint64_t sums, uint64_t counts) const;

@@ -1,3 +1,8 @@
+/* core.cpp - append events, finish, and merge other cores.
+ *
+ * An event's key is the hash of operation and signature. An event that continues a run of itself is added to the
+ * last node directly; any other event becomes a node of its own and goes to the queue.
+ */
 #include "core/core.hpp"
 
 #include "merge/peers.hpp"
@@ -34,7 +39,8 @@ int st_core::find_op(const std::string &name) const {
     return -1;
 }
 
-/* What the user asked for a parameter: "Alltoallv.sendcounts" before "sendcounts". Names have no average. */
+/* The user's limit of a parameter: "Alltoallv.sendcounts" has precedence over "sendcounts". Names cannot be
+ * averaged. */
 int32_t st_core::limit_of(const std::string &op, const std::string &param, int kind) const {
     if (kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING) return 0;
     auto limit = limits.find(op + "." + param);
@@ -42,6 +48,7 @@ int32_t st_core::limit_of(const std::string &op, const std::string &param, int k
     return limit == limits.end() ? 0 : limit->second;
 }
 
+/* Return the number of a known operation of this name. */
 int st_core::define_op(const char *name, int nparams, const char *const *names, const int *kinds) {
     const int known = find_op(name);
     if (known >= 0) return known;
@@ -53,13 +60,14 @@ int st_core::define_op(const char *name, int nparams, const char *const *names, 
 
 namespace {
 
-/* The absolute rank in each encoding; special values are themselves in all of them. */
+/* Append a peer in each encoding; special values are equal in all. */
 void append_peer(Elastic *slots, int64_t peer, const st_event &e) {
     const Place here{e.self, e.size};
     if (!has_encoding(kModulo, peer, here)) slots[kModulo].dead = true;
     for (int i = 0; i < kEncodings; ++i) slots[i].append(encode_peer(i, peer, here));
 }
 
+/* Average of an array's elements, packed with its length. */
 int64_t average(const Tables &tables, uint64_t name) {
     const Array *a = tables.arrays.find(name);
     if (!a || !a->length) return 0;
@@ -73,7 +81,8 @@ int64_t average(const Tables &tables, uint64_t name) {
     return Averaged{round_to_int64(sum / static_cast<double>(a->length)), a->length}.packed();
 }
 
-/* The same values as they are, when they all go into value vectors. */
+/* Fill a row with the event's values. Return false where one needs an elastic value: it has a limit, or an encoding
+ * that does not exist. */
 bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
     const Place here{e.self, e.size};
     for (size_t i = 0; i < op.kinds.size(); ++i) {
@@ -89,6 +98,7 @@ bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
     return true;
 }
 
+/* Append the event's values to elastic values, which may have limits. */
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e, const Tables &tables) {
     Elastic *slot = slots.data();
     for (size_t i = 0; i < op.kinds.size(); ++i) {
@@ -108,6 +118,7 @@ void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event 
     }
 }
 
+/* As a row while possible, else into elastic values. */
 void append_values(Node *n, const OpSchema &op, const st_event &e, const Tables &tables) {
     int64_t row[ST_MAX_VALUES * kEncodings];
     if (fill_row(row, op, e)) return append_rows(n, row, 1);
@@ -115,7 +126,7 @@ void append_values(Node *n, const OpSchema &op, const st_event &e, const Tables 
     fill_slots(n->slots, op, e, tables);
 }
 
-/* Arrays that this event brought and that are kept as averages, or not at all, are not needed any more. */
+/* Drop arrays that this event added, if they are recorded as averages or not at all. */
 void drop_unused_arrays(Tables &tables, size_t before, const OpSchema &op, const st_event &e) {
     for (bool dropped = true; dropped && tables.arrays.size() > before;) {
         const uint64_t name = tables.arrays.items().back().first;
@@ -128,6 +139,7 @@ void drop_unused_arrays(Tables &tables, size_t before, const OpSchema &op, const
 
 } // namespace
 
+/* Histograms get the sample with its predecessor, the event before on this rank. */
 void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
     if (flatlog) flatlog->event(op, tables, e);
@@ -157,7 +169,8 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-static void own(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
+/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add their computation to `total`. */
+static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
     n->ranks = ranks;
     n->repeat.vec.flatten();
     if (n->leaf()) open_rows(n);
@@ -165,7 +178,7 @@ static void own(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
     samples_to_histograms(pool, n);
     for (const PredStats &s : n->stats)
         if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
-    for (Node *kid : n->kids) own(pool, kid, ranks, total);
+    for (Node *kid : n->kids) finish_node(pool, kid, ranks, total);
 }
 
 void st_core::finish() {
@@ -173,12 +186,13 @@ void st_core::finish() {
     add_tail(queue.take());
 }
 
+/* Append finished nodes of the queue to the roots. */
 void st_core::add_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
     double total = 0;
-    for (Node *n : tail) own(pool, n, self, total);
-    if (ranks.contains(rank)) { // it went on after an end
+    for (Node *n : tail) finish_node(pool, n, self, total);
+    if (ranks.contains(rank)) { // events were appended after finish()
         loads.add(ranks.position(rank), total);
     } else {
         Loads mine;
@@ -188,13 +202,14 @@ void st_core::add_tail(Body tail) {
     roots.insert(roots.end(), tail.begin(), tail.end());
 }
 
-/* Ranks that are new here. */
+/* Add other ranks and their loads. */
 void st_core::add(const RankSet &of, const Loads &theirs) {
     if (of.empty()) return;
     loads.unite(ranks, theirs, of);
     ranks.unite(of);
 }
 
+/* The queue's nodes are copied with unfinished iterations laid out. */
 std::unique_ptr<st_core> st_core::snapshot() {
     std::unique_ptr<st_core> copy(new st_core(rank, nprocs));
     copy->ops = ops;
@@ -211,7 +226,7 @@ std::unique_ptr<st_core> st_core::snapshot() {
     return copy;
 }
 
-/* The numbers that the other's operations have here. */
+/* Define the other core's operations here. Return this core's numbers of them. */
 std::vector<uint32_t> st_core::numbers(const std::vector<OpSchema> &others) {
     std::vector<uint32_t> out;
     for (const OpSchema &op : others)
@@ -229,7 +244,7 @@ std::vector<uint32_t> st_core::numbers(const std::vector<OpSchema> &others) {
     return out;
 }
 
-/* Give the other core's events this one's numbers of operations and names of signatures. */
+/* Replace the other core's numbers of operations, and names of signatures that are represented by another one here. */
 void st_core::renumber(Incoming &other) {
     if (other.same_ops && !similar.active()) return;
     const std::vector<uint32_t> op_numbers = numbers(other.ops);
@@ -258,8 +273,9 @@ void st_core::renumber(Incoming &other) {
     for (Node *n : other.roots) rekey(n);
 }
 
+/* Tables first, since places of ranks need all communicators. */
 void st_core::merge(Incoming &&other) {
-    renumber(other); // the other core may have met operations in another order
+    renumber(other);
     if (other.stats.size() > stats.size()) stats = other.stats;
     for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
     for (auto &[name, n] : other.counts) counts[name] += n;

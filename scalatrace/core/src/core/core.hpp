@@ -1,5 +1,10 @@
-/* core.hpp - everything one core holds: schemas, tables, the queue, and after finish() the tree of the ranks merged
- * so far. */
+/* core.hpp - the state of one core: schemas, tables, the queue, and after finish() the tree of all ranks merged so far.
+ *
+ *     st_core_append --> queue  ==finish()==>  roots   <==merge()==  Incoming  <--unpack-- bytes of another core
+ *          |              (fold/)                |        (merge/)
+ *          `--> flat log                         |--> pack: bytes for the parent rank, or a part file
+ *                                                `--> payload: the trace file
+ */
 #ifndef ST_CORE_HPP
 #define ST_CORE_HPP
 
@@ -15,18 +20,18 @@
 
 namespace st {
 
-constexpr int kPackVersion = 5;
+constexpr int kPackVersion = 5; // of the bytes in pack.hpp
 
-/* What a message or a part brings to a core; its nodes are of the core's pool. */
+/* An unpacked message or part, which is merged into a core; its nodes belong to the core's pool. */
 struct Incoming {
     int rank = 0, nprocs = 1;
     uint64_t nevents = 0;
     std::map<std::string, std::string> meta;
     std::map<std::string, uint64_t> counts;
-    bool same_ops = false; // its operations have the core's numbers; then `ops` is empty
+    bool same_ops = false; // have its operations the core's numbers? Then `ops` is empty
     std::vector<OpSchema> ops;
     std::vector<std::pair<std::string, double>> stats;
-    Tables tables; // without what the core has
+    Tables tables; // without the entries that the core has
     RankSet ranks;
     Loads loads;
     Body roots;
@@ -50,20 +55,20 @@ struct st_core {
     std::map<std::string, std::string> meta;
     std::map<std::string, uint64_t> counts;
     uint64_t nevents = 0;
-    uint64_t last_key = 0; // of the event before: its predecessor
+    uint64_t last_key = 0; // key of the last event, the next one's predecessor
     std::unique_ptr<st::FlatLog> flatlog;
-    std::map<std::string, int32_t> limits; // what is asked for parameters, by "op.parameter" or "parameter"
+    std::map<std::string, int32_t> limits; // limits of parameters, by "operation.parameter" or "parameter"
     st::Similar similar;
     bool loop_agnostic = true;
-    size_t narrays = 0; // in the table after the event before
+    size_t narrays = 0; // arrays in the table after the last event
     std::string error;
-    bool untrusted = false; // made of a part file, which may claim any number of values
-    bool broken = false;    // memory ran out in the middle of a change: nothing here can be relied on
+    bool untrusted = false; // was it read from a part file, which may claim any number of values?
+    bool broken = false;    // did memory run out in the middle of a change? Then the nodes may be inconsistent
 
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    st::Loads loads; // of the ranks in order: totals of the first stat (computation)
+    st::Loads loads; // totals of the first statistic (computation), by rank
 
     st_core(int rank_, int nprocs_);
     ~st_core();
@@ -73,11 +78,12 @@ struct st_core {
     int find_op(const std::string &name) const;
     void append(const st_event &event);
     void finish();
-    /* A finished core with the same past; this one goes on as if nothing had been asked. */
+    /* Return a finished copy; this core is unchanged. */
     std::unique_ptr<st_core> snapshot();
     void merge(st::Incoming &&other);
-    /* Become what comes in; this core has nothing yet. */
+    /* Take over the content; this core has none yet. */
     void adopt(st::Incoming &&other);
+    /* Forget the nodes and answer ST_E_MEMORY from now on. */
     void abandon();
 
   private:

@@ -1,3 +1,4 @@
+/* flatlog.cpp - format events and definitions as text. A definition precedes the first event that refers to it. */
 #include "core/flatlog.hpp"
 
 #include "tree/node.hpp"
@@ -6,6 +7,7 @@
 namespace st {
 
 namespace {
+/* Quote a frame as JSON does. */
 void quote(std::string &out, const std::string &s) {
     out += '"';
     for (char c : s) {
@@ -23,6 +25,7 @@ void quote(std::string &out, const std::string &s) {
     out += '"';
 }
 
+/* Name of a special value; null: an ordinary one. */
 const char *special(int64_t v) {
     switch (v) {
     case ST_PROC_NULL:
@@ -40,6 +43,7 @@ const char *special(int64_t v) {
     }
 }
 
+/* "[1,2,3]" */
 void list(std::string &out, const Vec &v) {
     out += '[';
     bool first = true;

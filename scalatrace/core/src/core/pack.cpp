@@ -1,7 +1,4 @@
-/* pack.cpp - a finished core as bytes, for the radix tree's messages and for part files.
- *
- * Unlike the trace file it keeps all peer encodings, histograms as they are, and names by hash. unpack.cpp reads it
- * back. */
+/* pack.cpp - write the form drawn in pack.hpp. */
 #include "core/pack.hpp"
 
 #include <cstring>
@@ -10,6 +7,7 @@ namespace st {
 
 namespace {
 
+/* [low, high, count, stride, ...] for each box. */
 void put_ranks(BytePacker &p, const RankSet &ranks) {
     p.array(ranks.nboxes());
     for (size_t i = 0; i < ranks.nboxes(); ++i) {
@@ -25,14 +23,16 @@ void put_ranks(BytePacker &p, const RankSet &ranks) {
     }
 }
 
-/* As it lies in memory: bytes are read back on a machine of the same kind. */
+/* The bytes in memory: they are read on a machine of the same kind. */
 void put_histogram(BytePacker &p, const Histogram *h) {
     if (!h) return p.nil();
     p.str({reinterpret_cast<const char *>(h), Histogram::nbytes(h->nbins)});
 }
 
+/* A negative limit is one of averaged arrays. */
 void put_limit(BytePacker &p, const Elastic &e) { p.integer(e.averaged ? -static_cast<int64_t>(e.limit) : e.limit); }
 
+/* The five forms of pack.hpp, told apart by their length. */
 void put_elastic(BytePacker &p, const Elastic &e) {
     if (e.dead) {
         p.array(0);
@@ -42,7 +42,7 @@ void put_elastic(BytePacker &p, const Elastic &e) {
         put_histogram(p, &e.summary->values);
         p.real(e.summary->lengths);
     } else if (e.limit) {
-        p.array(5); // as below, behind the limit
+        p.array(5); // limit, and the value without it
         put_limit(p, e);
         Elastic plain = e;
         plain.limit = 0;
@@ -60,6 +60,7 @@ void put_elastic(BytePacker &p, const Elastic &e) {
     }
 }
 
+/* `around`: the ranks of the node around it. */
 void put_node(BytePacker &p, const Node *n, const RankSet &around, size_t nstats) {
     p.array(n->leaf() ? 7 : 4);
     p.natural(n->runs);
@@ -86,6 +87,7 @@ void put_node(BytePacker &p, const Node *n, const RankSet &around, size_t nstats
     }
 }
 
+/* The order of the tables is that of struct Tables. */
 void put_tables(BytePacker &p, const Tables &t) {
     p.array(t.comms.size());
     for (const auto &[name, f] : t.comms.items()) {

@@ -1,5 +1,4 @@
-/* payload.cpp - the payload of a trace file, as docs/format.md describes it: names become indices, each peer gets
- * its best encoding, ranklists their nested form. */
+/* payload.cpp - write the payload of a trace file, in the order and form of docs/format.md. */
 #include "core/payload.hpp"
 
 #include "core/arrays.hpp"
@@ -14,6 +13,7 @@ namespace st {
 
 namespace {
 
+/* Writes the nodes first, which determines the arrays and signatures in use, then the tables, then both. */
 class Writer {
   public:
     explicit Writer(const st_core &core)
@@ -23,7 +23,7 @@ class Writer {
         collect(core_.roots);
         p_.array(core_.roots.size());
         for (const Node *n : core_.roots) put_node(n, core_.ranks);
-        const std::string nodes = std::exchange(p_.out, {}); // first, since they may bring arrays
+        const std::string nodes = std::exchange(p_.out, {}); // nodes are written first, since they may add arrays
         p_.map(15);
         p_.str("nprocs");
         p_.integer(core_.nprocs);
@@ -105,6 +105,7 @@ class Writer {
         events_[n->first] = {op_index_[n->op], use_signature(n->signature)};
     }
 
+    /* Predecessors are events: their operation and signature. */
     void collect_preds(const Node *n) {
         for (const Node *kid : n->kids) collect_preds(kid);
         for (const PredStats &s : n->stats) {
@@ -129,6 +130,7 @@ class Writer {
         }
     }
 
+    /* Frames in a table; a signature is a list of their indices. */
     void put_signatures() {
         std::unordered_map<std::string, size_t> frame_index;
         std::vector<const std::string *> frames;
@@ -149,7 +151,8 @@ class Writer {
         p_.str("signatures");
         p_.array(lists.size());
         std::vector<size_t> before;
-        for (auto &list : lists) { // without the outermost frames of the one before: neighbours share most of a stack
+        for (auto &list :
+             lists) { // without the outermost frames that it has in common with the one before: mostly all but one
             size_t shared = 0;
             while (shared < std::min(list.size(), before.size()) &&
                    list[list.size() - 1 - shared] == before[before.size() - 1 - shared])
@@ -161,6 +164,7 @@ class Writer {
         }
     }
 
+    /* Members of all instances of a family, one behind the other. */
     void put_comms() {
         p_.str("comms");
         p_.array(core_.tables.comms.size());
@@ -201,8 +205,8 @@ class Writer {
         arrays_.put(p_);
     }
 
-    /* How unevenly the ranks are loaded: the first stat (computation) of each, in steps of 19 %, since noise costs a
-     * byte per rank. */
+    /* The first statistic (computation) of each rank relative to the mean, in steps of 19 %: finer ones would store
+     * noise. */
     void put_load() {
         p_.str("load");
         p_.array(core_.stats.size());
@@ -247,7 +251,7 @@ class Writer {
         return out;
     }
 
-    /* Hashes have no progressions: a repetition with a stride, which only happens to be one, is written out. */
+    /* A repetition of hashes with a stride is a coincidence: it is expanded. */
     void index_terms(const std::vector<Term> &terms, int64_t base, int kind, std::vector<Term> &out) {
         for (const Term &t : terms) {
             if (!t.rep) {
@@ -264,7 +268,7 @@ class Writer {
         }
     }
 
-    /* Term by term, so that a vector without end stays the same beyond the values it was made from. */
+    /* Convert term by term, so that an open vector remains open. */
     void put_names(Packer &p, const Vec &v, int kind) {
         if (v.constant()) return p.integer(index(v.first(), kind));
         if (v.bounded()) return put_closed(p, indexed(v, kind));
@@ -284,7 +288,7 @@ class Writer {
             put_vec(p, v);
     }
 
-    /* The mean without special values (MPI_PROC_NULL among destinations); of nothing else, theirs. */
+    /* The mean without special values (MPI_PROC_NULL among destinations). Where there are only these, their mean. */
     static double ordinary_mean(const Histogram &h) {
         double sum = 0, n = 0;
         for (int i = 0; i < h.nbins; ++i)
@@ -295,7 +299,7 @@ class Writer {
         return n > 0 ? sum / n : h.mean;
     }
 
-    /* The histogram, and the value that stands for all: the average. */
+    /* The histogram, and the average, which replays use. */
     std::string summary(const Elastic &e, bool displacements = false) {
         Packer p;
         const Histogram &h = e.summary->values;
@@ -310,7 +314,7 @@ class Writer {
         return std::move(p.out);
     }
 
-    /* Averages are not what was recorded, even where there is only one: they are always written as a histogram. */
+    /* Write averaged arrays as a histogram, even if all averages are equal: they are not the recorded values. */
     void put_averaged(const Elastic &e, const std::string &name, uint64_t nranks) {
         Elastic all = e;
         all.summarise(nranks);
@@ -329,7 +333,7 @@ class Writer {
         p_.integer(kind == ST_ARRAY ? arrays_.average_array({0, 0}, false) : ST_UNDEFINED);
     }
 
-    /* By groups of ranks, or by columns when every rank has one value: whichever is shorter. */
+    /* Text of an elastic value: by groups of ranks, or by rank where each has one value, whichever is shorter. */
     std::string elastic(const Elastic &e, int kind) {
         Packer groups;
         if (e.summary) return summary(e);
@@ -368,8 +372,9 @@ class Writer {
 
     void put_elastic(const Elastic &e, int kind) { p_.out += elastic(e, kind); }
 
+    /* Write the encoding that is shortest. */
     void put_peer(const Elastic *slots) {
-        static const int preference[kEncodings] = {1, 0, 2, 3}; // among equals
+        static const int preference[kEncodings] = {1, 0, 2, 3}; // among encodings of the same length
         std::string best;
         int chosen = -1;
         for (int encoding : preference) {
@@ -379,13 +384,13 @@ class Writer {
             best = std::move(text);
             chosen = encoding;
         }
-        if (chosen < 0) return put_dropped(ST_PEER); // histograms of different encodings met
+        if (chosen < 0) return put_dropped(ST_PEER); // histograms of different encodings were merged
         p_.array(2);
         p_.integer(chosen);
         p_.out += best;
     }
 
-    /* Arrays as they are, relative to the ranks' places, or as the sums of counts before them that are. */
+    /* Arrays in a shorter form if there is one: relative to the ranks' places, or sums of counts that are. */
     const Elastic &shortened(const Node *n, const Elastic &arrays, std::vector<Shortened> &before) {
         std::optional<Elastic> shorter;
         for (const Shortened &counts : before)
@@ -396,7 +401,7 @@ class Writer {
         return *before.back().written;
     }
 
-    /* The groups of a repeat are the node's participants: one vector for all is for all of `around` only. */
+    /* The groups of a repeat tell the node's participants. A repeat without groups means all ranks of `around`. */
     void put_repeat(const Node *n, const RankSet &around) {
         if (!n->repeat.single() || n->ranks == around) return put_elastic(n->repeat, ST_INT);
         Elastic named = n->repeat;
@@ -404,6 +409,7 @@ class Writer {
         put_elastic(named, ST_INT);
     }
 
+    /* `around`: participants of the sequence around it. */
     void put_node(const Node *n, const RankSet &around) {
         if (!n->leaf()) {
             p_.array(2);
@@ -439,6 +445,7 @@ class Writer {
         }
     }
 
+    /* One sample is an integer; else a count of variable length, mean and deviation, then the bins (docs/format.md). */
     static void put_histogram(Packer &p, const Histogram *h, double resolution) {
         if (!h) return p.nil();
         auto steps = [&](double x) { return round_to_int64(x / resolution); };
@@ -461,15 +468,14 @@ class Writer {
         p.bin(bytes);
     }
 
-    static constexpr int kCoarse = 8, kFine = 23; // bits kept behind the leading one
-    static constexpr uint64_t kMaxExactSamples =
-        12; // samples; with more, bins of one sample have the size of all others
+    static constexpr int kCoarse = 8, kFine = 23;    // bits kept behind the leading one
+    static constexpr uint64_t kMaxExactSamples = 12; // samples up to which bins of one sample are shorter
 
     static void put_bytes(std::string &out, uint64_t v, int n) {
         for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
     }
 
-    /* The code of an integer of bounded precision (docs/format.md). */
+    /* Code of an integer rounded to `bits` + 1 binary digits: exponent and mantissa (docs/format.md). */
     static int64_t code(long long value, int bits) {
         const uint64_t number = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
         int exponent = std::max(0, static_cast<int>(std::bit_width(number)) - bits - 1);

@@ -1,6 +1,6 @@
-/* unpack.cpp - reading what pack.cpp writes; the data is not trusted.
+/* unpack.cpp - read the form drawn in pack.hpp. Every number is checked, since part files are not trusted.
  *
- * Ranks mostly met the same operations, call stacks and types: what the core that merges has already is passed over. */
+ * Ranks mostly have the same operations, signatures and datatypes: entries that the merging core has are skipped. */
 #include "core/pack.hpp"
 
 #include <cstring>
@@ -13,10 +13,11 @@ Incoming::~Incoming() {
 
 namespace {
 
-constexpr int kMaxRanks = 1 << 24; // as in trace/ranklist.py
+constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
-constexpr int kMaxDepth = 64; // of trees, as in trace/check.py; deeper input is hostile
+constexpr int kMaxDepth = 64; // of trees, as in trace/io/check.py; deeper input is hostile
 
+/* Reads in the order of pack.hpp. Methods throw FormatError; result_ owns all nodes that were made. */
 class Loader {
   public:
     Loader(const void *data, size_t nbytes, NodePool &pool, const st_core *known)
@@ -45,6 +46,8 @@ class Loader {
     void expect(size_t got, size_t wanted) {
         if (got != wanted) in_.fail("an array of another length was expected");
     }
+
+    // --- header
 
     void header() {
         if (in_.integer() != kPackVersion) in_.fail("packed by another version");
@@ -84,7 +87,7 @@ class Loader {
         for (size_t n = in_.array(); n; --n) op();
     }
 
-    /* The same operations under the same numbers? Else nothing is read. */
+    /* Has the other core the same operations under the same numbers? Then skip them; else read nothing. */
     bool known_ops() {
         Unpacker at = in_;
         const size_t n = at.array();
@@ -167,7 +170,7 @@ class Loader {
         } else {
             if (n % 2) in_.fail("a damaged elastic value");
             e.spread(ranks());
-            e.groups().reserve(n / 2 + 1); // it is about to meet another
+            e.groups().reserve(n / 2 + 1); // another one will be added
             e.groups().front().vec = Vec::unpack(in_);
             for (size_t i = 2; i < n; i += 2) {
                 RankSet r = ranks();
@@ -176,6 +179,7 @@ class Loader {
         }
     }
 
+    /* The bytes of a histogram without its unused bins; bins without samples would divide by zero. */
     std::unique_ptr<Histogram> histogram() {
         if (in_.skip_nil()) return nullptr;
         const std::string_view bytes = in_.view();
@@ -190,7 +194,7 @@ class Loader {
         return h;
     }
 
-    /* Nodes belong to somebody from the beginning: the data may end any time. */
+    /* A node is in its parent's body before it is read, so that it is released when an error is thrown. */
     void node(Body &into, const RankSet &around, int depth) {
         if (depth > kMaxDepth) in_.fail("nodes are nested too deeply");
         into.reserve(into.size() + 1);
@@ -291,6 +295,7 @@ class Loader {
         t.signatures.add(name, std::move(frames));
     }
 
+    /* Members of a communicator are skipped where the core knows its instance. */
     void family(Tables &t) {
         size_t m = in_.array();
         const uint64_t name = in_.natural();

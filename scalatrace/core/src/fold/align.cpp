@@ -1,3 +1,13 @@
+/* align.cpp - dynamic programming over the middle of two bodies.
+ *
+ *     a   [ head ][  n nodes  ][ tail ]        equal heads and tails match without a table
+ *     b   [ head ][  m nodes  ][ tail ]
+ *
+ *     best[i][j]    score of aligning a[i...n) with b[j...m); filled from the end
+ *     choice[i][j]  (1, 1) match, (1, 0) left only, (0, 1) right only, (1, k) or (k, 1) a pseudo-loop
+ *
+ * The table has (n + 1)(m + 1) cells. Sequences in a cell are aligned recursively; their scores are cached.
+ */
 #include "fold/align.hpp"
 
 #include <algorithm>
@@ -18,6 +28,7 @@ bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
 }
 } // namespace
 
+/* Equal shapes match in all their events. Sequences of different shapes are aligned, once per pair. */
 int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched) {
     if (a->shape == b->shape) {
         *matched = a->nleaves;
@@ -37,6 +48,7 @@ int64_t Aligner::node_score(const Node *a, const Node *b, uint32_t *matched, uin
     return it->second.score;
 }
 
+/* Pay for a table; false: it is too large, or the credit does not suffice. */
 bool Aligner::affordable(size_t cells) {
     if (cells > kMaxCells || (credit_ && static_cast<int64_t>(cells) > *credit_)) return false;
     if (credit_) *credit_ -= static_cast<int64_t>(cells);

@@ -1,3 +1,4 @@
+/* fold.cpp - fold partial iterations until nothing changes. */
 #include "fold/fold.hpp"
 
 namespace st {
@@ -9,6 +10,7 @@ class Folder {
   public:
     Folder(NodePool &pool, CodeOrder &order, Body &body) : pool_(pool), order_(order), body_(body) {}
 
+    /* Each loop of the body once, then neighbouring loops. Return whether something has changed. */
     bool pass() {
         bool changed = false;
         for (size_t i = 0; i < body_.size(); ++i) {
@@ -34,6 +36,7 @@ class Folder {
     /* A new one each time, since an aligner caches scores of nodes, and folding changes these. */
     Aligner aligner() { return Aligner(AlignRules(order_)); }
 
+    /* Remove body[from...end) and return it. */
     Body take(size_t from, size_t end) {
         const auto begin = body_.begin();
         Body part(begin + static_cast<ptrdiff_t>(from), begin + static_cast<ptrdiff_t>(end));

@@ -1,3 +1,9 @@
+/* iterate.cpp - append executions along an alignment.
+ *
+ * append_content  nodes of the same shape: child by child
+ * append_node     children at the same place of a body: repeats are concatenated, then the contents
+ * append_body     bodies that differ: nodes of one side only get repeats of 0 for the executions of the other side
+ */
 #include "fold/iterate.hpp"
 
 #include <algorithm>
@@ -59,6 +65,7 @@ static Vec joined(const Vec &values, uint64_t at) {
     return out;
 }
 
+/* Find the last event of the iteration before, and the first of this one; the latter must be ahead of the former. */
 void close_iteration(CodeOrder &order, Node *loop, uint64_t at) {
     const Node *last = nullptr, *next = nullptr; // of the iteration before, and the first of this one
     for (const Node *kid : loop->kids) {

@@ -1,3 +1,15 @@
+/* queue.cpp - the cursor and the search of queue.hpp.
+ *
+ * append()    the cursor takes the event, if it is expected: advance()
+ *             else all loops are left: spill()
+ *             then the search looks for a loop that ends with the queue's last event: detect()
+ *             a loop that is found may expect the new event, so the cursor is tried again
+ *             else the event becomes a node of the queue: push()
+ *
+ * detect()    runs when a new event has ended a possible iteration. It tries, for each target tail, from the cheapest:
+ *             equal shapes, trailing iterations of the last loop, an alignment, an alignment with an incomplete first
+ *             iteration.
+ */
 #include "fold/queue.hpp"
 
 #include <algorithm>
@@ -47,12 +59,14 @@ void Queue::abandon() {
     queue_.clear();
 }
 
+/* Append a node, and link it with the last entry that ends with the same event. */
 void Queue::push(Node *n) {
     uint32_t &latest = latest_[n->last];
     queue_.push_back({n, latest, queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n)});
     latest = static_cast<uint32_t>(queue_.size());
 }
 
+/* Remove entries in reverse order, so that `latest_` is right after each. */
 Body Queue::pop_from(size_t index) {
     Body out;
     for (size_t i = queue_.size(); i-- > index;) {
@@ -87,6 +101,7 @@ void Queue::append(Node *event) {
     push(event);
 }
 
+/* A loop that ends may complete another one, and partial iterations may become whole: repeat until nothing changes. */
 void Queue::finish() {
     spill();
     while (detect()) spill();
@@ -115,6 +130,7 @@ size_t Queue::nbytes() const {
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */
 
+/* All nodes that are missing in the pending iteration have been skipped before. */
 bool Queue::completable(const Frame &f) const {
     if (f.pending.empty()) return false;
     for (size_t i = f.next; i < f.loop->kids.size(); ++i)
@@ -196,6 +212,7 @@ void Queue::place(size_t f, size_t index, Node *event) {
         commit(frame); // the iteration is complete and cannot be longer
 }
 
+/* Nodes of the body that the iteration skipped get repeat 0. */
 void Queue::commit(Frame &frame) {
     Body &kids = frame.loop->kids;
     size_t p = 0;
@@ -405,6 +422,7 @@ bool Queue::pay(size_t work) {
     return true;
 }
 
+/* The nodes of the entries from...end). */
 Body Queue::stretch(size_t from, size_t end) const {
     Body out;
     out.reserve(end - from);

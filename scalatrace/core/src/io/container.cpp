@@ -1,4 +1,4 @@
-/* container.cpp - the file around a payload: magic, version, sizes, checksum (docs/format.md). */
+/* container.cpp - write and read the header drawn in container.hpp. */
 #include "io/container.hpp"
 
 #include "io/files.hpp"
@@ -14,10 +14,12 @@ namespace st {
 
 namespace {
 
+/* As PNG's: a byte above 127 and line ends, which transfers as text would damage. */
 constexpr unsigned char kMagic[8] = {0x89, 'S', 'T', 'R', 'C', 0x0d, 0x0a, 0x1a};
 constexpr size_t kHeader = 32;
 constexpr uint16_t kDeflated = 1, kPart = 2;
 
+/* CRC-32 of zlib and gzip. */
 uint32_t crc32(uint32_t crc, const void *data, size_t n) {
     static const std::array<uint32_t, 256> table = [] {
         std::array<uint32_t, 256> t{};
@@ -34,6 +36,7 @@ uint32_t crc32(uint32_t crc, const void *data, size_t n) {
     return ~crc;
 }
 
+/* Integers in the header are little-endian. */
 void put(unsigned char *at, uint64_t v, int nbytes) {
     for (int i = 0; i < nbytes; ++i) at[i] = static_cast<unsigned char>(v >> (8 * i));
 }
@@ -44,7 +47,7 @@ uint64_t get(const unsigned char *at, int nbytes) {
     return v;
 }
 
-/* zlib is on practically every machine but need not be: it is loaded when a file is written, never linked. */
+/* zlib is loaded when a file is written and never linked, since some machines do not have it. */
 bool deflate_with_zlib(std::string_view in, std::string &out) {
     void *zlib = dlopen("libz.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (!zlib) return false;
@@ -64,6 +67,7 @@ bool deflate_with_zlib(std::string_view in, std::string &out) {
     return done;
 }
 
+/* Text of a failed system call. */
 std::string failure(const char *what, const std::string &path) {
     return std::string("cannot ") + what + ' ' + path + ": " + std::strerror(errno);
 }

@@ -1,4 +1,10 @@
-/* msgpack.hpp - writing msgpack, and reading the subset that pack.cpp writes; the reader trusts nothing. */
+/* msgpack.hpp - write msgpack, and read the subset that pack.cpp writes.
+ *
+ *     integer   0xxxxxxx | 111xxxxx | cc..cf, d0..d3 and 1 to 8 bytes, most significant first; the shortest form
+ *     string    101xxxxx | d9..db and its length, then its bytes          array   1001xxxx | dc, dd and its length
+ *
+ * The reader checks each length against the data, and throws FormatError with the offset in bytes.
+ */
 #ifndef ST_MSGPACK_HPP
 #define ST_MSGPACK_HPP
 
@@ -13,7 +19,7 @@
 
 namespace st {
 
-/* Bytes that grow; unlike a string's they can be given away without a copy. */
+/* A buffer that grows. Unlike a string's, its memory can be handed over without a copy. */
 class Bytes {
   public:
     Bytes() = default;
@@ -24,7 +30,7 @@ class Bytes {
 
     operator std::string_view() const { return {data_, n_}; }
     size_t size() const { return n_; }
-    /* To be freed by the caller. */
+    /* Return the memory, which the caller frees. */
     char *release() { return std::exchange(data_, nullptr); }
     void reserve(size_t room) {
         if (room <= room_) return;
@@ -43,7 +49,7 @@ class Bytes {
         n_ += s.size();
     }
     void append(const char *s, size_t n) { append(std::string_view(s, n)); }
-    /* `n` of nine bytes: all are copied, which is quicker. */
+    /* Append the first n of nine bytes. Copying all nine is faster than copying n. */
     void append_some(const char (&bytes)[9], size_t n) {
         more(sizeof bytes);
         __builtin_memcpy(data_ + n_, bytes, sizeof bytes);
@@ -59,6 +65,7 @@ class Bytes {
     }
 };
 
+/* Writes into a string or Bytes. */
 template <class Out> class PackerInto {
   public:
     Out out;
@@ -119,10 +126,12 @@ template <class Out> class PackerInto {
 using Packer = PackerInto<std::string>;
 using BytePacker = PackerInto<Bytes>;
 
+/* Damaged or unknown bytes. */
 struct FormatError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/* Reads a buffer from its beginning; views point into it. */
 class Unpacker {
   public:
     Unpacker(const void *data, size_t n) : at_(static_cast<const uint8_t *>(data)), start_(at_), end_(at_ + n) {}
@@ -182,7 +191,7 @@ class Unpacker {
         __builtin_memcpy(&v, &bits, 8);
         return v;
     }
-    bool skip_nil() {
+    bool skip_nil() { // false: something else is next
         if (at_ == end_ || *at_ != 0xc0) return false;
         ++at_;
         return true;

@@ -1,3 +1,8 @@
+/* peers.cpp - places of ranks in communicators, and the conversion of encodings.
+ *
+ * A rank's place is its rank in the communicator of the node's calls, and the communicator's size. The tables have each
+ * communicator's members, so an encoding of any rank's peers can be computed without this rank.
+ */
 #include "merge/peers.hpp"
 
 #include <algorithm>
@@ -14,6 +19,7 @@ const Elastic *Peers::communicator(const Node *n) const {
     return nullptr;
 }
 
+/* Places of all ranks in a family, computed once per merge. */
 const Peers::Places &Peers::places(uint64_t family) {
     auto [it, fresh] = families_.try_emplace(family);
     const Family *f = fresh ? tables_.comms.find(family) : nullptr;
@@ -29,6 +35,7 @@ const Peers::Places &Peers::places(uint64_t family) {
     return it->second;
 }
 
+/* World and self need no table. */
 bool Peers::place(uint64_t family, int32_t rank, Place &out) {
     if (family == ST_COMM_WORLD) {
         out = Place{rank, nprocs_};
@@ -51,6 +58,7 @@ bool Peers::place_in(const Node *n, int32_t rank, Place &out) {
     return families && families->constant() && place(static_cast<uint64_t>(families->first()), rank, out);
 }
 
+/* The places are known where the members of all communicators are. */
 bool Peers::recoverable(const Node *n) {
     const Elastic *comm = communicator(n);
     if (!comm) return true;
@@ -67,6 +75,8 @@ bool Peers::recoverable(const Node *n) {
     return std::all_of(comm->groups().begin(), comm->groups().end(), [&](const Group &g) { return named(g.vec); });
 }
 
+/* Convert one rank's values. Where the communicator changes between executions, so does the place. Return false when a
+ * place is unknown or a peer has no value in the encoding. */
 bool Peers::recode_rank(const Node *n, size_t slot, int from, int to, int32_t rank, Vec &out) {
     const Elastic *comm = communicator(n);
     const Vec *families = comm ? comm->of(rank) : nullptr,
@@ -127,6 +137,7 @@ bool Peers::recode(Node *n, size_t slot, int to) {
     return true;
 }
 
+/* The encoding with the fewest groups; -1: all were given up. */
 int Peers::best(const Node *n, size_t slot) const {
     int out = -1;
     for (int i = 0; i < kEncodings; ++i) {

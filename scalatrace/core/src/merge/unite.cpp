@@ -1,3 +1,12 @@
+/* unite.cpp - merge two trees, node by node.
+ *
+ * bodies()    align the bodies; unite nodes that match, keep the others with their own participants
+ * nodes()     unite repeats; of events the values and statistics, of sequences the bodies
+ * absorb()    a loop whose last iteration is written out behind it takes it back, where the other side needs that
+ *
+ * An aligned loop of one side that matches several nodes of the other (a pseudo-loop) unites with a sequence around
+ * these.
+ */
 #include "merge/unite.hpp"
 
 #include <algorithm>
@@ -17,6 +26,7 @@ class Uniter {
         rules_.same_shapes = !loop_agnostic;
     }
 
+    /* Merge body b into a. `root`: of the whole trees, where loops that differ are sought. */
     void bodies(Body &a, Body &&b, bool root) {
         if (same_shapes(a, b)) {
             for (size_t i = 0; i < a.size(); ++i) nodes(a[i], b[i]);
@@ -51,6 +61,7 @@ class Uniter {
         return true;
     }
 
+    /* Merge y into x and release it. */
     void nodes(Node *x, Node *y) {
         x->repeat.unite(x->ranks, std::move(y->repeat), y->ranks);
         x->skipped |= y->skipped;
@@ -72,11 +83,13 @@ class Uniter {
         pool_.release_shell(y);
     }
 
+    /* Give up an encoding. */
     static void give_up(Elastic &e) {
         e = Elastic();
         e.dead = true;
     }
 
+    /* f(index of the first encoding) for each peer of the event. */
     template <class F> void each_peer(const Node *x, F f) {
         size_t slot = 0;
         for (int kind : ops_[x->op].kinds) {
@@ -125,11 +138,14 @@ class Uniter {
      * Behind the left loop is its last iteration, with an event that the right side has inside its loop. The nodes
      * behind the loop become one more iteration of it, with repeat 0 for the events that it lacks. */
 
+    /* Keys of all events below. */
     static void collect_keys(const Node *n, std::set<uint64_t> &keys) {
         if (n->leaf()) keys.insert(n->first);
         for (const Node *kid : n->kids) collect_keys(kid, keys);
     }
 
+    /* Search for a pair of matched loops of which one lacks events that stand behind it, and absorb these. Return
+     * false when there is none. */
     bool absorb_some(Body &a, Body &b, const Alignment &alignment) {
         for (size_t i = 0; i < alignment.steps.size(); ++i) {
             const Step &s = alignment.steps[i];
@@ -185,6 +201,8 @@ class Uniter {
         return v ? v->first() : 0;
     }
 
+    /* Make body[at + 1...end) one more iteration of the loop at `at`. Ranks differ in trip counts and participants:
+     * repeats are computed for each part of the ranks for which all elastic values involved are single vectors. */
     void absorb(Body &body, size_t at, size_t end) {
         Node *loop = body[at];
         Body tail(body.begin() + static_cast<ptrdiff_t>(at) + 1, body.begin() + static_cast<ptrdiff_t>(end));
@@ -239,6 +257,7 @@ class Uniter {
         body.erase(body.begin() + static_cast<ptrdiff_t>(at) + 1, body.begin() + static_cast<ptrdiff_t>(end));
     }
 
+    /* Add a vector of some ranks; `done` has the ranks so far. */
     static void add(Elastic &into, RankSet &done, Vec &&v, const RankSet &ranks) {
         Elastic one;
         one.vec = std::move(v);

@@ -1,3 +1,4 @@
+/* hash.cpp - 8 bytes per step. Part of the file format of parts: a change needs another kPackVersion. */
 #include "tree/hash.hpp"
 
 #include <cstring>

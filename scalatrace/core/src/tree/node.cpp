@@ -1,3 +1,13 @@
+/* node.cpp - allocate nodes, and append values and statistics to events.
+ *
+ * Released nodes keep the memory of their vectors. An event begins with rows and samples, which are plain arrays; when
+ * these exceed their limits, rows are transposed into one value vector per parameter, samples into histograms:
+ *
+ *     rows      count  dest  tag            slots[0]  count  8 8 8
+ *               8      1     0    ---->     slots[1]  dest   1 2 3
+ *               8      2     0              slots[2]  tag    0 0 0
+ *               8      3     0
+ */
 #include "tree/node.hpp"
 
 #include <cmath>
@@ -32,6 +42,7 @@ std::unique_ptr<Histogram> NodePool::histogram() {
     return h;
 }
 
+/* Reset what clone and make do not set, and keep memory. */
 void NodePool::release_shell(Node *n) {
     n->kids.clear();
     for (PredStats &s : n->stats)
@@ -57,6 +68,7 @@ void NodePool::release(Node *n) {
     release_shell(n);
 }
 
+/* The copy is one iteration of the node, which is pending in the queue: it is transient. */
 Node *NodePool::clone_shape(const Node *n) {
     Node *c = make();
     c->shape = n->shape;
@@ -102,6 +114,7 @@ Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids) {
     return s;
 }
 
+/* The statistics after a predecessor. Events have few predecessors: a linear search. */
 static PredStats &stats_after(Node *n, uint64_t pred) {
     for (PredStats &s : n->stats)
         if (s.pred == pred) return s;
@@ -130,9 +143,10 @@ void append_rows(Node *into, const int64_t *rows, size_t nrows) {
     if (nrows == 1)
         for (size_t i = 0; i < n; ++i) into->slots[i].append(rows[i]);
     else
-        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows + i, nrows, n);
+        for (size_t i = 0; i < n; ++i) into->slots[i].append(rows + i, nrows, n); // column by column
 }
 
+/* Add a sample to the histograms; NaN: no sample. */
 static void put_sample(NodePool &pool, Node *into, const Sample &sample) {
     PredStats &s = stats_after(into, sample.pred);
     for (size_t i = 0; i < sample.nvalues; ++i) {
@@ -186,6 +200,7 @@ void append_event(NodePool &pool, Node *into, Node *from) {
     merge_stats(pool, into, from);
 }
 
+/* Approximate: without the allocator's own memory. */
 size_t tree_bytes(const Node *n) {
     size_t bytes = sizeof(Node) + n->repeat.nbytes() + n->kids.capacity() * sizeof(Node *) +
                    n->slots.capacity() * sizeof(Elastic) + n->rows.capacity() * sizeof(int64_t) + n->samples.nbytes() +

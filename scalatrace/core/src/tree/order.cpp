@@ -1,3 +1,4 @@
+/* order.cpp - compare call paths; each is parsed once. */
 #include "tree/order.hpp"
 
 #include "tree/hash.hpp"

@@ -1,3 +1,8 @@
+/* similar.cpp - parse frames, and find the representative of a signature.
+ *
+ * Signatures with the same functions are in one list; the first of the list whose numbers are all near enough
+ * represents a new one. So the result depends on the order of signatures, but equal orders give equal results.
+ */
 #include "tree/similar.hpp"
 
 #include "tree/hash.hpp"
@@ -6,6 +11,7 @@
 
 namespace st {
 
+/* Native frames have an offset, Python's a line between two colons; other texts have no number. */
 Site::Site(const std::string &frame) {
     const size_t offset = frame.rfind("+0x");
     const size_t second = frame.rfind(':'), first = second ? frame.rfind(':', second - 1) : std::string::npos;
@@ -32,6 +38,7 @@ static bool ends_with(const std::string &text, const std::string &end) {
     return text.size() >= end.size() && !text.compare(text.size() - end.size(), end.size(), end);
 }
 
+/* `before` ends with ":" or "+0x", which is not part of the file's name. */
 bool SiteRange::has(const Site &site) const {
     const std::string before = site.before.substr(0, site.before.find_last_of(":+"));
     return site.number >= low && site.number <= high && ends_with(before, file);
@@ -45,6 +52,7 @@ std::string Similar::recorded_frame(const std::string &frame) const {
     return frame;
 }
 
+/* The functions' hash selects the candidates; frame counts are equal then, too. */
 uint64_t Similar::representative(uint64_t name, const Frames &frames) {
     if (!tolerance) return name;
     uint64_t functions = 29;

@@ -1,3 +1,4 @@
+/* tables.cpp - union and size of tables. Equal names have equal contents: entries that exist are not compared. */
 #include "tree/tables.hpp"
 
 namespace st {

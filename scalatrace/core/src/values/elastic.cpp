@@ -1,3 +1,8 @@
+/* elastic.cpp - groups of ranks with equal value vectors.
+ *
+ * unite() looks up the vector of each of the other's groups. An equal vector gets the other's ranks, any other
+ * becomes a group. Equality of vectors is equality of their packed terms (vec.hpp), so a look-up compares bytes.
+ */
 #include "values/elastic.hpp"
 
 #include <algorithm>
@@ -10,6 +15,7 @@ void Summary::add(int64_t value, uint64_t times, bool averaged) {
     values.add(static_cast<double>(averaged ? Averaged::from(value).mean : value), times);
 }
 
+/* Each vector counts once for each of its ranks. */
 void Elastic::summarise(uint64_t nranks) {
     if (summary) return;
     std::unique_ptr<Summary> result(new Summary);
@@ -23,6 +29,7 @@ void Elastic::summarise(uint64_t nranks) {
     groups_.reset();
 }
 
+/* Cheap tests first: counting terms compresses the values. */
 void Elastic::check_terms() {
     if (!vec.constant() && vec.size() > limit && vec.terms().size() > limit) summarise(1);
 }
@@ -104,6 +111,7 @@ void Elastic::normalise() {
     groups_.reset();
 }
 
+/* A histogram on either side makes the result a histogram. */
 void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs) {
     if (summary || other.summary) {
         summarise(mine.size());

@@ -1,3 +1,8 @@
+/* histogram.cpp - add samples and merge histograms.
+ *
+ * Mean and variance are exact: Welford's recurrence for a sample, the formula of Chan, Golub and LeVeque for a merge.
+ * Only the distribution is approximate.
+ */
 #include "values/histogram.hpp"
 
 #include <algorithm>
@@ -16,6 +21,7 @@ void Histogram::add(double x) {
         mean += d / static_cast<double>(count);
         m2 += d * (x - mean);
     }
+    // Bins are in order: the first one that does not end below x may contain it.
     for (int i = 0; i < nbins; ++i) {
         if (x > bins[i].max) continue;
         if (x < bins[i].min) break;
@@ -29,6 +35,7 @@ void Histogram::add(double x) {
     if (nbins > kBins) join_nearest(means);
 }
 
+/* A histogram of equal samples, merged. */
 void Histogram::add(double x, uint64_t times) {
     if (times == 1) return add(x);
     Histogram same;
@@ -39,6 +46,7 @@ void Histogram::add(double x, uint64_t times) {
     merge(same);
 }
 
+/* `means` is kept beside the bins, since a mean takes a division. */
 void Histogram::merge(const Histogram &o) {
     if (!o.count) return;
     if (!count) {

@@ -1,3 +1,7 @@
+/* loads.cpp - runs of ranks with nearly equal totals.
+ *
+ * A run is extended while the limits of its range are at most kWidth steps apart; a step is 2^-7 of a power of two.
+ */
 #include "values/loads.hpp"
 
 #include <algorithm>
@@ -7,11 +11,11 @@ namespace st {
 
 namespace {
 
-constexpr int kWidth =
-    8; // between the lowest and the highest of a run: the upper half of a float has 7 bits behind the point
+constexpr int kWidth = 8; // steps between the lowest and the highest total of a run: 3 to 6 %
 
 } // namespace
 
+/* Upper half of the total as a float. */
 uint16_t Loads::bits(double total) {
     const float within = total > 0 ? static_cast<float>(std::min(total, 1e38)) : 0;
     return static_cast<uint16_t>((std::bit_cast<uint32_t>(within) + 0x8000) >> 16);
@@ -23,6 +27,7 @@ uint64_t Loads::size() const {
     return n;
 }
 
+/* Extend the last run if the range stays narrow, else begin a new one. */
 void Loads::push(const Run &run) {
     if (!runs_.empty()) {
         Run &last = runs_.back();
@@ -35,6 +40,7 @@ void Loads::push(const Run &run) {
     runs_.push_back(run);
 }
 
+/* Sets one behind the other: append. Otherwise all ranks in order, each from the set that has it. */
 void Loads::unite(const RankSet &mine, const Loads &other, const RankSet &theirs) {
     if (mine.empty() || mine.highest() < theirs.lowest()) {
         for (const Run &run : other.runs_) push(run);
@@ -57,6 +63,7 @@ void Loads::unite(const RankSet &mine, const Loads &other, const RankSet &theirs
     });
 }
 
+/* The run is split at the rank. */
 void Loads::add(uint64_t position, double more) {
     const std::vector<Run> was = std::exchange(runs_, {});
     for (const Run &run : was) {

@@ -1,3 +1,14 @@
+/* ranks.cpp - sets of ranks as boxes.
+ *
+ * append() is the only way in which boxes are made: it joins the last two as long as they are rows of the same
+ * blocks at one distance, so a grid's plane becomes one box while its ranks are added in order:
+ *
+ *   0..3  16..19                 two intervals         -->  0..3, 2 times 16 apart
+ *   (0..3, 2 x 16)  32..35       a row and a block     -->  0..3, 3 times 16 apart
+ *   (0..3, 3 x 16)  (64..67, 3 x 16)  two rows         -->  0..3, 3 times 16 apart, 2 times 64 apart
+ *
+ * Set operations on sets that are not one behind the other work on intervals, and append the result.
+ */
 #include "values/ranks.hpp"
 
 #include <algorithm>
@@ -5,6 +16,7 @@
 
 namespace st {
 
+/* The highest rank. */
 int32_t Box::last() const {
     int32_t at = high;
     for (int d = 0; d < kDims; ++d) at += (count[d] - 1) * stride[d];
@@ -17,6 +29,7 @@ uint64_t Box::size() const {
     return n;
 }
 
+/* Divide by the strides, the outermost dimension first. */
 bool Box::contains(int32_t rank) const {
     int32_t x = rank - low;
     if (x < 0) return false;
@@ -37,7 +50,7 @@ bool Box::repeat(int64_t times, int64_t distance) {
 
 namespace {
 
-/* Blocks of one shape in the first `ndims` dimensions, wherever they are. */
+/* Are the boxes equal in the first `ndims` dimensions, apart from their positions? */
 bool same_blocks(const Box &a, const Box &b, int ndims) {
     if (a.high - a.low != b.high - b.low) return false;
     for (int d = 0; d < ndims; ++d)
@@ -45,7 +58,7 @@ bool same_blocks(const Box &a, const Box &b, int ndims) {
     return true;
 }
 
-/* Put `b`, which follows, into `a` when both are rows of the same blocks at one distance. */
+/* Join `b`, which is behind `a`, with it: both are rows of the same blocks at one distance, or two equal boxes. */
 bool join(Box &a, const Box &b) {
     const int na = a.ndims(), nb = b.ndims(), outer = std::max(na, nb) - 1;
     if (outer >= 0 && same_blocks(a, b, outer)) {
@@ -60,11 +73,11 @@ bool join(Box &a, const Box &b) {
     return na == nb && na < Box::kDims && same_blocks(a, b, na) && a.repeat(2, int64_t{b.low} - a.low);
 }
 
-/* Take the first (or last) interval out of a box; what is left is some boxes. */
+/* Take the first (or last) interval out of a box. The rest becomes up to kDims boxes, in order. */
 Interval peel(const Box &box, bool from_end, std::vector<Box> &left) {
     Box rest = box;
     for (int d = box.ndims() - 1; d >= 0; --d) {
-        Box others = rest; // all blocks but one, which is peeled further
+        Box others = rest; // all blocks but one, from which the inner dimensions are peeled
         --others.count[d];
         rest.count[d] = 1;
         rest.stride[d] = 0;
@@ -128,8 +141,9 @@ void RankSet::push(const Box &b) {
         rest_.push_back(b);
 }
 
+/* Where the new box touches the last one, two intervals become one: both are taken out of their boxes first. */
 void RankSet::append(const Box &b) {
-    if (!empty() && highest() + 1 == b.low) { // two intervals become one; the boxes they were in lose them
+    if (!empty() && highest() + 1 == b.low) {
         std::vector<Box> before, behind;
         const Interval left = peel(pop(), true, before), right = peel(b, false, behind);
         for (const Box &part : before) push(part);
@@ -141,6 +155,7 @@ void RankSet::append(const Box &b) {
     while (!rest_.empty() && join(rest_.size() > 1 ? rest_[rest_.size() - 2] : first_, rest_.back())) rest_.pop_back();
 }
 
+/* Disjoint sets in order: append. Otherwise merge the intervals and build the boxes anew. */
 void RankSet::unite(const RankSet &other) {
     if (other.empty()) return;
     if (empty()) {
@@ -165,6 +180,7 @@ void RankSet::unite(const RankSet &other) {
     for (const Interval &i : whole) append(Box(i.low, i.high));
 }
 
+/* Both lists of intervals are sorted: one pass. */
 RankSet RankSet::intersect(const RankSet &other) const {
     RankSet out;
     if (empty() || other.empty() || highest() < other.lowest() || other.highest() < lowest()) return out;
@@ -182,6 +198,7 @@ RankSet RankSet::intersect(const RankSet &other) const {
     return out;
 }
 
+/* Cut each interval at those of the other set. */
 RankSet RankSet::minus(const RankSet &other) const {
     RankSet out;
     const std::vector<Interval> theirs = other.intervals();

@@ -1,3 +1,17 @@
+/* vec.cpp - find repetitions while values arrive.
+ *
+ * After each new term, fold() compares the terms at the end with those before:
+ *
+ *   terms   9 1 2 3 | 1 2 3        the last k = 3 terms equal the 3 before: 9, 2 x {1, 2, 3}
+ *   terms   9 5 | 6 | 7            blocks of k = 1 differ by 1 twice: 9, 3 x {5}, stride 1
+ *
+ *   k <= kMaxStridedPeriod   blocks may differ by a constant, the stride; this takes three blocks
+ *   k <= kMaxShortPeriod     equal blocks, found by comparing
+ *   longer                   equal blocks, found by the lag table in O(1) per term
+ *
+ * The new repetition is a term itself, so repetitions of repetitions are found in the same way. Tags, hashes of terms,
+ * make most comparisons one of integers.
+ */
 #include "values/vec.hpp"
 
 #include "st_core.h"
@@ -9,19 +23,19 @@
 namespace st {
 
 namespace {
-constexpr size_t kMaxShortPeriod = 32;  // periods found by comparing; longer ones by the lag table
-constexpr size_t kMaxStridedPeriod = 8; // blocks whose repetitions may differ by a constant
-constexpr size_t kGram = 4;             // terms that name a place in the lag table
+constexpr size_t kMaxShortPeriod = 32;  // terms of a period found by comparing; longer periods by the lag table
+constexpr size_t kMaxStridedPeriod = 8; // terms of a block whose repetitions may differ by a constant
+constexpr size_t kGram = 4;             // last terms whose hash is the key of the lag table
 constexpr size_t kMaxDepth = 16;        // nesting of repetitions
-constexpr int64_t kMaxStride = int64_t{1}
-                               << 40; // larger ones are between names (hashes), where no progression is meant
+constexpr int64_t kMaxStride = int64_t{1} << 40; // larger strides are between names (hashes): no progression
 
 /* MPI_PROC_NULL and the like are symbols: no progression leads from or to one. */
 bool is_special(int64_t value) { return value >= ST_SPECIAL_MIN && value < ST_SPECIAL_MAX; }
 
-/* A base, which is a sum of strides, may leave 64 bits where a value plus its base does not. */
+/* A base is a sum of strides. It may exceed 64 bits where value plus base does not. */
 using Wide = __int128;
 
+/* Sum modulo 2^64: names (hashes) wrap around. */
 int64_t plus(int64_t value, Wide base) {
     return static_cast<int64_t>(static_cast<uint64_t>(value) + static_cast<uint64_t>(base));
 }
@@ -32,6 +46,7 @@ uint64_t mix(uint64_t h) {
     return h ^ (h >> 29);
 }
 
+/* Hash of a term: equal terms have equal tags. */
 uint64_t term_tag(const Term &t) {
     if (!t.rep) return mix(static_cast<uint64_t>(t.value) + 1);
     uint64_t h = mix(t.rep->count * 31 + static_cast<uint64_t>(t.rep->stride));
@@ -39,6 +54,7 @@ uint64_t term_tag(const Term &t) {
     return h;
 }
 
+/* Nesting of repetitions in a term. */
 size_t depth(const Term &t) {
     size_t d = 0;
     if (t.rep)
@@ -46,6 +62,7 @@ size_t depth(const Term &t) {
     return d;
 }
 
+/* Call f(value, times) for each run of equal values of a term, with `base` added. */
 void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t)> &f) {
     ExpansionLimit::take(1);
     if (!t.rep) {
@@ -79,6 +96,7 @@ Term &Term::operator=(const Term &other) {
     return *this;
 }
 
+/* Are two terms equal up to a constant difference? `diff`: the difference, set by the first literals if not `known`. */
 static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known);
 
 static bool same_term(const Term &a, const Term &b, int64_t &diff, bool &known) {
@@ -100,7 +118,7 @@ static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known) {
     return true;
 }
 
-/* The general state, once the values are not all the same.
+/* The state of the detail form.
  *
  * `terms` ends with the repetition the cursor is in when `predicting`; the values matched in its unfinished iteration
  * (`matched` of them) are in no term. */
@@ -130,6 +148,7 @@ struct Vec::Detail {
         }
     }
 
+    /* Put the cursor behind the last complete iteration of the last term. */
     void start_cursor() {
         predicting = true;
         matched = 0;
@@ -138,6 +157,7 @@ struct Vec::Detail {
         descend();
     }
 
+    /* Enter repetitions until the cursor stands on a literal. */
     void descend() {
         for (;;) {
             Level &top = cursor.back();
@@ -147,7 +167,7 @@ struct Vec::Detail {
         }
     }
 
-    /* The value that goes on with the repetition; false when no value does: it does not fit 64 bits, or a stride
+    /* The value that continues the repetition. Return false when no value does: it exceeds 64 bits, or a stride
      * leads to a special value. */
     bool expected(int64_t &value) const {
         const Level &top = cursor.back();
@@ -155,6 +175,7 @@ struct Vec::Detail {
         return !top.base || !is_special(value);
     }
 
+    /* Move to the next value. The outermost repetition has no end: its count grows. */
     void advance() {
         ++matched;
         for (;;) {
@@ -174,6 +195,7 @@ struct Vec::Detail {
         descend();
     }
 
+    /* Append a value: follow the cursor, or add a literal and look for repetitions. */
     void append(int64_t value) {
         if (predicting) {
             int64_t next;
@@ -189,7 +211,7 @@ struct Vec::Detail {
         fold();
     }
 
-    /* Where the cursor is in a run of one value, take as many values as go on with it. */
+    /* Where the cursor is in a run of one value, append as many values as continue it. Return their number. */
     size_t follow_run(const int64_t *values, size_t n, size_t stride) {
         if (!predicting) return 0;
         Level &top = cursor.back();
@@ -211,7 +233,8 @@ struct Vec::Detail {
         return run;
     }
 
-    /* The value does not follow the last repetition: what its unfinished iteration matched stands on its own. */
+    /* The value does not continue the last repetition: append the values of the unfinished iteration, then the
+     * value. */
     void leave_repetition(int64_t value) {
         std::vector<std::pair<int64_t, uint64_t>> prefix;
         uint64_t left = matched;
@@ -220,13 +243,14 @@ struct Vec::Detail {
         for (size_t i = 0; left && i < r.block.size(); ++i) collect(r.block[i], base, left, prefix);
         predicting = false;
         matched = 0;
-        tags.back() = static_cast<uint32_t>(term_tag(terms.back())); // its count is settled now
+        tags.back() = static_cast<uint32_t>(term_tag(terms.back())); // its count is final now
         fold();
         for (auto [v, times] : prefix)
             for (uint64_t i = 0; i < times; ++i) append(v);
         append(value);
     }
 
+    /* Append the first `left` values of a term as runs. */
     static void collect(const Term &t, Wide base, uint64_t &left, std::vector<std::pair<int64_t, uint64_t>> &out) {
         if (!left) return;
         if (!t.rep) {
@@ -243,7 +267,7 @@ struct Vec::Detail {
             for (const Term &inner : t.rep->block) collect(inner, base, left, out);
     }
 
-    /* Replace equal blocks at the end by a repetition, if there are such. */
+    /* Replace equal blocks of terms at the end by a repetition, the shortest block first. */
     void fold() {
         const size_t n = terms.size();
         for (size_t k = 1; k <= kMaxShortPeriod && 2 * k <= n; ++k) {
@@ -259,7 +283,7 @@ struct Vec::Detail {
                 make_rep(n - 2, 1, 2, diff);
                 return;
             }
-            // two short blocks often differ by something: a progression takes three
+            // any two blocks of one literal differ by a constant: a progression needs three
             if (n < 3 * k || !blocks_match(n, k, diff) || !blocks_match(n - k, k, before) || before != diff) continue;
             make_rep(n - 3 * k, k, 3, diff);
             return;
@@ -267,7 +291,7 @@ struct Vec::Detail {
         fold_long();
     }
 
-    /* The k terms before index n repeat the k before those, up to a constant. */
+    /* Do the k terms before index n repeat the k terms before these, up to a constant? */
     bool blocks_match(size_t n, size_t k, int64_t &diff) const {
         bool known = false;
         for (size_t i = 1; i <= k; ++i) {
@@ -276,7 +300,8 @@ struct Vec::Detail {
         return true;
     }
 
-    /* Long periods: when each of the last k places was met k terms ago, k is a period. O(1) per term. */
+    /* Long periods. The lag table has the last index at which each sequence of kGram terms ended. When it was k
+     * terms ago for each of the last k terms, k is a period. O(1) per term. */
     void fold_long() {
         const size_t n = terms.size();
         if (n < kGram) return;
@@ -295,6 +320,7 @@ struct Vec::Detail {
         if (blocks_match(n, lag, diff) && diff == 0) make_rep(n - 2 * lag, lag, 2, 0);
     }
 
+    /* Rebuild the table for more terms, from all places so far. */
     void grow_lag_table(size_t n) {
         size_t size = 64;
         while (size < 4 * n) size *= 2;
@@ -307,6 +333,7 @@ struct Vec::Detail {
         lag_table.swap(bigger);
     }
 
+    /* Replace all terms from `from` on by `count` times the first `block` of them, and put the cursor into it. */
     void make_rep(size_t from, size_t block, uint64_t count, int64_t diff) {
         std::vector<Term> inner(std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from)),
                                 std::make_move_iterator(terms.begin() + static_cast<ptrdiff_t>(from + block)));
@@ -323,11 +350,11 @@ struct Vec::Detail {
     }
 };
 
-/* Only to be compared and sent: the terms as msgpack behind the struct. Where the last one goes on its count there
- * is 0, so equal values have equal bytes however often they ran. */
+/* The flat form: the terms as msgpack, in memory behind the struct. An open vector's last term has count 0, so equal
+ * values have equal bytes, however many executions there were. */
 struct Vec::Flat {
     uint64_t matched;
-    uint64_t count; // of the last term, when it goes on
+    uint64_t count; // of the last term of an open vector
     uint32_t nbytes;
     bool open, bounded;
 
@@ -348,6 +375,7 @@ namespace {
 
 constexpr int kMaxPackedDepth = 32; // as in trace/values/vec.py; deeper input is hostile
 
+/* A literal is an integer, a repetition [count, stride, terms]. */
 void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
     p.array(terms.size());
     for (size_t i = 0; i < terms.size(); ++i) {
@@ -380,9 +408,9 @@ std::vector<Term> unpack_terms(Unpacker &in) {
     return out;
 }
 
-/* What is to be known of packed terms without making them. */
+/* Facts of packed terms that are needed without unpacking them. */
 struct Outline {
-    bool any = false, rep = false; // a value; the last term is a repetition
+    bool any = false, rep = false; // is there a value? Is the last term a repetition?
     int64_t first = 0, stride = 0; // the first value; the last term's stride
 };
 
@@ -393,7 +421,7 @@ void add_values(Unpacker &in, uint64_t &values, uint64_t times, uint64_t each) {
         in.fail("a vector of too many values");
 }
 
-/* The number of values; where the last term goes on, of `count` iterations of it. */
+/* Check packed terms. Return the number of values; an open vector's last term counts `count` times. */
 uint64_t check_terms(Unpacker &in, bool open, uint64_t count, int depth, Outline &seen) {
     if (depth > kMaxPackedDepth) in.fail("values are nested too deeply");
     const size_t n = in.array();
@@ -421,6 +449,7 @@ uint64_t check_terms(Unpacker &in, bool open, uint64_t count, int depth, Outline
     return values;
 }
 
+/* Is a stride unfit to continue without end: falling, or between names? */
 bool is_bounded(int64_t stride) { return stride < 0 || stride > kMaxStride; }
 
 } // namespace
@@ -453,7 +482,7 @@ void Vec::drop() {
     delete[] few_values_;
 }
 
-/* For one more of a few values. */
+/* More memory for the plain form. */
 void Vec::grow_values() {
     const uint16_t room = n_ < kMaxFewValues ? kMaxFewValues : kMaxKeptValues;
     int64_t *bigger = new int64_t[room];
@@ -463,6 +492,7 @@ void Vec::grow_values() {
     few_capacity_ = room;
 }
 
+/* Append a value that differs from a constant vector's, or to another form. */
 void Vec::append_slow(int64_t value) {
     if (constant() && n_ < max_few_values_) { // the first value that differs
         if (few_capacity_ <= n_) grow_values();
@@ -474,7 +504,7 @@ void Vec::append_slow(int64_t value) {
         few_values_[n_++] = value;
         return;
     }
-    if (constant()) { // a long one becomes a term
+    if (constant()) { // a long constant vector becomes a term
         std::unique_ptr<Detail> created(new Detail);
         std::vector<Term> block;
         block.emplace_back(first_);
@@ -501,6 +531,7 @@ void Vec::append(const int64_t *values, size_t n, size_t stride) {
     }
 }
 
+/* From the plain form to terms. */
 void Vec::compress() const {
     std::unique_ptr<Detail> created(new Detail);
     for (uint64_t i = 0; i < n_; ++i) created->append(few_values_[i]);
@@ -508,6 +539,7 @@ void Vec::compress() const {
     form_ = kDetail;
 }
 
+/* From the flat form to terms and cursor. */
 void Vec::restore_detail() const {
     std::unique_ptr<Detail> created(new Detail);
     Unpacker in(flat_->terms().data(), flat_->nbytes);
@@ -544,7 +576,7 @@ const Vec::Flat &Vec::flat() const {
     return *flat_;
 }
 
-/* [values, value] when they are all the same; else [values, goes on, matched, count, terms]. */
+/* [number of values, value] when all are equal; else [number of values, open, matched, count, terms]. */
 void Vec::pack(BytePacker &p) const {
     p.array(constant() ? 2 : 5);
     p.natural(n_);
@@ -590,6 +622,7 @@ Vec Vec::unpack_terms(Unpacker &in, size_t n, uint64_t size) {
     return v;
 }
 
+/* Long runs cost O(1) once they are in a repetition. */
 void Vec::append_run(int64_t value, uint64_t times) {
     if (constant() && times && (n_ == 0 || value == first_)) {
         first_ = value;
@@ -601,7 +634,8 @@ void Vec::append_run(int64_t value, uint64_t times) {
         append(value);
         if (!detail_ || !detail_->predicting || detail_->cursor.size() != 1) continue;
         Rep &r = *detail_->cursor[0].rep;
-        if (r.stride == 0 && r.block.size() == 1 && r.block[0].value == value) { // in a run already: the rest at once
+        if (r.stride == 0 && r.block.size() == 1 &&
+            r.block[0].value == value) { // a run of the value: append the rest at once
             n_ += times - 1;
             r.count += times - 1;
             detail_->cursor[0].iteration = r.count;
@@ -646,6 +680,7 @@ int64_t Vec::last() const {
     return value;
 }
 
+/* Append all values but the last again, then the changed one. */
 void Vec::add_to_last(int64_t by) {
     Vec rebuilt;
     uint64_t left = n_;
