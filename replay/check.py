@@ -12,7 +12,7 @@ from scalatrace.replay.common.options import Collectives, Options
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.engine.registry import missing
-from scalatrace.replay.probabilistic.sampled_calls import check_drawable, is_probabilistic
+from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
@@ -22,10 +22,10 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-MADE = "newcomm"
+NEW_COMM = "newcomm"
 """The parameter of calls that make a communicator."""
 
-MANY = 1 << 16
+MAX_VALUES = 1 << 16
 """So many values of a vector are looked at."""
 
 
@@ -50,7 +50,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     if lacking:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
     if is_probabilistic(trace):
-        check_drawable(trace)
+        check_sampled(trace)
         if options and options.collectives is Collectives.P2P:
             raise UsageError("collectives of a trace with histograms for counts cannot become messages")
     _check_communicators(trace)
@@ -72,7 +72,7 @@ def _check_communicators(trace: Trace) -> None:
             if kind is not Kind.COMM or isinstance(param, Peer | Summary):
                 continue
             families = _values(param)
-            if name == MADE:
+            if name == NEW_COMM:
                 made |= families
             else:
                 used |= dict.fromkeys(families, op.name)
@@ -91,4 +91,4 @@ def _values(value: Elastic) -> set[int]:
         return set().union(*(_values(vec) for _, vec in value.groups))
     vec = value.vec if isinstance(value, Columns) else value
     assert isinstance(vec, Vec)
-    return {vec.constant} if vec.constant is not None else set(islice(vec, MANY))
+    return {vec.constant} if vec.constant is not None else set(islice(vec, MAX_VALUES))

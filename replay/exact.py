@@ -1,4 +1,4 @@
-"""The calls of one rank, made as they were recorded."""
+"""Issue the calls of one rank as they were recorded."""
 
 from __future__ import annotations
 
@@ -10,72 +10,73 @@ from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Collectives, Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.player import REPORT_MASK, Report
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import HANDLERS
 
 if TYPE_CHECKING:
     from scalatrace.trace.query.walk import Call
 
-__all__ = ["ExactRank"]
+__all__ = ["ExactPlayer"]
 
 
-class ExactRank:
-    """Makes the calls of one rank."""
+class ExactPlayer:
+    """Issues the calls of one rank."""
 
     prepare: Callable[[Call], Any] | None = None
 
-    def __init__(self, rank: Rank, options: Options, whatif: WhatIf) -> None:
+    def __init__(self, rank: RankReplay, options: Options, whatif: WhatIf) -> None:
         self._rank, self._whatif = rank, whatif
         self._messages = options.collectives is Collectives.P2P
         self._timed = options.compute is not Compute.NONE
 
     def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
-        """Make all calls. Those that are kept are made right here: what happens per call is what counts."""
+        """Issue all calls. Calls of the cache are issued here, inline: the cost per call is what matters."""
         rank, pace, clock, issue = self._rank, self._rank.pace, self._rank.pace.clock, self._rank.mpi.issue
-        kept, live, timed = rank.made.spares, rank.requests.items, self._timed
+        cached, live, timed = rank.cache.free, rank.requests.items, self._timed
         number, event, engine_ns, last = 0, None, 0, pace.last_ns
         try:
             for number, (event, delay_ns) in enumerate(events):
                 if report is not None and not number & REPORT_MASK:
                     report(number)
-                spares = kept.get((event.place, event.values))
-                made = spares[-1] if spares else None
-                if made is None or (made.tail and live[-len(made.tail) :] != made.tail):
-                    self._make(event, delay_ns)
+                free = cached.get((event.place, event.values))
+                prepared = free[-1] if free else None
+                newest = prepared.newest_requests if prepared else ()
+                if prepared is None or (newest and live[-len(newest) :] != newest):
+                    self._issue(event, delay_ns)
                     last = pace.last_ns
                     continue
-                if made.live is not None:
-                    spares.pop()  # type: ignore[union-attr]
-                    live.append(made.live)
+                if prepared.live is not None:
+                    free.pop()  # type: ignore[union-attr]
+                    live.append(prepared.live)
                 now = clock()
                 engine_ns += now - last
                 if timed:
                     pace.waited_ns += delay_ns
                     now = pace.until(last + delay_ns, now)
-                issue(made.call)
+                issue(prepared.call)
                 last = pace.last_ns = clock()
-                tally = made.tally
+                tally = prepared.tally
                 tally.calls += 1
                 tally.ns += last - now
-                tally.sent += made.sent
-                if made.frees:
-                    del live[-len(made.tail) :]
-                    for maker in made.frees:
-                        maker.spares.append(maker)  # type: ignore[union-attr]
-                elif made.tail:
-                    rank.complete(made.completes)
+                tally.sent += prepared.sent
+                if prepared.makers:
+                    del live[-len(newest) :]
+                    for maker in prepared.makers:
+                        maker.free.append(maker)  # type: ignore[union-attr]
+                elif newest:
+                    rank.complete(prepared.completes)
         except ReplayError as error:
-            raise rank.told(error, number, "" if event is None else event.op) from None
+            raise rank.with_location(error, number, "" if event is None else event.op) from None
         pace.engine_ns += engine_ns
 
-    def _make(self, call: Call, delay_ns: int) -> None:
+    def _issue(self, call: Call, delay_ns: int) -> None:
         rank = self._rank
         rank.pace.due_in(delay_ns)
-        if not rank.made_again(call):
+        if not rank.replay_cached(call):
             rank.family = call.family
             handler = by_messages if self._messages and becomes_messages(call) else HANDLERS[call.op]
             handler(rank, self._whatif.view(call))
 
     def finish(self) -> int:
-        """Nothing is left."""
+        """No message is left; return 0."""
         return 0

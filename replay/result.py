@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.trace.values.ranklist import RankList
 
 if TYPE_CHECKING:
-    from scalatrace.replay.engine.rank import Rank
+    from scalatrace.replay.engine.rank import RankReplay
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class RankResult:
     unequal: list[dict[str, Any]] | None = None
 
     @classmethod
-    def of(cls, rank: Rank, wall_ns: int) -> RankResult:
+    def of(cls, rank: RankReplay, wall_ns: int) -> RankResult:
         """Take the result from a rank that has replayed all its events."""
         pace = rank.pace
-        rows = [(op, family, t.calls, t.ns, t.sent) for op, family, t in rank.ledger.rows()]
+        rows = [(op, family, t.calls, t.ns, t.sent) for op, family, t in rank.stats.rows()]
         times = (wall_ns, pace.waited_ns, pace.engine_ns, pace.late_ns)
         return cls(rank.mpi.rank, *times, rows, len(rank.requests.left()))
 

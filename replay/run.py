@@ -16,11 +16,11 @@ from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.player import Player, Report
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
-from scalatrace.replay.exact import ExactRank
+from scalatrace.replay.exact import ExactPlayer
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
-from scalatrace.replay.probabilistic.rank import ProbableRank
+from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.timing.delays import Delays
@@ -42,12 +42,12 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
         ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
     """
     pace = Pace(options.compute)
-    rank = Rank(transport, pace, options.io_folder)
+    rank = RankReplay(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
-    rank.most_buffered = largest_sent(trace, transport.rank, whatif, buffered)
-    player: Player = ExactRank(rank, options, whatif)
+    rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, buffered)
+    player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):
-        player = ProbableRank(trace, rank, transport, options, whatif)
+        player = ProbabilisticPlayer(trace, rank, transport, options, whatif)
     else:
         rank.senders = senders_of(trace, transport.rank)
     walk, prepare = trace.walk(transport.rank), player.prepare

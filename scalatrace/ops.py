@@ -262,16 +262,5 @@ def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
         yield name.removesuffix("_begin"), True, False
 
 
-COUNTS = frozenset({"count", "sendcount", "recvcount"})
-VECTORS = frozenset({"sendcounts", "recvcounts"})
-PLACES = frozenset({"displs", "sdispls", "rdispls"})
-"""Parameters that a factor on the size of messages changes."""
-
 SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
 """Kinds of calls that send, or prepare to."""
-
-SCALED = frozenset({
-    Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT,
-    Category.COLLECTIVE, Category.NEIGHBOUR,
-})  # fmt: skip
-"""Operations whose messages can have another size: windows and files have places that calls must stay in."""

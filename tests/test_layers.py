@@ -16,7 +16,7 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
 LOWEST = ("errors", "ops", "launched")
-BASE = ("grammars", "formula", "entry_points", "files", "predefined", "cache")
+BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache")
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")

@@ -20,7 +20,8 @@ from scalatrace.codegen.program.tree import (
     Stmt,
 )
 from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
-from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
+from scalatrace.ops import operation
+from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, scaled
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.values.compress import vec_of
 
@@ -57,7 +58,7 @@ def scale_bytes(program: Program, factor: float) -> Program:
     if program.shape and program.shape.arrays:
         raise GenerateError("--bytes-scale: the arrays of sizes follow formulas; scale a trace of one size")
     n, exact, whole = len(program.arrays), Fraction(factor).limit_denominator(1000), ceil(factor)
-    counts = tuple(_array(array, lambda v: _times(v, exact)) for array in program.arrays)
+    counts = tuple(_array(array, lambda v: scaled(v, exact)) for array in program.arrays)
     rooms = tuple(_array(array, lambda v: v * whole) for array in program.arrays)
 
     def change(stmt: Stmt) -> Stmt:
@@ -67,36 +68,23 @@ def scale_bytes(program: Program, factor: float) -> Program:
 
     def argument(call: Call, a: Argument) -> Argument:
         if a.name in COUNTS:
-            f = Fraction(whole) if _receives(call, a.name) else exact
-            return replace(a, value=map_leaves(a.value, lambda leaf: _scaled(leaf, f)))
-        shift = n if a.name in VECTORS else 2 * n if a.name in PLACES else 0
+            f = Fraction(whole) if is_room(call.op, a.name, call) else exact
+            return replace(a, value=map_leaves(a.value, lambda leaf: _scaled_leaf(leaf, f)))
+        shift = n if a.name in VECTORS else 2 * n if a.name in DISPLACEMENTS else 0
         return replace(a, value=add(a.value, Const(shift)))
 
     body = _each(program.body, change)
     return replace(program, body=body, arrays=(*program.arrays, *counts, *rooms))
 
 
-def _receives(call: Call, name: str) -> bool:
-    """Whether a count is the room of a message from one rank."""
-    category = operation(call.op).category
-    if category in (Category.COLLECTIVE, Category.NEIGHBOUR):
-        return False
-    return name == "recvcount" or (name == "count" and ("source" in call or category is Category.RECV))
-
-
-def _scaled(leaf: Expr, factor: Fraction) -> Expr:
+def _scaled_leaf(leaf: Expr, factor: Fraction) -> Expr:
     match leaf:
         case Const(value):
-            return Const(_times(value, factor))
+            return Const(scaled(value, factor))
         case Item(table, index):
-            return Item(tuple(_times(v, factor) for v in table), index)
+            return Item(tuple(scaled(v, factor) for v in table), index)
     grown = add(mul(leaf, Const(factor.numerator)), Const(factor.denominator - 1))
     return grown if factor.denominator == 1 else Binary("/", grown, Const(factor.denominator))
-
-
-def _times(n: int, factor: Fraction) -> int:
-    """n times a factor, rounded up: something becomes nothing only times 0."""
-    return n if n <= 0 else ceil(n * factor)
 
 
 def _array(array: IntArray, change: Callable[[int], int]) -> IntArray:
@@ -107,7 +95,7 @@ def _array(array: IntArray, change: Callable[[int], int]) -> IntArray:
 
 
 def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Loop):
             stmt = replace(stmt, body=_each(stmt.body, change))
@@ -116,8 +104,8 @@ def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tupl
             stmt = replace(stmt, then=then, otherwise=otherwise)
         changed = change(stmt)
         if changed is not None:
-            found.append(changed)
-    return tuple(found)
+            result.append(changed)
+    return tuple(result)
 
 
 BY_MESSAGES = frozenset({

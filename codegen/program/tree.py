@@ -58,7 +58,7 @@ class Call:
                 return argument.value
         raise KeyError(name)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return any(argument.name == name for argument in self.arguments)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.transport.args import Out, Status
-from scalatrace.replay.transport.backoff import Patience
+from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.trace.values.vec import ANY_SOURCE
 
 MAX_WAIT_S = 3.0
@@ -17,7 +18,7 @@ MAX_WAIT_S = 3.0
 
 
 @contextmanager
-def directed(rank: Rank, event: Any) -> Iterator[tuple[int, int]]:
+def directed(rank: RankReplay, event: AnyCall) -> Iterator[tuple[int, int]]:
     """Give the source for the receive or matched probe of an event, and the bytes of its message.
 
     The source is the planned sender of a receive from any source. If its message does not come while others
@@ -34,7 +35,7 @@ def directed(rank: Rank, event: Any) -> Iterator[tuple[int, int]]:
         yield _arrival(rank, event, None)
 
 
-def _arrival(rank: Rank, event: Any, planned: int | None) -> tuple[int, int]:
+def _arrival(rank: RankReplay, event: AnyCall, planned: int | None) -> tuple[int, int]:
     """Wait for a message: its source and bytes."""
     family = event.family
     envelope = (rank.mpi.constant(event["tag"]), rank.comm(family))
@@ -47,13 +48,13 @@ def _arrival(rank: Rank, event: Any, planned: int | None) -> tuple[int, int]:
             rank.senders.drop(family)
         else:
             source, nbytes = came
-    rank.ledger.of(event.op, rank.family).ns += rank.pace.called() - start
+    rank.stats.of(event.op, rank.family).ns += rank.pace.called() - start
     return source, nbytes
 
 
-def _await(rank: Rank, source: Any, envelope: tuple[Any, ...]) -> tuple[int, int] | None:
+def _await(rank: RankReplay, source: Any, envelope: tuple[Any, ...]) -> tuple[int, int] | None:
     """Wait for a message of a source: its source and bytes, or None when it has not come in time."""
-    flag, status, patience = Out(), Status(), Patience(rank.mpi.shares_cores)
+    flag, status, backoff = Out(), Status(), Backoff(rank.mpi.shares_cores)
     start = time.monotonic()
     limit = min(MAX_WAIT_S, rank.senders.left_s)
     while True:
@@ -62,4 +63,4 @@ def _await(rank: Rank, source: Any, envelope: tuple[Any, ...]) -> tuple[int, int
         if flag.value or waited > limit:
             rank.senders.left_s -= waited
             return rank.mpi.matched(status) if flag.value else None
-        patience.rest()
+        backoff.pause()

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.replay.calls.sides import displacements, is_given
-from scalatrace.replay.engine.rank import Built, Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import BuiltType, RankReplay
 from scalatrace.replay.transport.args import Count, Handles, Ref, Statuses
 from scalatrace.replay.transport.base import Handle
 from scalatrace.trace.model.typetree import TypeTree
@@ -25,15 +26,15 @@ class Piece:
 
     peer: int
     count: int
-    type: Built
+    type: BuiltType
     first: int = 0
 
 
-Pieces = Callable[[Rank, Any, bool], Iterator[Piece]]
+Pieces = Callable[[RankReplay, Any, bool], Iterator[Piece]]
 """What a collective sends (True) or receives (False), by rank of the communicator; its own piece left out."""
 
 
-def by_messages(rank: Rank, event: Any) -> None:
+def by_messages(rank: RankReplay, event: AnyCall) -> None:
     """Issue a collective as messages: all receives, all sends, one wait."""
     comm, own = own_communicator(rank, event.family), event.comm.rank
     for pieces in ROUNDS[event.op]:
@@ -42,7 +43,7 @@ def by_messages(rank: Rank, event: Any) -> None:
         exchange(rank, comm, incoming, outgoing)
 
 
-def own_communicator(rank: Rank, family: int) -> Handle:
+def own_communicator(rank: RankReplay, family: int) -> Handle:
     """Return the duplicate of a family's communicator; all its ranks ask for it at the same collective."""
     if family not in rank.duplicates:
         handle = rank.mpi.handle("comm")
@@ -51,7 +52,7 @@ def own_communicator(rank: Rank, family: int) -> Handle:
     return rank.duplicates[family]
 
 
-def exchange(rank: Rank, comm: Handle, incoming: Sequence[Piece], outgoing: Sequence[Piece]) -> None:
+def exchange(rank: RankReplay, comm: Handle, incoming: Sequence[Piece], outgoing: Sequence[Piece]) -> None:
     """Receive and send these, and wait for all."""
     requests = []
     for piece in incoming:
@@ -66,63 +67,63 @@ def exchange(rank: Rank, comm: Handle, incoming: Sequence[Piece], outgoing: Sequ
         rank.issue("Isend", *message, Ref(requests[-1]))
     if requests:
         rank.issue("Waitall", len(requests), Handles(requests), Statuses(len(requests)))
-    rank.settle()
+    rank.release_buffers()
 
 
-def _others(event: Any) -> range:
+def _others(event: AnyCall) -> range:
     return range(len(event.comm.peers))
 
 
-def _is_root(event: Any) -> bool:
+def _is_root(event: AnyCall) -> bool:
     return bool(event["root"] == event.comm.rank)
 
 
-def _token(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _token(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     built = rank.built(TypeTree("MPI_BYTE"))
     return (Piece(peer, 0, built) for peer in _others(event))
 
 
-def _from_root(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _from_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     built, n = rank.type(event["datatype"]), event["count"]
     root = event.get("root", 0)
     if sends == (root == event.comm.rank):
         yield from (Piece(peer, n, built) for peer in (_others(event) if sends else (root,)))
 
 
-def _to_root(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _to_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     built, n = rank.type(event["datatype"]), event["count"]
     root = event.get("root", 0)
     if sends != (root == event.comm.rank):
         yield from (Piece(peer, n, built) for peer in ((root,) if sends else _others(event)))
 
 
-def _to_higher(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _to_higher(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     built, n, own = rank.type(event["datatype"]), event["count"], event.comm.rank
     yield from (Piece(p, n, built) for p in _others(event) if (p > own if sends else p < own))
 
 
-def _blocks(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     """Reduce_scatter: everyone has a block for everyone."""
     built, own = rank.type(event["datatype"]), event.comm.rank
     counts = event.get("recvcounts") or [event["recvcount"]] * len(_others(event))
     yield from (Piece(p, counts[p if sends else own], built) for p in _others(event))
 
 
-def _gathered(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _gathered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     if sends != _is_root(event):
         yield from _side(rank, event, sends, (event["root"],) if sends else _others(event))
 
 
-def _scattered(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _scattered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     if sends == _is_root(event):
         yield from _side(rank, event, sends, _others(event) if sends else (event["root"],))
 
 
-def _to_all(rank: Rank, event: Any, sends: bool) -> Iterator[Piece]:
+def _to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
     yield from _side(rank, event, sends, _others(event))
 
 
-def _side(rank: Rank, event: Any, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
+def _side(rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
     """The pieces of a side; in place, where it is not given, they lie as on the other."""
     sides = ("send", "recv") if sends else ("recv", "send")
     side = next(side for side in sides if is_given(event, f"{side}type"))
@@ -159,6 +160,6 @@ ROUNDS: dict[str, Sequence[Pieces]] = {
 return before they are done, MPI_Alltoallw and those of intercommunicators stay what they are."""
 
 
-def becomes_messages(event: Any) -> bool:
+def becomes_messages(event: AnyCall) -> bool:
     """Say whether a call is issued as messages."""
     return event.op in ROUNDS and event.comm.remote is None

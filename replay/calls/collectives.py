@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scalatrace.replay.calls.sides import each_its_type, in_place, plain, vector
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Count, Counts
 from scalatrace.trace.values.vec import ROOT
@@ -17,20 +18,20 @@ def variants(*names: str) -> tuple[str, ...]:
 
 
 @handles(*variants("Barrier"))
-def barrier(rank: Rank, event: Any) -> None:
+def barrier(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Barrier(comm)."""
     rank.start(event, rank.comm(event.comm.family))
 
 
 @handles(*variants("Bcast"))
-def bcast(rank: Rank, event: Any) -> None:
+def bcast(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Bcast(buffer, count, datatype, root, comm)."""
     args = rank.message(event, out=_is_root(event))
     rank.start(event, *args, _root(rank, event), rank.comm(event.comm.family))
 
 
 @handles(*variants("Reduce"))
-def reduce(rank: Rank, event: Any) -> None:
+def reduce(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm)."""
     args = _operands(rank, event, receives=_is_root(event))
     op = rank.op(event["op"])
@@ -38,13 +39,13 @@ def reduce(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Allreduce", "Scan", "Exscan"))
-def allreduce(rank: Rank, event: Any) -> None:
+def allreduce(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm)."""
     rank.start(event, *_operands(rank, event), rank.op(event["op"]), rank.comm(event.comm.family))
 
 
 @handles(*variants("Reduce_scatter_block"))
-def reduce_scatter_block(rank: Rank, event: Any) -> None:
+def reduce_scatter_block(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)."""
     built, n = rank.type(event["datatype"]), event["recvcount"]
     operands = _send_and_room(rank, event, n * event.comm.size, built, n)
@@ -53,7 +54,7 @@ def reduce_scatter_block(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Reduce_scatter"))
-def reduce_scatter(rank: Rank, event: Any) -> None:
+def reduce_scatter(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)."""
     built, counts = rank.type(event["datatype"]), event["recvcounts"]
     operands = _send_and_room(rank, event, sum(counts), built, counts[event.comm.rank])
@@ -62,7 +63,7 @@ def reduce_scatter(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Gather"))
-def gather(rank: Rank, event: Any) -> None:
+def gather(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
     send = plain(rank, event, "send", True)
     recv = plain(rank, event, "recv", False, len(event.comm.peers))
@@ -71,7 +72,7 @@ def gather(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Gatherv"))
-def gatherv(rank: Rank, event: Any) -> None:
+def gatherv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)."""
     send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
     _placed(event, send)
@@ -79,7 +80,7 @@ def gatherv(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Scatter"))
-def scatter(rank: Rank, event: Any) -> None:
+def scatter(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
     send = plain(rank, event, "send", True, len(event.comm.peers))
     recv = plain(rank, event, "recv", False)
@@ -88,7 +89,7 @@ def scatter(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Scatterv"))
-def scatterv(rank: Rank, event: Any) -> None:
+def scatterv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
     send, recv = vector(rank, event, "send", True), plain(rank, event, "recv", False)
     _placed(event, recv)
@@ -96,7 +97,7 @@ def scatterv(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Allgather"))
-def allgather(rank: Rank, event: Any) -> None:
+def allgather(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
     send, recv = plain(rank, event, "send", True), plain(rank, event, "recv", False, len(event.comm.peers))
     _placed(event, send)
@@ -104,7 +105,7 @@ def allgather(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Allgatherv"))
-def allgatherv(rank: Rank, event: Any) -> None:
+def allgatherv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)."""
     send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
     _placed(event, send)
@@ -112,7 +113,7 @@ def allgatherv(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Alltoall"))
-def alltoall(rank: Rank, event: Any) -> None:
+def alltoall(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
     pieces = len(event.comm.peers)
     send, recv = plain(rank, event, "send", True, pieces), plain(rank, event, "recv", False, pieces)
@@ -121,7 +122,7 @@ def alltoall(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Alltoallv"))
-def alltoallv(rank: Rank, event: Any) -> None:
+def alltoallv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)."""
     send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
     _placed(event, send)
@@ -129,7 +130,7 @@ def alltoallv(rank: Rank, event: Any) -> None:
 
 
 @handles(*variants("Alltoallw"))
-def alltoallw(rank: Rank, event: Any) -> None:
+def alltoallw(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, ..., recvtypes, comm)."""
     if in_place(event):
         send: list[Any] = [Constant.IN_PLACE, Constant.NULL, Constant.NULL, Constant.NULL]
@@ -139,22 +140,22 @@ def alltoallw(rank: Rank, event: Any) -> None:
     rank.start(event, *send, *recv, rank.comm(event.comm.family))
 
 
-def _root(rank: Rank, event: Any) -> int:
+def _root(rank: RankReplay, event: AnyCall) -> int:
     return rank.mpi.constant(event["root"])
 
 
-def _is_root(event: Any) -> bool:
+def _is_root(event: AnyCall) -> bool:
     """Say whether this rank is the root; of an intercommunicator, it says so itself."""
     return bool(event["root"] == (event.comm.rank if event.comm.remote is None else ROOT))
 
 
-def _placed(event: Any, side: list[Any]) -> None:
+def _placed(event: AnyCall, side: list[Any]) -> None:
     """Put MPI_IN_PLACE where the program had it."""
     if in_place(event):
         side[0] = Constant.IN_PLACE
 
 
-def _operands(rank: Rank, event: Any, receives: bool = True) -> list[Any]:
+def _operands(rank: RankReplay, event: AnyCall, receives: bool = True) -> list[Any]:
     """Return sendbuf, recvbuf, count, datatype of a reduction."""
     built, n = rank.type(event["datatype"]), event["count"]
     recv = rank.room(n, built) if receives else Constant.NULL
@@ -163,7 +164,7 @@ def _operands(rank: Rank, event: Any, receives: bool = True) -> list[Any]:
     return args
 
 
-def _send_and_room(rank: Rank, event: Any, sent: int, built: Any, received: int) -> list[Any]:
+def _send_and_room(rank: RankReplay, event: AnyCall, sent: int, built: Any, received: int) -> list[Any]:
     """Return sendbuf and recvbuf of a reduction whose result is scattered; in place, recvbuf has it all."""
     args = [rank.out(sent, built), rank.room(sent if in_place(event) else received, built)]
     _placed(event, args)

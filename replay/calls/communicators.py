@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.engine.rank import NULL, Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import NULL, RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Ref
 
 
-def make(rank: Rank, event: Any, *args: Any) -> None:
+def make(rank: RankReplay, event: AnyCall, *args: Any) -> None:
     """Issue a call that ends with the new communicator, and keep that."""
     handle = rank.mpi.handle("comm")
     rank.issue(event.op, *args, Ref(handle))
@@ -19,19 +20,19 @@ def make(rank: Rank, event: Any, *args: Any) -> None:
 
 
 @handles("Comm_dup")
-def dup(rank: Rank, event: Any) -> None:
+def dup(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_dup(comm, newcomm)."""
     make(rank, event, rank.comm(event.comm.family))
 
 
 @handles("Comm_dup_with_info")
-def dup_with_info(rank: Rank, event: Any) -> None:
+def dup_with_info(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_dup_with_info(comm, info, newcomm)."""
     make(rank, event, rank.comm(event.comm.family), Constant.INFO_NULL)
 
 
 @handles("Comm_idup", "Comm_idup_with_info")
-def idup(rank: Rank, event: Any) -> None:
+def idup(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_idup(comm, newcomm, request); the members are checked when somebody uses them."""
     handle, live = rank.mpi.handle("comm"), Live(rank.mpi.handle("request"))
     info = [Constant.INFO_NULL] if event.op.endswith("info") else []
@@ -41,32 +42,32 @@ def idup(rank: Rank, event: Any) -> None:
 
 
 @handles("Comm_split")
-def split(rank: Rank, event: Any) -> None:
+def split(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_split(comm, color, key, newcomm)."""
     make(rank, event, rank.comm(event.comm.family), rank.mpi.constant(event["color"]), event["key"])
 
 
 @handles("Comm_split_type")
-def split_type(rank: Rank, event: Any) -> None:
+def split_type(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_split_type(comm, split_type, key, info, newcomm)."""
     kind = rank.named_constant(event["split_type"])
     make(rank, event, rank.comm(event.comm.family), kind, event["key"], Constant.INFO_NULL)
 
 
 @handles("Comm_create")
-def create(rank: Rank, event: Any) -> None:
+def create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_create(comm, group, newcomm)."""
     make(rank, event, rank.comm(event.comm.family), group_of(rank, event))
 
 
 @handles("Comm_create_group")
-def create_group(rank: Rank, event: Any) -> None:
+def create_group(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_create_group(comm, group, tag, newcomm)."""
     make(rank, event, rank.comm(event.comm.family), group_of(rank, event), event["tag"])
 
 
 @handles("Intercomm_create")
-def intercomm_create(rank: Rank, event: Any) -> None:
+def intercomm_create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm).
 
     Leaders talk over the peer communicator; where messages on that are taken as they come, they go aside.
@@ -82,20 +83,20 @@ def intercomm_create(rank: Rank, event: Any) -> None:
 
 
 @handles("Intercomm_merge")
-def intercomm_merge(rank: Rank, event: Any) -> None:
+def intercomm_merge(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Intercomm_merge(intercomm, high, newintracomm)."""
     make(rank, event, rank.comm(event.comm.family), event["high"])
 
 
 @handles("Comm_free", "Comm_disconnect")
-def free(rank: Rank, event: Any) -> None:
+def free(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_free(comm)."""
     family = event.comm.family
     rank.issue(event.op, Ref(rank.comm(family)))
     rank.rename(family, None)
 
 
-def group_of(rank: Rank, event: Any) -> Any:
+def group_of(rank: RankReplay, event: AnyCall) -> Any:
     """Return the group of an event, which the trace holds as ranks of its communicator."""
     members = event.comm.members
     try:

@@ -9,28 +9,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Handles, Out, Ref, Statuses
-from scalatrace.replay.transport.backoff import Patience
+from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.trace.values.vec import UNDEFINED
 
 
-def of_ages(rank: Rank, ages: Sequence[int]) -> list[Live]:
+def of_ages(rank: RankReplay, ages: Sequence[int]) -> list[Live]:
     """Return the requests of these ages; a null request is one of its own."""
     return [rank.no_request if age == UNDEFINED else rank.requests.at(age) for age in ages]
 
 
 @handles("Wait")
-def wait(rank: Rank, event: Any) -> None:
+def wait(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Wait(request, status)."""
     (live,) = of_ages(rank, [event["request"]])
     rank.issue_completing(event, [live], Ref(live.handle), Constant.STATUS)
 
 
 @handles("Test")
-def test(rank: Rank, event: Any) -> None:
+def test(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Test(request, flag, status), until it says yes."""
     (live,) = of_ages(rank, [event["request"]])
     flag = Out()
@@ -39,7 +40,7 @@ def test(rank: Rank, event: Any) -> None:
 
 
 @handles("Waitall")
-def waitall(rank: Rank, event: Any) -> None:
+def waitall(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Waitall(count, requests, statuses)."""
     lives = of_ages(rank, event["requests"])
     array = Handles([live.handle for live in lives])
@@ -47,7 +48,7 @@ def waitall(rank: Rank, event: Any) -> None:
 
 
 @handles("Testall")
-def testall(rank: Rank, event: Any) -> None:
+def testall(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Testall(count, requests, flag, statuses), until it says yes."""
     lives = of_ages(rank, event["requests"])
     flag = Out()
@@ -56,7 +57,7 @@ def testall(rank: Rank, event: Any) -> None:
 
 
 @handles("Waitany", "Testany")
-def any_of(rank: Rank, event: Any) -> None:
+def any_of(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Waitany(count, requests, index, status): the recorded one must be complete first.
 
     Others may be complete by then too, and MPI may take one of those. Requests that end with their
@@ -84,7 +85,7 @@ def any_of(rank: Rank, event: Any) -> None:
 
 
 @handles("Waitsome", "Testsome")
-def some_of(rank: Rank, event: Any) -> None:
+def some_of(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Waitsome(incount, requests, outcount, indices, statuses), which takes what is complete.
 
     A tracer makes one event of all that consecutive calls completed. So all of it is awaited first, and the
@@ -105,20 +106,20 @@ def some_of(rank: Rank, event: Any) -> None:
 
 
 @handles("Request_get_status")
-def get_status(rank: Rank, event: Any) -> None:
+def get_status(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Request_get_status(request, flag, status), until it says yes; the request stays."""
     (live,) = of_ages(rank, [event["request"]])
     flag = Out()
     rank.poll("Request_get_status", flag, live.handle, flag, Constant.STATUS)
 
 
-def await_quietly(rank: Rank, op: str, lives: Sequence[Live]) -> None:
+def await_quietly(rank: RankReplay, op: str, lives: Sequence[Live]) -> None:
     """Wait, in the time of a call, until requests could complete: past any tracer, not completing them."""
-    start, flag, patience = rank.pace.wait(), Out(), Patience(rank.mpi.shares_cores)
+    start, flag, backoff = rank.pace.wait(), Out(), Backoff(rank.mpi.shares_cores)
     for live in lives:
         flag.values = [0]
         while not flag.value:
             rank.mpi.quiet("Request_get_status", live.handle, flag, Constant.STATUS)
             if not flag.value:
-                patience.rest()
-    rank.ledger.of(op, rank.family).ns += rank.pace.called() - start
+                backoff.pause()
+    rank.stats.of(op, rank.family).ns += rank.pace.called() - start

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 
 SILENT = ("Init", "Init_thread", "Finalize")
@@ -12,12 +11,12 @@ SILENT = ("Init", "Init_thread", "Finalize")
 
 
 @handles(*SILENT)
-def lifecycle(rank: Rank, event: Any) -> None:
+def lifecycle(rank: RankReplay, event: AnyCall) -> None:
     """MPI is up when the replay starts, and goes down when its process ends."""
     rank.pace.wait()
 
 
 @handles("Pcontrol")
-def pcontrol(rank: Rank, event: Any) -> None:
+def pcontrol(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Pcontrol(level): a word to a tracer."""
     rank.issue("Pcontrol", event["level"])

@@ -6,12 +6,13 @@ import os
 from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.engine.rank import Rank, returns_request
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay, returns_request
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Count, Ref, Text, Wide
 
 
-def file_of(rank: Rank, event: Any) -> Any:
+def file_of(rank: RankReplay, event: AnyCall) -> Any:
     """Return the file of an event: the n-th opened on its communicator.
 
     Raises:
@@ -24,7 +25,7 @@ def file_of(rank: Rank, event: Any) -> Any:
 
 
 @handles("File_open")
-def open_(rank: Rank, event: Any) -> None:
+def open_(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_open(comm, filename, amode, info, fh)."""
     path = rank.file_path(event["filename"])
     if event.comm.rank == 0:
@@ -46,7 +47,7 @@ def _prepare(path: str, amode: str) -> None:
 
 
 @handles("File_delete")
-def delete(rank: Rank, event: Any) -> None:
+def delete(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_delete(filename, info)."""
     path = rank.file_path(event["filename"])
     _prepare(path, "")
@@ -54,14 +55,14 @@ def delete(rank: Rank, event: Any) -> None:
 
 
 @handles("File_close")
-def close(rank: Rank, event: Any) -> None:
+def close(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_close(fh)."""
     rank.issue("File_close", Ref(file_of(rank, event)))
     del rank.files[event.comm.family, event["fh"]]
 
 
 @handles("File_set_view")
-def set_view(rank: Rank, event: Any) -> None:
+def set_view(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_set_view(fh, disp, etype, filetype, datarep, info)."""
     types = [rank.type(event[name]).handle for name in ("etype", "filetype")]
     args = [Wide(event["disp"]), *types, Text(event["datarep"]), Constant.INFO_NULL]
@@ -69,25 +70,25 @@ def set_view(rank: Rank, event: Any) -> None:
 
 
 @handles("File_seek", "File_seek_shared")
-def seek(rank: Rank, event: Any) -> None:
+def seek(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_seek(fh, offset, whence)."""
     rank.issue(event.op, file_of(rank, event), Wide(event["offset"]), rank.named_constant(event["whence"]))
 
 
 @handles("File_set_size", "File_preallocate")
-def set_size(rank: Rank, event: Any) -> None:
+def set_size(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_set_size(fh, size)."""
     rank.issue(event.op, file_of(rank, event), Wide(event["size"]))
 
 
 @handles("File_set_atomicity")
-def set_atomicity(rank: Rank, event: Any) -> None:
+def set_atomicity(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_set_atomicity(fh, flag)."""
     rank.issue("File_set_atomicity", file_of(rank, event), event["flag"])
 
 
 @handles("File_sync")
-def sync(rank: Rank, event: Any) -> None:
+def sync(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_sync(fh)."""
     rank.issue("File_sync", file_of(rank, event))
 
@@ -101,7 +102,7 @@ def transfers() -> tuple[str, ...]:
 
 
 @handles(*transfers())
-def transfer(rank: Rank, event: Any) -> None:
+def transfer(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_write_at(fh, offset, buf, count, datatype, status), and all like it."""
     status = [] if returns_request(event.op) else [Constant.STATUS]
     rank.start(event, file_of(rank, event), *_offset(event), *_data(rank, event), *status)
@@ -114,15 +115,15 @@ def halves(which: str) -> tuple[str, ...]:
 
 
 @handles(*halves("begin"))
-def begin(rank: Rank, event: Any) -> None:
+def begin(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_write_all_begin(fh, buf, count, datatype): the memory is in use until the end."""
     data = _data(rank, event)
     rank.issue(event.op, file_of(rank, event), *_offset(event), *data)
-    rank.split_io[event.comm.family, event["fh"]] = (data[0], rank.hand_over())
+    rank.split_io[event.comm.family, event["fh"]] = (data[0], rank.take_buffers())
 
 
 @handles(*halves("end"))
-def end(rank: Rank, event: Any) -> None:
+def end(rank: RankReplay, event: AnyCall) -> None:
     """MPI_File_write_all_end(fh, buf, status): with the buffer of its beginning."""
     key = (event.comm.family, event["fh"])
     if key not in rank.split_io:
@@ -132,11 +133,11 @@ def end(rank: Rank, event: Any) -> None:
     rank.buffers.give_back(memory)
 
 
-def _offset(event: Any) -> list[Any]:
+def _offset(event: AnyCall) -> list[Any]:
     return [Wide(event["offset"])] if "_at" in event.op else []
 
 
-def _data(rank: Rank, event: Any) -> list[Any]:
+def _data(rank: RankReplay, event: AnyCall) -> list[Any]:
     built, n = rank.type(event["datatype"]), event["count"]
     writes = "write" in event.op
     return [(rank.out if writes else rank.room)(n, built), Count(n), built.handle]

@@ -9,12 +9,13 @@ from typing import Any
 
 from scalatrace.replay.calls.communicators import group_of
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.engine.rank import Rank, Window
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay, Window
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref, Wide
 
 
-def window_of(rank: Rank, event: Any) -> Window:
+def window_of(rank: RankReplay, event: AnyCall) -> Window:
     """Return the window of an event: the n-th made on its communicator.
 
     Raises:
@@ -27,7 +28,7 @@ def window_of(rank: Rank, event: Any) -> Window:
 
 
 @handles("Win_create")
-def create(rank: Rank, event: Any) -> None:
+def create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_create(base, size, disp_unit, info, comm, win)."""
     size = event["size"]
     memory = rank.mpi.buffer(max(1, size), random=True)
@@ -36,21 +37,21 @@ def create(rank: Rank, event: Any) -> None:
 
 
 @handles("Win_allocate", "Win_allocate_shared")
-def allocate(rank: Rank, event: Any) -> None:
+def allocate(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_allocate(size, disp_unit, info, comm, baseptr, win)."""
     base = rank.mpi.buffer(16)
     args = [Wide(event["size"]), event["disp_unit"], Constant.INFO_NULL, rank.comm(event.comm.family)]
     _make(rank, event, base, *args, rank.mpi.at(base, 0))
 
 
-def _make(rank: Rank, event: Any, memory: Any, *args: Any) -> None:
+def _make(rank: RankReplay, event: AnyCall, memory: Any, *args: Any) -> None:
     handle = rank.mpi.handle("win")
     rank.issue(event.op, *args, Ref(handle))
     rank.windows[event.comm.family, event["win"]] = Window(handle, memory)
 
 
 @handles("Win_free")
-def free(rank: Rank, event: Any) -> None:
+def free(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_free(win)."""
     rank.issue("Win_free", Ref(window_of(rank, event).handle))
     _settle(rank, event)
@@ -58,7 +59,7 @@ def free(rank: Rank, event: Any) -> None:
 
 
 @handles("Win_fence", "Win_lock_all")
-def fence(rank: Rank, event: Any) -> None:
+def fence(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_fence(assert, win)."""
     rank.issue(event.op, rank.named_constant(event["assert"]), window_of(rank, event).handle)
     if event.op == "Win_fence":
@@ -66,14 +67,14 @@ def fence(rank: Rank, event: Any) -> None:
 
 
 @handles("Win_lock")
-def lock(rank: Rank, event: Any) -> None:
+def lock(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_lock(lock_type, rank, assert, win)."""
     kind, assertion = rank.named_constant(event["lock_type"]), rank.named_constant(event["assert"])
     rank.issue("Win_lock", kind, rank.mpi.constant(event["rank"]), assertion, window_of(rank, event).handle)
 
 
 @handles("Win_unlock", "Win_flush", "Win_flush_local")
-def unlock(rank: Rank, event: Any) -> None:
+def unlock(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_unlock(rank, win)."""
     rank.issue(event.op, rank.mpi.constant(event["rank"]), window_of(rank, event).handle)
 
@@ -85,7 +86,7 @@ ENDING = {"Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_complet
 @handles(
     "Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_sync", "Win_complete", "Win_wait",
 )  # fmt: skip
-def whole(rank: Rank, event: Any) -> None:
+def whole(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_complete(win), and what else takes the window only."""
     rank.issue(event.op, window_of(rank, event).handle)
     if event.op in ENDING:
@@ -93,28 +94,28 @@ def whole(rank: Rank, event: Any) -> None:
 
 
 @handles("Win_test")
-def test(rank: Rank, event: Any) -> None:
+def test(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_test(win, flag), until it says yes."""
     flag = Out()
     rank.poll("Win_test", flag, window_of(rank, event).handle, flag)
 
 
 @handles("Win_post", "Win_start")
-def post(rank: Rank, event: Any) -> None:
+def post(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_post(group, assert, win)."""
     assertion = rank.named_constant(event["assert"])
     rank.issue(event.op, group_of(rank, event), assertion, window_of(rank, event).handle)
 
 
 @handles("Put", "Rput")
-def put(rank: Rank, event: Any) -> None:
+def put(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Put(origin_addr, origin_count, origin_datatype, target_rank, ..., target_datatype, win)."""
     origin = rank.message(event, True, "origin_count", "origin_datatype")
     rank.start(event, *origin, *_target(rank, event), window_of(rank, event).handle)
 
 
 @handles("Get", "Rget")
-def get(rank: Rank, event: Any) -> None:
+def get(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Get(origin_addr, origin_count, origin_datatype, target_rank, ..., target_datatype, win)."""
     origin = rank.message(event, False, "origin_count", "origin_datatype")
     _keep_room(rank, event)
@@ -122,7 +123,7 @@ def get(rank: Rank, event: Any) -> None:
 
 
 @handles("Accumulate", "Raccumulate")
-def accumulate(rank: Rank, event: Any) -> None:
+def accumulate(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Accumulate(origin_addr, ..., target_datatype, op, win)."""
     origin = rank.message(event, True, "origin_count", "origin_datatype")
     op = rank.op(event["op"])
@@ -130,7 +131,7 @@ def accumulate(rank: Rank, event: Any) -> None:
 
 
 @handles("Get_accumulate", "Rget_accumulate")
-def get_accumulate(rank: Rank, event: Any) -> None:
+def get_accumulate(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Get_accumulate(origin_addr, ..., result_addr, ..., target_rank, ..., op, win)."""
     origin = rank.message(event, True, "origin_count", "origin_datatype")
     result = rank.message(event, False, "result_count", "result_datatype")
@@ -140,7 +141,7 @@ def get_accumulate(rank: Rank, event: Any) -> None:
 
 
 @handles("Fetch_and_op")
-def fetch_and_op(rank: Rank, event: Any) -> None:
+def fetch_and_op(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)."""
     built = rank.type(event["datatype"])
     buffers = [rank.out(1, built), rank.room(1, built)]
@@ -151,7 +152,7 @@ def fetch_and_op(rank: Rank, event: Any) -> None:
 
 
 @handles("Compare_and_swap")
-def compare_and_swap(rank: Rank, event: Any) -> None:
+def compare_and_swap(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, ..., win)."""
     built = rank.type(event["datatype"])
     buffers = [rank.out(1, built), rank.out_bytes(built.true_extent), rank.room(1, built)]
@@ -160,19 +161,19 @@ def compare_and_swap(rank: Rank, event: Any) -> None:
     rank.issue("Compare_and_swap", *buffers, built.handle, *target, window_of(rank, event).handle)
 
 
-def _target(rank: Rank, event: Any) -> list[Any]:
+def _target(rank: RankReplay, event: AnyCall) -> list[Any]:
     built = rank.type(event["target_datatype"])
     place = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
     return [*place, Count(event["target_count"]), built.handle]
 
 
-def _settle(rank: Rank, event: Any) -> None:
+def _settle(rank: RankReplay, event: AnyCall) -> None:
     """Take back the room of all calls on a window: they are complete."""
     window = window_of(rank, event)
     rank.buffers.give_back(window.results)
     window.results = []
 
 
-def _keep_room(rank: Rank, event: Any) -> None:
+def _keep_room(rank: RankReplay, event: AnyCall) -> None:
     """Let the window have the room: MPI writes there until the epoch ends, which may be any later call."""
-    window_of(rank, event).results.extend(rank.hand_over())
+    window_of(rank, event).results.extend(rank.take_buffers())

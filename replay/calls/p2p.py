@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scalatrace.replay.calls.arrivals import directed
-from scalatrace.replay.engine.rank import Rank, returns_request
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay, returns_request
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant
 
@@ -15,7 +16,7 @@ from scalatrace.replay.transport.args import Constant
     "Isend", "Ibsend", "Issend", "Irsend",
     "Send_init", "Bsend_init", "Ssend_init", "Rsend_init",
 )  # fmt: skip
-def send(rank: Rank, event: Any) -> None:
+def send(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Send(buf, count, datatype, dest, tag, comm) and its modes."""
     dest, tag = rank.mpi.constant(event["dest"]), event["tag"]
     if "bsend" in event.op.lower():
@@ -24,7 +25,7 @@ def send(rank: Rank, event: Any) -> None:
 
 
 @handles("Recv", "Irecv", "Recv_init")
-def recv(rank: Rank, event: Any) -> None:
+def recv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Recv(buf, count, datatype, source, tag, comm, status); a wildcard stays one if any message fits."""
     if event.op == "Recv" and event.family in rank.senders:
         _recv_directed(rank, event)
@@ -34,17 +35,17 @@ def recv(rank: Rank, event: Any) -> None:
     rank.start(event, *args, *status_unless_request(event))
 
 
-def _recv_directed(rank: Rank, event: Any) -> None:
+def _recv_directed(rank: RankReplay, event: AnyCall) -> None:
     """Make a receive whose source, and count if need be, are those of the message that it is to take."""
     with directed(rank, event) as (source, nbytes):
         message = rank.message(event, out=False, nbytes=nbytes)
         tag = rank.mpi.constant(event["tag"])
         rank.issue("Recv", *message, source, tag, rank.comm(event.family), Constant.STATUS)
-    rank.settle()
+    rank.release_buffers()
 
 
 @handles("Sendrecv", "Isendrecv")
-def sendrecv(rank: Rank, event: Any) -> None:
+def sendrecv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Sendrecv(sendbuf, ..., dest, sendtag, recvbuf, ..., source, recvtag, comm, status)."""
     constant = rank.mpi.constant
     args = [
@@ -60,7 +61,7 @@ def sendrecv(rank: Rank, event: Any) -> None:
 
 
 @handles("Sendrecv_replace", "Isendrecv_replace")
-def sendrecv_replace(rank: Rank, event: Any) -> None:
+def sendrecv_replace(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status)."""
     constant = rank.mpi.constant
     peers = [constant(event[name]) for name in ("dest", "sendtag", "source", "recvtag")]
@@ -69,6 +70,6 @@ def sendrecv_replace(rank: Rank, event: Any) -> None:
     rank.start(event, *args, *status_unless_request(event))
 
 
-def status_unless_request(event: Any) -> list[Any]:
+def status_unless_request(event: AnyCall) -> list[Any]:
     """Return the status argument that blocking forms end with."""
     return [] if returns_request(event.op) else [Constant.STATUS]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Ints, Out, Wide
 
 
 @handles("Psend_init", "Precv_init")
-def init(rank: Rank, event: Any) -> None:
+def init(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)."""
     sends = event.op == "Psend_init"
     built, partitions, count = rank.type(event["datatype"]), event["partitions"], event["count"]
@@ -21,20 +20,20 @@ def init(rank: Rank, event: Any) -> None:
 
 
 @handles("Pready")
-def pready(rank: Rank, event: Any) -> None:
+def pready(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Pready(partition, request)."""
     rank.issue("Pready", event["partition"], rank.requests.at(event["request"]).handle)
 
 
 @handles("Pready_range")
-def pready_range(rank: Rank, event: Any) -> None:
+def pready_range(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Pready_range(partition_low, partition_high, request)."""
     low, high = event["partition_low"], event["partition_high"]
     rank.issue("Pready_range", low, high, rank.requests.at(event["request"]).handle)
 
 
 @handles("Pready_list")
-def pready_list(rank: Rank, event: Any) -> None:
+def pready_list(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Pready_list(length, array_of_partitions, request)."""
     partitions = event["array_of_partitions"]
     request = rank.requests.at(event["request"]).handle
@@ -42,7 +41,7 @@ def pready_list(rank: Rank, event: Any) -> None:
 
 
 @handles("Parrived")
-def parrived(rank: Rank, event: Any) -> None:
+def parrived(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Parrived(request, partition, flag), until it says yes."""
     flag = Out()
     rank.poll("Parrived", flag, rank.requests.at(event["request"]).handle, event["partition"], flag)

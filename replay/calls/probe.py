@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scalatrace.replay.calls.arrivals import directed
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Out, Ref, Status
@@ -13,20 +14,20 @@ from scalatrace.trace.values.vec import PROC_NULL
 
 
 @handles("Probe")
-def probe(rank: Rank, event: Any) -> None:
+def probe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Probe(source, tag, comm, status)."""
     rank.issue("Probe", *_envelope(rank, event), Constant.STATUS)
 
 
 @handles("Iprobe")
-def iprobe(rank: Rank, event: Any) -> None:
+def iprobe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Iprobe(source, tag, comm, flag, status), until it says yes."""
     flag = Out()
     rank.poll("Iprobe", flag, *_envelope(rank, event), flag, Constant.STATUS)
 
 
 @handles("Mprobe")
-def mprobe(rank: Rank, event: Any) -> None:
+def mprobe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Mprobe(source, tag, comm, message, status)."""
     live, status = _matched(rank)
     with directed(rank, event) as (source, _):
@@ -35,7 +36,7 @@ def mprobe(rank: Rank, event: Any) -> None:
 
 
 @handles("Improbe")
-def improbe(rank: Rank, event: Any) -> None:
+def improbe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Improbe(source, tag, comm, flag, message, status), until it says yes."""
     (live, status), flag = _matched(rank), Out()
     with directed(rank, event) as (source, _):
@@ -44,40 +45,40 @@ def improbe(rank: Rank, event: Any) -> None:
 
 
 @handles("Mrecv")
-def mrecv(rank: Rank, event: Any) -> None:
+def mrecv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Mrecv(buf, count, datatype, message, status)."""
     message, args = _received(rank, event)
     rank.issue("Mrecv", *args, Ref(message), Constant.STATUS)
-    rank.settle()
+    rank.release_buffers()
 
 
 @handles("Imrecv")
-def imrecv(rank: Rank, event: Any) -> None:
+def imrecv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Imrecv(buf, count, datatype, message, request)."""
     message, args = _received(rank, event)
     rank.issue("Imrecv", *args, Ref(message), Ref(rank.new_request().handle))
 
 
-def _envelope(rank: Rank, event: Any) -> list[Any]:
+def _envelope(rank: RankReplay, event: AnyCall) -> list[Any]:
     return [rank.mpi.constant(event["source"]), *_channel(rank, event)]
 
 
-def _channel(rank: Rank, event: Any) -> list[Any]:
+def _channel(rank: RankReplay, event: AnyCall) -> list[Any]:
     return [rank.mpi.constant(event["tag"]), rank.comm(event.comm.family)]
 
 
-def _keep(rank: Rank, event: Any, live: Live) -> None:
+def _keep(rank: RankReplay, event: AnyCall, live: Live) -> None:
     """Name the message by its age; one from MPI_PROC_NULL has none."""
     if event["source"] != PROC_NULL:
         rank.messages.add(live)
 
 
-def _matched(rank: Rank) -> tuple[Live, Status]:
+def _matched(rank: RankReplay) -> tuple[Live, Status]:
     status = Status()
     return Live(rank.mpi.handle("message"), status=status), status
 
 
-def _received(rank: Rank, event: Any) -> tuple[Any, list[Any]]:
+def _received(rank: RankReplay, event: AnyCall) -> tuple[Any, list[Any]]:
     """Return the handle of the message that a receive consumes, and the receive's buffer, count and datatype.
 
     A probe of any source may have matched another message than in the program, and a longer one.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from scalatrace.replay.engine.rank import Built, Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import BuiltType, RankReplay
 from scalatrace.replay.transport.args import Constant, Count, Counts, Handles, Wides
 from scalatrace.trace.model.typetree import TypeTree
 
@@ -14,22 +15,22 @@ NO_TYPE = "MPI_DATATYPE_NULL"
 """The recorded datatype of a side that means nothing on a rank, or in place."""
 
 
-def in_place(event: Any) -> bool:
+def in_place(event: AnyCall) -> bool:
     """Say whether the program gave MPI_IN_PLACE for one of the buffers."""
     return bool(event.get("in_place", 0) == 1)
 
 
-def nothing(rank: Rank) -> list[Any]:
+def nothing(rank: RankReplay) -> list[Any]:
     """Return buffer, count and datatype of a side that MPI does not look at."""
     return [Constant.NULL, Count(0), _byte(rank)]
 
 
-def is_given(event: Any, datatype: str) -> bool:
+def is_given(event: AnyCall, datatype: str) -> bool:
     """Say whether a side is significant: its datatype is a datatype."""
     return getattr(event.get(datatype), "description", NO_TYPE) != NO_TYPE
 
 
-def plain(rank: Rank, event: Any, side: str, out: bool, pieces: int = 1) -> list[Any]:
+def plain(rank: RankReplay, event: AnyCall, side: str, out: bool, pieces: int = 1) -> list[Any]:
     """Return buffer, count, datatype of "send" or "recv"; the buffer holds `pieces` times the count."""
     if not is_given(event, f"{side}type"):
         return nothing(rank)
@@ -38,7 +39,7 @@ def plain(rank: Rank, event: Any, side: str, out: bool, pieces: int = 1) -> list
     return [make(n * pieces, built), Count(n), built.handle]
 
 
-def vector(rank: Rank, event: Any, side: str, out: bool) -> list[Any]:
+def vector(rank: RankReplay, event: AnyCall, side: str, out: bool) -> list[Any]:
     """Return buffer, counts, displacements, datatype of a v-collective's side."""
     if not is_given(event, f"{side}type"):
         return [Constant.NULL, Constant.NULL, Constant.NULL, _byte(rank)]
@@ -51,7 +52,7 @@ def vector(rank: Rank, event: Any, side: str, out: bool) -> list[Any]:
     return [buffer, Counts(counts), Counts(displs), built.handle]
 
 
-def each_its_type(rank: Rank, event: Any, side: str, out: bool, wide: bool = False) -> list[Any]:
+def each_its_type(rank: RankReplay, event: AnyCall, side: str, out: bool, wide: bool = False) -> list[Any]:
     """Return buffer, counts, byte displacements, datatypes of Alltoallw's side."""
     types = rank.types(event[f"{side}types"])
     counts = event[f"{side}counts"]
@@ -62,7 +63,7 @@ def each_its_type(rank: Rank, event: Any, side: str, out: bool, wide: bool = Fal
     return [buffer, Counts(counts), places, Handles([built.handle for built in types])]
 
 
-def displacements(event: Any, side: str, counts: Sequence[int]) -> Sequence[int]:
+def displacements(event: AnyCall, side: str, counts: Sequence[int]) -> Sequence[int]:
     """Return the recorded displacements, else those of pieces that lie one behind the other."""
     for name in ("displs", f"{side[0]}displs"):
         displs = event.get(name)
@@ -78,7 +79,9 @@ def reach(counts: Sequence[int], displs: Sequence[int]) -> tuple[int, int]:
     return low, max((stop for _, stop in used), default=0) - low
 
 
-def _reach_in_bytes(counts: Sequence[int], displs: Sequence[int], types: Sequence[Built]) -> tuple[int, int]:
+def _reach_in_bytes(
+    counts: Sequence[int], displs: Sequence[int], types: Sequence[BuiltType]
+) -> tuple[int, int]:
     """Return (bytes before the address, bytes in all)."""
     low = high = 0
     for n, start, built in zip(counts, displs, types, strict=True):
@@ -87,5 +90,5 @@ def _reach_in_bytes(counts: Sequence[int], displs: Sequence[int], types: Sequenc
     return -low, high - low
 
 
-def _byte(rank: Rank) -> Any:
+def _byte(rank: RankReplay) -> Any:
     return rank.built(TypeTree("MPI_BYTE")).handle

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalatrace.replay.calls.communicators import make
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Ints
 
 
 @handles("Cart_create")
-def cart_create(rank: Rank, event: Any) -> None:
+def cart_create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart)."""
     dims, periods = event["dims"], event["periods"]
     make(rank, event, rank.comm(event.comm.family), len(dims), Ints(dims), Ints(periods), event["reorder"])
@@ -20,7 +21,7 @@ def cart_create(rank: Rank, event: Any) -> None:
 
 
 @handles("Cart_sub")
-def cart_sub(rank: Rank, event: Any) -> None:
+def cart_sub(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Cart_sub(comm, remain_dims, newcomm)."""
     kept = 2 * sum(map(bool, event["remain_dims"]))
     make(rank, event, rank.comm(event.comm.family), Ints(event["remain_dims"]))
@@ -28,7 +29,7 @@ def cart_sub(rank: Rank, event: Any) -> None:
 
 
 @handles("Graph_create")
-def graph_create(rank: Rank, event: Any) -> None:
+def graph_create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph)."""
     index, edges = event["index"], event["edges"]
     args = [len(index), Ints(index), Ints(edges), event["reorder"]]
@@ -40,7 +41,7 @@ def graph_create(rank: Rank, event: Any) -> None:
 
 
 @handles("Dist_graph_create_adjacent")
-def dist_graph_create_adjacent(rank: Rank, event: Any) -> None:
+def dist_graph_create_adjacent(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, ...)."""
     sources, destinations = event["sources"], event["destinations"]
     args = [
@@ -53,7 +54,7 @@ def dist_graph_create_adjacent(rank: Rank, event: Any) -> None:
 
 
 @handles("Dist_graph_create")
-def dist_graph_create(rank: Rank, event: Any) -> None:
+def dist_graph_create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, ...)."""
     sources, degrees, destinations = event["sources"], event["degrees"], event["destinations"]
     args = [
@@ -71,5 +72,5 @@ def _weights(weights: Sequence[int], n: int) -> Any:
     return Ints(weights) if weights or not n else Constant.UNWEIGHTED
 
 
-def _keep(rank: Rank, event: Any, destinations: int, sources: int) -> None:
+def _keep(rank: RankReplay, event: AnyCall, destinations: int, sources: int) -> None:
     rank.topologies[event["newcomm"].family] = destinations, sources

@@ -1,6 +1,6 @@
-"""What a rank has really issued, counted at the transport: calls, time in them and bytes handed over.
+"""Statistics of the calls that a rank issued: their number, time in them and bytes sent.
 
-The expected side is counted from the trace by `scalatrace.ops`; the two meet in `replay.compare` (§3.4.1).
+`replay.compare` compares them with the trace (dissertation, §3.4.1).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Tally:
-    """Calls, nanoseconds in MPI and bytes handed over."""
+    """Number of calls, nanoseconds in MPI and bytes sent."""
 
     calls: int = 0
     ns: int = 0
     sent: int = 0
 
 
-class Ledger:
-    """A tally for each operation and communicator family. Callers keep the one they add to."""
+class CallStats:
+    """A tally for each operation and communicator family. Callers keep the tally they add to."""
 
     def __init__(self) -> None:
         self._tallies: dict[tuple[str, int], Tally] = {}
@@ -29,7 +29,7 @@ class Ledger:
         return self._tallies.setdefault((op, family), Tally())
 
     def rows(self) -> Iterator[tuple[str, int, Tally]]:
-        """Yield (operation, family, tally) of what was called."""
+        """Yield (operation, family, tally) of all operations with calls."""
         for (op, family), tally in self._tallies.items():
             if tally.calls:
                 yield op, family, tally

@@ -1,27 +1,56 @@
-"""What handlers are given in place of an event of the walk when some of its parameters are others."""
+"""Calls of the walk with other parameters: what handlers get in their place."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.tables import Communicator
+
+__all__ = ["AnyCall", "View"]
+
 
 class View:
-    """An event (or another view) of which a subclass changes parameters; everything else is the event's."""
+    """A call (or another view) of which a subclass changes parameters; everything else is the call's.
 
-    __slots__ = ("_event",)
+    Attributes:
+        op: operation, without `MPI_`.
+        values: what tells it from other calls of its place.
+    """
 
-    def __init__(self, event: Any) -> None:
-        self._event = event
+    __slots__ = ("_call", "op", "values")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._event, name)
+    def __init__(self, call: AnyCall, op: str = "", values: tuple[Any, ...] = ()) -> None:
+        self._call = call
+        self.op: str = op or call.op
+        self.values: tuple[Any, ...] = values or call.values
+
+    @property
+    def place(self) -> Place:
+        """The event node as this rank sees it."""
+        return self._call.place
+
+    @property
+    def comm(self) -> Communicator:
+        """The call's communicator."""
+        return self._call.comm
+
+    @property
+    def family(self) -> int:
+        """Family of the call's communicator."""
+        return self._call.family
 
     def __contains__(self, name: object) -> bool:
-        return name in self._event
+        return name in self._call
+
+    def __getitem__(self, name: str) -> Any:
+        """A parameter: int, Communicator, Datatype, str or tuple of ints. Raises KeyError."""
+        return self._call[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """A parameter, or the default when the operation has none of that name."""
-        return self[name] if name in self._event else default
+        return self[name] if name in self._call else default
 
-    def __getitem__(self, name: str) -> Any:
-        return self._event[name]
+
+AnyCall = Call | View
+"""A call of the walk, or one with other parameters."""

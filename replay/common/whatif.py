@@ -1,7 +1,7 @@
-"""What if: computation that takes longer or shorter, and messages that are larger or smaller (§3.5.1).
+"""What-if factors on computation times and message sizes (dissertation, §3.5.1).
 
-A factor holds for all calls, for an operation or for a call site. Bytes are scaled where a handler reads an
-event, so that everything it derives from counts (buffers, displacements, what is verified) follows.
+A factor is for all calls, for an operation or for a call site. Counts are scaled where a handler reads an
+event, so that everything derived from them (buffers, displacements, verification) is scaled too.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
-from scalatrace.ops import COUNTS, PLACES, SCALED, VECTORS, Category, operation
-from scalatrace.replay.common.view import View
+from scalatrace.ops import operation
+from scalatrace.replay.common.view import AnyCall, View
+from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, parse_factor, scaled
 from scalatrace.trace.model.sites import Range, parse_site, passes, spelled
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.model.nodes import Event
     from scalatrace.trace.model.trace_tables import TraceTables
-    from scalatrace.trace.query.walk import Call, Place
+    from scalatrace.trace.query.walk import Place
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Rule:
     compute: float = 1.0
     nbytes: float = 1.0
 
+    @property
+    def everywhere(self) -> bool:
+        """Whether the rule is for all calls."""
+        return not self.op and self.site is None
+
     def holds(self, trace: TraceTables, node: Event) -> bool:
         """Say whether the calls of a node are meant."""
         if self.op and self.op != trace.ops[node.op].name:
@@ -52,28 +58,17 @@ class Rule:
 
 def parse_rule(where: str, factors: str) -> Rule:
     """`"lu.py:128", "compute=0.5,bytes=2"` or `"Allreduce", "bytes=4"`. Raises UsageError."""
-    found = {"compute": 1.0, "bytes": 1.0}
+    factors_of = {"compute": 1.0, "bytes": 1.0}
     for part in factors.split(","):
         name, _, number = part.partition("=")
-        if name not in found:
+        if name not in factors_of:
             raise UsageError(f"--at {where} {factors}: {part!r} is not compute=F or bytes=F")
-        found[name] = parse_factor(number)
-    values = {"compute": found["compute"], "nbytes": found["bytes"]}
+        factors_of[name] = parse_factor(number)
+    values = {"compute": factors_of["compute"], "nbytes": factors_of["bytes"]}
     name = where.removeprefix("MPI_")
     if name.isidentifier():
         return Rule(op=name[:1].upper() + name[1:], **values)  # type: ignore[arg-type]
     return Rule(site=parse_site(where), **values)  # type: ignore[arg-type]
-
-
-def parse_factor(text: str) -> float:
-    """A factor from 0 on. Raises UsageError."""
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = -1.0
-    if not 0 <= factor < float("inf"):
-        raise UsageError(f"{text!r} is not a factor: a number from 0 on")
-    return factor
 
 
 class WhatIf:
@@ -85,16 +80,16 @@ class WhatIf:
         self._nbytes: dict[Place, float] = {}
 
     @cached_property
-    def most_nbytes(self) -> int:
-        """What receives are scaled by: the largest factor that any sender may have, as a whole number.
+    def max_nbytes_factor(self) -> int:
+        """The factor of receives: the largest factor that a sender may have, rounded up."""
+        return ceil(
+            _product(rule.nbytes if rule.everywhere else max(1.0, rule.nbytes) for rule in self.rules)
+        )
 
-        Then there is room whatever datatypes the two sides count in: ceil(m f) <= m ceil(f).
-        """
-        most = 1.0
-        for rule in self.rules:
-            everywhere = not rule.op and rule.site is None
-            most *= rule.nbytes if everywhere else max(1.0, rule.nbytes)
-        return ceil(most)
+    @cached_property
+    def _uniform(self) -> bool:
+        """Whether all messages have the same factor."""
+        return all(rule.everywhere or rule.nbytes == 1.0 for rule in self.rules)
 
     @property
     def scales_nbytes(self) -> bool:
@@ -119,17 +114,16 @@ class WhatIf:
             )
         return self._nbytes[place]
 
-    def view(self, event: Call) -> Any:
+    def view(self, event: AnyCall) -> AnyCall:
         """Return the event as it is to be replayed."""
         if not self.scales_nbytes:
             return event
         factor = self.nbytes(event.place)
-        category = operation(event.op).category
-        all_sides_alike = category in (Category.COLLECTIVE, Category.NEIGHBOUR)
-        received = factor if all_sides_alike else self.most_nbytes
-        if category not in SCALED or factor == received == 1.0:
+        if "partitions" in event and "source" in event and not self._uniform:
+            factor = self.max_nbytes_factor  # its sender may have another factor
+        if operation(event.op).category not in SCALED or factor == self.max_nbytes_factor == 1:
             return event
-        return Scaled(event, factor, received)
+        return Scaled(event, factor, self.max_nbytes_factor)
 
     def unused(self, trace: Trace) -> list[Rule]:
         """Return the rules that hold for no call of the trace."""
@@ -145,31 +139,24 @@ def _product(factors: Iterator[float]) -> float:
 
 
 class Scaled(View):
-    """An event with other counts; displacements grow so far that pieces which did not overlap do not."""
+    """An event with scaled counts. Displacements are scaled so that pieces do not overlap."""
 
-    __slots__ = ("_received", "_sent")
+    __slots__ = ("_room", "_sent")
 
-    def __init__(self, event: Call, sent: float, received: float) -> None:
+    def __init__(self, event: AnyCall, sent: float, room: float) -> None:
         super().__init__(event)
-        self._sent, self._received = sent, received
+        self._sent, self._room = sent, room
 
     def __getitem__(self, name: str) -> Any:
-        value = self._event[name]
+        value = self._call[name]
         if name in COUNTS:
             return scaled(value, self._factor(name))
         if isinstance(value, tuple) and name in VECTORS:
             return tuple(scaled(n, self._factor(name)) for n in value)
-        if isinstance(value, tuple) and name in PLACES:
-            apart = max(1, ceil(max(self._sent, self._received)))
+        if isinstance(value, tuple) and name in DISPLACEMENTS:
+            apart = max(1, ceil(self._sent))
             return tuple(n * apart for n in value)
         return value
 
     def _factor(self, name: str) -> float:
-        receives = name.startswith("recv") or operation(self._event.op).category is Category.RECV
-        receives = receives or (name == "count" and "source" in self._event)  # Recv_init, Sendrecv_replace
-        return self._received if receives else self._sent
-
-
-def scaled(n: int, factor: float) -> int:
-    """Return a number of elements times a factor, rounded up: something becomes nothing only times 0."""
-    return n if n <= 0 or factor == 1.0 else ceil(n * factor)
+        return self._room if is_room(self.op, name, self._call) else self._sent

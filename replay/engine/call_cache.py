@@ -1,124 +1,91 @@
-"""Calls that are kept to be made again: an event with the values of an earlier one needs no converting.
+"""Prepared calls by place and values: an event with the values of an earlier one needs no converting.
 
-A blocking call is kept as it is. One that makes a request is kept with that request and its memory, and used
-again once the request has completed; while it is under way, another of the same values is made. One that
-completes requests is kept with these, and made again when the newest ones are they.
+A blocking call is free at once. A call that makes a request is free again when the request has completed;
+while it is under way, another call of the same values is prepared. A call that completes requests can be
+issued again when the newest live requests are the same as then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
-from scalatrace.replay.common.call_stats import Tally
-from scalatrace.replay.engine.requests import Live
-from scalatrace.replay.transport.base import Prepared
+from scalatrace.replay.engine.live import Live, PreparedCall
+from scalatrace.replay.transport.buffers import Buffers
 
-if TYPE_CHECKING:
-    from scalatrace.replay.transport.buffers import Buffers
+MAX_CALLS = 1 << 14
+"""Calls in the cache."""
 
-MOST = 1 << 14
-"""Calls kept at a time."""
-
-MOST_NBYTES = 1 << 26
+MAX_NBYTES = 1 << 26
 """Memory that they may hold."""
 
-MOST_WAITS = 8
-"""Calls kept of one place that complete different requests of the same ages."""
+MAX_COMPLETIONS = 8
+"""Calls of one key that complete different requests of the same ages."""
 
 
-@dataclass(eq=False, slots=True)
-class Made:
-    """A call with its arguments converted.
-
-    Attributes:
-        call: the transport's.
-        tally: where it counts.
-        sent: bytes it hands over.
-        live: the request that it makes.
-        tail: of a call that completes requests, the newest that there are then, oldest first, back to the
-            oldest of those.
-        completes: these.
-        frees: what made them, if they are all of the tail and end with it.
-        buffers: memory it uses, unless a request has it.
-        spares: those of the same values that are not under way.
-    """
-
-    call: Prepared
-    tally: Tally
-    sent: int
-    live: Live | None = None
-    buffers: list[Any] = field(default_factory=list)
-    spares: list[Made] | None = None
-    tail: Sequence[Live] = ()
-    completes: Sequence[Live] = ()
-    frees: Sequence[Made] = ()
-
-
-class MadeCalls:
-    """Made calls by key, an event's place and values; forgotten all at once when there are too many.
+class CallCache:
+    """Prepared calls by key, an event's place and values. A full cache is emptied.
 
     Attributes:
-        spares: those that can be made now.
+        free: calls that can be issued now.
     """
 
     def __init__(self, buffers: Buffers) -> None:
         self._buffers = buffers
-        self.spares: dict[Hashable, list[Made]] = {}
-        self._kept: list[Made] = []
+        self.free: dict[Hashable, list[PreparedCall]] = {}
+        self._cached: list[PreparedCall] = []
         self._nbytes = 0
 
-    def find(self, key: Hashable, newest: Sequence[Live]) -> Made | None:
-        """Return a call that can be made now, when these requests are live."""
-        spares = self.spares.get(key)
-        if not spares:
+    def find(self, key: Hashable, newest: Sequence[Live]) -> PreparedCall | None:
+        """Return a call that can be issued now, when these requests are live."""
+        free = self.free.get(key)
+        if not free:
             return None
-        made = spares[-1]
-        if made.live is not None:
-            spares.pop()
-        elif made.tail:
-            return self._completing(spares, newest)
-        return made
+        prepared = free[-1]
+        if prepared.live is not None:
+            free.pop()
+        elif prepared.newest_requests:
+            return self._completing(free, newest)
+        return prepared
 
-    def _completing(self, spares: list[Made], newest: Sequence[Live]) -> Made | None:
-        for i, made in enumerate(spares):
-            if newest[-len(made.tail) :] == made.tail:
-                spares[i], spares[-1] = spares[-1], made  # the next one to be looked at first
-                return made
+    def _completing(self, free: list[PreparedCall], newest: Sequence[Live]) -> PreparedCall | None:
+        for i, prepared in enumerate(free):
+            if newest[-len(prepared.newest_requests) :] == prepared.newest_requests:
+                free[i], free[-1] = free[-1], prepared  # compared first the next time
+                return prepared
         return None
 
-    def keep_completing(self, key: Hashable, made: Made) -> None:
-        """Keep a call that completes requests which are persistent or made by kept calls."""
-        makers = [live.made for live in made.tail if live in made.completes]
-        if len(makers) == len(made.tail) and None not in makers:
-            made.frees = makers  # type: ignore[assignment]
-        spares = self.spares.setdefault(key, [])
-        if len(spares) == MOST_WAITS:
-            del spares[0]
-        spares.append(made)
+    def add_completing(self, key: Hashable, prepared: PreparedCall) -> None:
+        """Add a call that completes requests, each persistent or made by a call of the cache."""
+        made = [live for live in prepared.newest_requests if live in prepared.completes]
+        makers = [live.cached for live in made if live.cached is not None]
+        if len(makers) == len(prepared.newest_requests):
+            prepared.makers = makers
+        free = self.free.setdefault(key, [])
+        if len(free) == MAX_COMPLETIONS:
+            del free[0]
+        free.append(prepared)
 
-    def keep(self, key: Hashable, made: Made) -> None:
-        """Keep a call that was just made: a blocking one is free, a request's when that has completed."""
-        if len(self._kept) >= MOST or self._nbytes > MOST_NBYTES:
-            self.forget()
-        self._kept.append(made)
-        self._nbytes += sum(buffer.nbytes for buffer in made.buffers)
-        made.spares = self.spares.setdefault(key, [])
-        if made.live is None:
-            made.spares.append(made)
+    def add(self, key: Hashable, prepared: PreparedCall) -> None:
+        """Add a call that was just issued. It is free at once, or when its request has completed."""
+        if len(self._cached) >= MAX_CALLS or self._nbytes > MAX_NBYTES:
+            self.clear()
+        self._cached.append(prepared)
+        self._nbytes += sum(buffer.nbytes for buffer in prepared.buffers)
+        prepared.free = self.free.setdefault(key, [])
+        if prepared.live is None:
+            prepared.free.append(prepared)
         else:
-            made.live.made = made
-            self._nbytes += sum(buffer.nbytes for buffer in made.live.buffers)
+            prepared.live.cached = prepared
+            self._nbytes += sum(buffer.nbytes for buffer in prepared.live.buffers)
 
-    def forget(self) -> None:
-        """Let all go: what they refer to has changed. Those under way end as if they had not been kept."""
-        spare = {id(made) for spares in self.spares.values() for made in spares}
-        for made in self._kept:
-            self._buffers.give_back(made.buffers)
-            if made.live is not None:
-                if id(made) in spare:
-                    self._buffers.give_back(made.live.buffers)
-                made.live.made = None
-        self.spares.clear()
-        self._kept, self._nbytes = [], 0
+    def clear(self) -> None:
+        """Remove all calls, since what they refer to has changed. Requests under way complete as usual."""
+        free = {id(prepared) for calls in self.free.values() for prepared in calls}
+        for prepared in self._cached:
+            self._buffers.give_back(prepared.buffers)
+            if prepared.live is not None:
+                if id(prepared) in free:
+                    self._buffers.give_back(prepared.live.buffers)
+                prepared.live.cached = None
+        self.free.clear()
+        self._cached, self._nbytes = [], 0

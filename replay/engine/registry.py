@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scalatrace.replay.engine.rank import Rank
+    from scalatrace.replay.engine.rank import RankReplay
 
-Handler = Callable[["Rank", Any], None]
+Handler = Callable[["RankReplay", Any], None]
 """Issues the call that an event (a `Call` of the walk) describes."""
 
 HANDLERS: dict[str, Handler] = {}

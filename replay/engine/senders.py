@@ -239,15 +239,15 @@ class _Sent:
 
 def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call, int]]:
     """Yield the calls of a sender, with the number of the first receive of `own` that may follow each."""
-    earliest, heard, met = 0, 0, Counter[int]()
+    earliest, heard, entered = 0, 0, Counter[int]()
     for call in trace.walk(sender):
         yield call, earliest
         op, row = call.op, operation(call.op)
         if op in SYNCHRONISING or op in FROM_ROOT:
             before = own.synchronised.get(call.family, [])
-            met[call.family] += 1
-            if met[call.family] <= len(before) and _waits(call, own.rank):
-                earliest = max(earliest, before[met[call.family] - 1])
+            entered[call.family] += 1
+            if entered[call.family] <= len(before) and _waits(call, own.rank):
+                earliest = max(earliest, before[entered[call.family] - 1])
         elif op in DIRECTED or row.category is Category.SENDRECV:
             if row.nonblocking or row.recvs is None or peer_of(call, row.recvs) != own.rank:
                 continue

@@ -38,7 +38,7 @@ def largest_sent(
             count = max(_largest(op, leaf, name, rank, times) for name in ("count", "sendcount"))
             parts = _largest(op, leaf, "partitions", rank, times) if op.index("partitions") is not None else 1
             most = max(most, count * parts * _widest(trace, op, leaf, rank, times))
-    return most * whatif.most_nbytes
+    return most * whatif.max_nbytes_factor
 
 
 def _largest(op: Op, leaf: Event, name: str, rank: int, times: int) -> int:

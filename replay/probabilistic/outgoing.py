@@ -1,41 +1,41 @@
-"""Waiting for what a rank has sent, receiving meanwhile what comes."""
+"""Sends in progress of one rank. While it waits for them it receives what arrives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.replay.engine.rank import Rank
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.inbox import Inbox
 
-MOST_UNDER_WAY = 64
-"""Sends that blocked in the program but are not waited for any longer."""
+MAX_IN_PROGRESS = 64
+"""Sends in progress for which the rank does not wait yet, though they blocked in the program."""
 
 
 class Outgoing:
-    """The sends of one rank that have not ended."""
+    """The sends in progress of one rank."""
 
-    def __init__(self, rank: Rank, inbox: Inbox) -> None:
+    def __init__(self, rank: RankReplay, inbox: Inbox) -> None:
         self._rank, self._inbox = rank, inbox
-        self._under_way: list[Live] = []
+        self._in_progress: list[Live] = []
 
-    def leave(self, live: Live) -> None:
-        """Go on without waiting for a request. When many are under way, the oldest of them are waited for."""
-        self._under_way += self._rank.requests.remove([live])
-        if len(self._under_way) >= MOST_UNDER_WAY:
-            self._end(MOST_UNDER_WAY // 2)
+    def track(self, live: Live) -> None:
+        """Track a send instead of waiting for it. With too many in progress, wait for the older half."""
+        self._in_progress += self._rank.requests.remove([live])
+        if len(self._in_progress) >= MAX_IN_PROGRESS:
+            self._end(MAX_IN_PROGRESS // 2)
 
-    def land(self) -> None:
-        """Wait for all that are under way."""
-        self._end(len(self._under_way))
+    def progress(self) -> None:
+        """Wait for all sends in progress."""
+        self._end(len(self._in_progress))
 
     def _end(self, n: int) -> None:
-        ended, self._under_way = self._under_way[:n], self._under_way[n:]
+        ended, self._in_progress = self._in_progress[:n], self._in_progress[n:]
         self.wait(ended)
         for live in ended:
             self._rank.release(live)
 
     def wait(self, lives: Sequence[Live]) -> None:
-        """Wait for requests."""
+        """Wait for requests, receiving meanwhile."""
         for live in lives:
             self._inbox.wait(live.handle)

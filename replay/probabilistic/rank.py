@@ -10,21 +10,22 @@ ranks are there. So no rank waits for one that waits for it, whatever was drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.ops import SENDING, Category, operation
 from scalatrace.replay.calls.completion import of_ages
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.player import REPORT_MASK, Report
-from scalatrace.replay.engine.rank import SELF, WORLD, Rank
+from scalatrace.replay.engine.rank import SELF, WORLD, RankReplay
 from scalatrace.replay.engine.registry import HANDLERS
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.probabilistic.largest import largest_sent
 from scalatrace.replay.probabilistic.outgoing import Outgoing
-from scalatrace.replay.probabilistic.planned_calls import Plan, Planner
-from scalatrace.replay.timing.lateness import CatchingUp
+from scalatrace.replay.probabilistic.planned_calls import CallPlanner, PlannedCall
+from scalatrace.replay.timing.lateness import Lateness
 from scalatrace.replay.transport.args import Count, Ref
 from scalatrace.replay.transport.inbox import Inbox
 from scalatrace.trace.model.tables import Kind
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from scalatrace.replay.transport.base import Handle, Transport
     from scalatrace.trace.query.walk import Call
 
-TOGETHER = {
+SYNCHRONISING = {
     "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Intercomm_create",
     "Intercomm_merge", "Comm_free", "Comm_disconnect", "Cart_create", "Cart_sub", "Graph_create",
     "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create", "Win_allocate", "Win_allocate_shared",
@@ -46,53 +47,55 @@ TOGETHER = {
 """Calls that wait for all ranks of their communicator and have no nonblocking form."""
 
 
-class ProbableRank:
-    """Plays the calls of one rank."""
+class ProbabilisticPlayer:
+    """Issues the calls of one rank."""
 
     def __init__(
-        self, trace: Trace, rank: Rank, transport: Transport, options: Options, whatif: WhatIf
+        self, trace: Trace, rank: RankReplay, transport: Transport, options: Options, whatif: WhatIf
     ) -> None:
         self._trace, self.rank, self._mpi = trace, rank, transport
         self.inbox = Inbox(transport, largest_sent(trace, transport.rank, whatif))
-        self.prepare: Callable[[Call], Plan] | None = Planner(trace, transport.rank, options, whatif).plan
+        self.prepare: Callable[[Call], PlannedCall] | None = CallPlanner(
+            trace, transport.rank, options, whatif
+        ).plan
         self._watched = _families_of_messages(trace)
-        self._starts: dict[Live, Any] = {}
+        self._starts: dict[Live, AnyCall] = {}
         self._received: set[Live] = set()
-        self._late = CatchingUp(rank.pace)
+        self._lateness = Lateness(rank.pace)
         self._outgoing = Outgoing(rank, self.inbox)
         self._idup = False
         rank.pace.poll = self.inbox.poll
-        rank.on_communicator = self._made
+        rank.on_communicator = self._communicator_changed
         for family in (WORLD, SELF):
             self._watch(family, rank.comm(family))
         rank.aside = transport.handle("comm")
         transport.quiet("Comm_dup", rank.comm(WORLD), Ref(rank.aside))
 
-    def play_all(self, events: Iterable[tuple[Plan, int]], report: Report | None) -> None:
-        """Make all calls but receives, whose time passes."""
+    def play_all(self, events: Iterable[tuple[PlannedCall, int]], report: Report | None) -> None:
+        """Issue all calls but receives; for these wait as long as the program did."""
         for number, (plan, delay_ns) in enumerate(events):
             if report is not None and not number & REPORT_MASK:
                 report(number)
             try:
                 self._play(plan, delay_ns)
             except ReplayError as error:
-                raise self.rank.told(error, number, plan.call.op) from None
-        self._outgoing.land()
+                raise self.rank.with_location(error, number, plan.call.op) from None
+        self._outgoing.progress()
 
-    def _play(self, plan: Plan, delay_ns: int) -> None:
+    def _play(self, plan: PlannedCall, delay_ns: int) -> None:
         call = plan.call
         self.rank.family = call.family
         if self._is_receive(plan):
-            self._late.compute(delay_ns)
+            self._lateness.compute(delay_ns)
             self._skip(plan)
             return
         pace = self.rank.pace
         start = pace.last_ns
         pace.due_in(delay_ns)
         self._call(plan)
-        self._late.called(start, delay_ns + plan.in_mpi_ns)
+        self._lateness.ended(start, delay_ns + plan.in_mpi_ns)
 
-    def _call(self, plan: Plan) -> None:
+    def _call(self, plan: PlannedCall) -> None:
         rank, call = self.rank, plan.call
         if call.op in ENDING:
             self._complete(plan)
@@ -100,19 +103,19 @@ class ProbableRank:
             self._start(call)
         elif call.op.startswith("Pready"):
             self._count(call)
-        elif call.op == "Request_free" and self._lives(call)[0] in self._starts:
+        elif call.op == "Request_free" and self._requests_of(call)[0] in self._starts:
             self._count(call)
-            self._starts.pop(self._lives(call)[0])
-            rank.requests.remove(self._lives(call))
+            self._starts.pop(self._requests_of(call)[0])
+            rank.requests.remove(self._requests_of(call))
         else:
-            self._make(plan)
+            self._replay(plan)
 
     def finish(self) -> int:
         """Receive all that is under way; return how many messages came."""
         self.inbox.close_all()
         return self.inbox.messages
 
-    def _made(self, family: int, comm: Handle | None) -> None:
+    def _communicator_changed(self, family: int, comm: Handle | None) -> None:
         if not self._idup:
             self._watch(family, comm)
 
@@ -121,17 +124,17 @@ class ProbableRank:
             peers = self._trace.communicator(family, self._mpi.rank).peers
             self.inbox.open(family, comm, len(peers), alone=peers == (self._mpi.rank,))
 
-    def _is_receive(self, plan: Plan) -> bool:
+    def _is_receive(self, plan: PlannedCall) -> bool:
         if plan.receives is not None:
             return plan.receives
-        lives = self._lives(plan.call)
+        lives = self._requests_of(plan.call)
         return bool(lives) and all(live in self._received for live in lives)
 
-    def _skip(self, plan: Plan) -> None:
-        """Let what a receive leaves behind be there: a request, a matched message, its time."""
+    def _skip(self, plan: PlannedCall) -> None:
+        """Do what a receive would do here, without one: make its request or matched message, and wait."""
         rank, call, row = self.rank, plan.call, operation(plan.call.op)
-        self._late.wait_for_others(plan.in_mpi_ns)
-        self.rank.ledger.of(call.op, call.family).calls += 1
+        self._lateness.wait_for_others(plan.in_mpi_ns)
+        self.rank.stats.of(call.op, call.family).calls += 1
         if row.makes_request:
             live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
             self._received.add(live)
@@ -140,44 +143,44 @@ class ProbableRank:
         elif call.op in ("Mrecv", "Imrecv") and call["message"] != PROC_NULL:
             rank.messages.remove([rank.messages.at(call["message"])])
         if call.op in ENDING:
-            self._let_go(self._lives(call))
+            self._remove(self._requests_of(call))
         elif call.op == "Request_free":
             live = rank.requests.at(call["request"])
             rank.requests.remove([live])
             self._received.discard(live)
 
-    def _make(self, plan: Plan) -> None:
+    def _replay(self, plan: PlannedCall) -> None:
         rank, call, row = self.rank, plan.call, operation(plan.call.op)
         rank.counted_as = call.op
         self._idup = call.op.startswith("Comm_idup")  # not to be used before it is complete
         if row.category is Category.PERSISTENT:
             self._count(call)
             live = rank.requests.add(Live(self._mpi.handle("request"), True))
-            self._starts[live] = plan.drawn
+            self._starts[live] = plan.sampled
         elif row.category in (Category.SEND, Category.SENDRECV):
             self._send(plan, row.makes_request)
         elif row.category in (Category.COLLECTIVE, Category.NEIGHBOUR) and not row.makes_request:
-            self._hand(plan.issued)
+            self._issue(plan.issued)
             self._await_newest(call)
         else:
-            if call.op in TOGETHER or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
-                self._meet(call)
+            if call.op in SYNCHRONISING or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
+                self._synchronise(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
-                self._outgoing.land()
+                self._outgoing.progress()
                 self.inbox.close(call.family)
-            self._hand(plan.issued)
+            self._issue(plan.issued)
             if call.op.startswith("Comm_idup"):
                 self._outgoing.wait([rank.requests.at(0)])
                 self._watch(call["newcomm"].family, rank.comm(call["newcomm"].family))
         rank.counted_as = ""
 
-    def _hand(self, drawn: Any) -> None:
-        if not self.rank.made_again(drawn):
-            HANDLERS[drawn.op](self.rank, drawn)
+    def _issue(self, call: AnyCall) -> None:
+        if not self.rank.replay_cached(call):
+            HANDLERS[call.op](self.rank, call)
 
-    def _send(self, plan: Plan, nonblocking: bool) -> None:
+    def _send(self, plan: PlannedCall, nonblocking: bool) -> None:
         call, issued = plan.call, plan.issued
-        self._hand(issued)
+        self._issue(issued)
         if issued["dest"] >= 0:
             self.inbox.sent(call.family, issued["dest"], issued["tag"])
         if nonblocking:
@@ -187,8 +190,8 @@ class ProbableRank:
         if pace.compute is Compute.NONE:
             self._await_newest(call)
         else:  # its receiver, which took another message in the program, may come later
-            self._outgoing.leave(live)
-            self._late.wait_within(plan.in_mpi_ns - (pace.called() - start))
+            self._outgoing.track(live)
+            self._lateness.wait_within(plan.in_mpi_ns - (pace.called() - start))
 
     def _await_newest(self, call: Call) -> None:
         """Wait for the request that stands for a blocking call."""
@@ -196,61 +199,61 @@ class ProbableRank:
         start = pace.last_ns
         self._outgoing.wait([live])
         self.rank.complete([live])
-        self.rank.ledger.of(call.op, call.family).ns += pace.called() - start
+        self.rank.stats.of(call.op, call.family).ns += pace.called() - start
 
-    def _complete(self, plan: Plan) -> None:
-        """Wait for the sends and collectives among the requests; receives take the time they took."""
+    def _complete(self, plan: PlannedCall) -> None:
+        """Wait for the sends and collectives among the requests; for receives wait as the program did."""
         call = plan.call
-        pace, lives = self.rank.pace, self._lives(call)
+        pace, lives = self.rank.pace, self._requests_of(call)
         start = pace.wait()
         self._outgoing.wait([live for live in lives if live not in self._received])
-        tally = self.rank.ledger.of(call.op, call.family)
+        tally = self.rank.stats.of(call.op, call.family)
         spent = pace.called() - start
         tally.calls += 1
         tally.ns += spent
         if any(live in self._received for live in lives):
-            self._late.wait_within(plan.in_mpi_ns - spent)
-        self._let_go(lives)
+            self._lateness.wait_within(plan.in_mpi_ns - spent)
+        self._remove(lives)
 
-    def _let_go(self, lives: Sequence[Live]) -> None:
+    def _remove(self, lives: Sequence[Live]) -> None:
         self.rank.complete(lives)
         self._received.difference_update(live for live in lives if not live.persistent)
 
-    def _lives(self, call: Call) -> list[Live]:
+    def _requests_of(self, call: Call) -> list[Live]:
         return of_ages(self.rank, ages(call))
 
     def _start(self, call: Call) -> None:
-        """Start persistent requests: a send anew, a receive not at all, a collective as it is."""
+        """Start persistent requests: a send becomes an Isend, a receive nothing, a collective stays."""
         rank = self.rank
         rank.counted_as = call.op
-        for live in self._lives(call):
+        for live in self._requests_of(call):
             if live in self._received:
                 continue
-            drawn = self._starts.get(live)
-            if drawn is None:
+            sampled = self._starts.get(live)
+            if sampled is None:
                 rank.mpi.quiet("Start", Ref(live.handle))
                 continue
-            built = rank.type(drawn["datatype"])
-            n = drawn["count"] * drawn.get("partitions", 1)
+            built = rank.type(sampled["datatype"])
+            n = sampled["count"] * sampled.get("partitions", 1)
             message = rank.out(n, built), Count(n), built.handle
-            to = rank.mpi.constant(drawn["dest"]), drawn["tag"], rank.comm(drawn.family)
+            to = rank.mpi.constant(sampled["dest"]), sampled["tag"], rank.comm(sampled.family)
             rank.mpi.quiet("Isend", *message, *to, Ref(live.handle))
-            if drawn["dest"] >= 0:
-                self.inbox.sent(drawn.family, drawn["dest"], drawn["tag"])
+            if sampled["dest"] >= 0:
+                self.inbox.sent(sampled.family, sampled["dest"], sampled["tag"])
         rank.take_sent(call.op)  # the trace does not count bytes of a Start either
         self._count(call)
         rank.counted_as = ""
 
     def _count(self, call: Call) -> None:
-        """Count a call that is not made as such."""
+        """Count a call that is not issued as such."""
         self.rank.pace.wait()
         self.rank.pace.called()
-        tally = self.rank.ledger.of(call.op, call.family)
+        tally = self.rank.stats.of(call.op, call.family)
         tally.calls += 1
         tally.sent += self.rank.take_sent(call.op)
 
-    def _meet(self, call: Call) -> None:
-        """Wait, receiving, until all ranks of the communicator have come."""
+    def _synchronise(self, call: Call) -> None:
+        """Wait, receiving meanwhile, until all ranks of the communicator are here."""
         live = Live(self._mpi.handle("request"))
         self._mpi.quiet("Ibarrier", self.rank.comm(call.family), Ref(live.handle))
         self._outgoing.wait([live])
@@ -258,7 +261,7 @@ class ProbableRank:
 
 def _families_of_messages(trace: Trace) -> set[int]:
     """Return the families that messages are sent on; all when that changes from call to call."""
-    found: set[int] = set()
+    families: set[int] = set()
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
         at = op.position(Kind.COMM)
@@ -267,5 +270,5 @@ def _families_of_messages(trace: Trace) -> set[int]:
         value = leaf.params[at]
         if not isinstance(value, Vec) or value.constant is None:
             return set(range(len(trace.comms)))
-        found.add(value.constant)
-    return found
+        families.add(value.constant)
+    return families

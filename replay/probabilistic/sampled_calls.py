@@ -1,7 +1,7 @@
 """Calls whose parameters are drawn from the histograms of a probabilistic trace (§5.2.6).
 
 What one rank sends is its own affair: a peer and a count for each execution. What all ranks must agree on,
-the counts of a collective, is drawn with a number that belongs to the how-manieth collective of the
+the counts of a collective, is sampled with a number that depends on the index of the collective on its
 communicator it is, from one distribution for all its calls, wherever in the trace a rank meets it.
 """
 
@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.ops import SENDING, Category, operation
 from scalatrace.replay.common.errors import UnsupportedError
-from scalatrace.replay.common.view import View
-from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, Draws, Weighted, counts_of, is_special
+from scalatrace.replay.common.view import AnyCall, View
+from scalatrace.replay.probabilistic.shared_random import (
+    COUNT,
+    PEER,
+    SharedRandom,
+    Weighted,
+    counts_of,
+    is_special,
+)
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.elastic import at as elastic_at
 from scalatrace.trace.model.nodes import Event, Param, Peer
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.query.walk import Call, Place
 
-TRIES = 8
+MAX_DRAWS = 8
 """So many peers are drawn before the nearest rank that there is must do."""
 
 ONE_COUNT = {
@@ -72,7 +79,7 @@ def is_probabilistic(trace: Trace) -> bool:
     return any(summary_of(param) is not None for leaf in trace.leaves() for param in leaf.params)
 
 
-def check_drawable(trace: Trace) -> None:
+def check_sampled(trace: Trace) -> None:
     """Make sure that all that was summarised can be drawn.
 
     Raises:
@@ -90,11 +97,11 @@ def check_drawable(trace: Trace) -> None:
                 continue
             if summary.histogram is None:
                 raise UnsupportedError(f"the {name} of MPI_{op.name} was dropped when the trace was recorded")
-            if not _drawable(op, name):
+            if not _can_be_sampled(op, name):
                 raise UnsupportedError(f"MPI_{op.name} cannot be replayed from a histogram of its {name}")
 
 
-def _drawable(op: Op, name: str) -> bool:
+def _can_be_sampled(op: Op, name: str) -> bool:
     category = operation(op.name).category
     if category in SENDING | {Category.RECV, Category.PROBE}:
         return True
@@ -108,35 +115,34 @@ def plain_name(op: str) -> str:
     return name[1:].capitalize() if name.startswith("I") and name[1:2].islower() else name
 
 
-class Drawn(View):
+class SampledCall(View):
     """A call with drawn parameters in place of the trace's."""
 
-    __slots__ = ("_drawn", "op", "values")
+    __slots__ = ("_sampled",)
 
-    def __init__(self, call: Any, drawn: dict[str, Any], op: str = "") -> None:
-        super().__init__(call)
-        self._drawn = drawn
-        self.op = op or call.op
-        self.values = (self.op, call.values, *drawn.items())
+    def __init__(self, call: AnyCall, sampled: dict[str, Any], op: str = "") -> None:
+        op = op or call.op
+        super().__init__(call, op, (op, call.values, *sampled.items()))
+        self._sampled = sampled
 
     def __getitem__(self, name: str) -> Any:
-        return self._drawn[name] if name in self._drawn else self._event[name]
+        return self._sampled[name] if name in self._sampled else self._call[name]
 
 
-class Lottery:
-    """Draws the parameters of one rank's calls, in the order of its walk."""
+class ParameterSampler:
+    """Samples the parameters of one rank's calls, in the order of its walk."""
 
     def __init__(self, trace: Trace, rank: int, seed: int) -> None:
         self._trace, self._rank = trace, rank
-        self._draws = Draws(seed)
+        self._random = SharedRandom(seed)
         leaves = enumerate(executions(trace))
-        self._turns = {id(leaf): _Turns.of(i, classes, rank) for i, (leaf, classes) in leaves}
+        self._call_numbers = {id(leaf): _CallNumbers.of(i, classes, rank) for i, (leaf, classes) in leaves}
         self._shared = shared_counts(trace)
         self._collectives: Counter[Group] = Counter()
         self._peers: dict[Place, Weighted | None] = {}
         self._counts: dict[Place, tuple[tuple[str, Weighted], ...]] = {}
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: Call) -> AnyCall:
         """Return the call as it is to be made."""
         category = operation(call.op).category
         if category in SENDING:
@@ -145,24 +151,24 @@ class Lottery:
             return self._collective(call)
         return call
 
-    def _sent(self, call: Call) -> Any:
-        turns = self._turns[id(call.node)]
-        turn = turns.take()
-        drawn: dict[str, Any] = {}
+    def _sent(self, call: Call) -> AnyCall:
+        numbers = self._call_numbers[id(call.node)]
+        index = numbers.take()
+        sampled: dict[str, Any] = {}
         peers = self._peer_values(call.place)
         if peers is not None:
-            drawn["dest"] = self._peer(call, peers, turns, turn)
+            sampled["dest"] = self._peer(call, peers, numbers, index)
         for name, values in self._count_values(call.place):
-            drawn[name] = values.draw(self._draws.at(COUNT, turns.number, turn, turns.total))
-        return Drawn(call, drawn) if drawn else call
+            sampled[name] = values.draw(self._random.at(COUNT, numbers.number, index, numbers.total))
+        return SampledCall(call, sampled) if sampled else call
 
-    def _peer(self, call: Call, values: Weighted, turns: _Turns, turn: int) -> int:
+    def _peer(self, call: Call, values: Weighted, numbers: _CallNumbers, index: int) -> int:
         param = call.node.params[call.place.names["dest"]]
         assert isinstance(param, Peer)
         comm = call.comm
         own, size = comm.rank, len(comm.peers)
-        for attempt in range(TRIES):
-            encoded = values.draw(self._draws.at(PEER, (turns.number, attempt), turn, turns.total))
+        for attempt in range(MAX_DRAWS):
+            encoded = values.draw(self._random.at(PEER, (numbers.number, attempt), index, numbers.total))
             if is_special(encoded):  # no other is a destination
                 return PROC_NULL
             peer = param.encoding.decode(encoded, own, size)
@@ -187,15 +193,15 @@ class Lottery:
             self._counts[place] = tuple(found)
         return self._counts[place]
 
-    def _collective(self, call: Call) -> Any:
+    def _collective(self, call: Call) -> AnyCall:
         group = group_of_call(call)
         values = self._shared.get(group) if group else None
         if group is None or values is None:
             return call
-        turn = self._collectives[group]
+        index = self._collectives[group]
         self._collectives[group] += 1
-        n = values.draw(self._draws.at(COUNT, group, turn, max(turn + 1, self._calls_of[group])))
-        return Drawn(call, dict(self._pieces(call, n, group[2])))
+        n = values.draw(self._random.at(COUNT, group, index, max(index + 1, self._calls_of[group])))
+        return SampledCall(call, dict(self._pieces(call, n, group[2])))
 
     def _pieces(self, call: Call, n: int, size: int) -> Iterator[tuple[str, Any]]:
         names = ONE_COUNT[plain_name(call.op)]
@@ -233,13 +239,13 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
     return {group: Weighted.of(found) for group, found in bins.items() if group in drawn and found}
 
 
-def group_of_call(call: Any) -> Group | None:
+def group_of_call(call: AnyCall) -> Group | None:
     """Return the group of a collective; None when its counts are its own."""
     side = significant(call)
     return (plain_name(call.op), call.family, side[1]) if side else None
 
 
-def significant(call: Any) -> tuple[str, int] | None:
+def significant(call: AnyCall) -> tuple[str, int] | None:
     """Return the count that says how much, and the size of its elements; in place there is one side."""
     for name in ONE_COUNT.get(plain_name(call.op), ()):
         size = type_size(call, name)
@@ -291,7 +297,7 @@ def _bin(vec: Vec, times: int, nranks: float) -> Bin:
 
 
 @dataclass
-class _Turns:
+class _CallNumbers:
     """The calls of a leaf on all ranks, numbered rank by rank.
 
     Attributes:
@@ -305,7 +311,7 @@ class _Turns:
     total: int
 
     @classmethod
-    def of(cls, number: int, classes: Sequence[tuple[RankList, int]], rank: int) -> _Turns:
+    def of(cls, number: int, classes: Sequence[tuple[RankList, int]], rank: int) -> _CallNumbers:
         """Count from what the classes of ranks execute."""
         before = total = 0
         for ranks, times in classes:
@@ -319,7 +325,7 @@ class _Turns:
         return self.next - 1
 
 
-def type_size(call: Any, count: str) -> int:
+def type_size(call: AnyCall, count: str) -> int:
     """Return the size in bytes of the elements that a count is of."""
     side = count[:4]
     name = f"{side}type" if f"{side}type" in call else "datatype"

@@ -22,7 +22,7 @@ PEER, COUNT = 0, 1
 """The kinds: what a call draws for one says nothing about the other."""
 
 
-class Draws:
+class SharedRandom:
     """Numbers from 0 to below 1 as a function of the seed and of what they are for."""
 
     def __init__(self, seed: int) -> None:

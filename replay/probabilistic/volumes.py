@@ -9,8 +9,8 @@ from scalatrace.ops import operation, sent_bytes
 from scalatrace.replay.calls.environment import SILENT
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import (
-    Drawn,
     Group,
+    SampledCall,
     group_of_call,
     histogram_of,
     shared_counts,
@@ -62,7 +62,7 @@ def _sent(
         typical = call.get(flow.count, 0)
         one = (1,) * len(typical) if isinstance(typical, tuple) else 1
         # What a call hands over is in proportion to its elements, of which the trace has a rounded mean.
-        total += n * sent_bytes(op, Drawn(call, {flow.count: one})) * mean * whatif.nbytes(call.place)
+        total += n * sent_bytes(op, SampledCall(call, {flow.count: one})) * mean * whatif.nbytes(call.place)
     return total
 
 

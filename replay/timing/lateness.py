@@ -1,7 +1,7 @@
-"""Time that passes without a call, and by how much a rank is late.
+"""How late a rank is, and where it catches up.
 
-A rank that waits for messages nobody knows lets the time pass that the program waited for them.
-When it is late, what it would wait for has come: there it catches up. Computation is never shortened.
+Where the program waited for messages that the replay does not receive, a rank waits as long as the program
+did. A late rank waits less: there it catches up. Computation is never shortened.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from dataclasses import dataclass
 from scalatrace.replay.timing.pace import NAP_NS, Pace
 
 WAITING_NAP_NS = 100_000
-"""So long may a message lie there at first while its receiver waits for one."""
+"""First interval between polls for messages while the rank waits."""
 
 
 @dataclass
-class CatchingUp:
+class Lateness:
     """The lateness of one rank.
 
     Attributes:
-        pace: its deadlines.
-        behind_ns: how late it is.
+        pace: deadlines of the rank.
+        behind_ns: how late the rank is.
     """
 
     pace: Pace
     behind_ns: int = 0
 
-    def called(self, start_ns: int, planned_ns: int) -> None:
-        """Note that what began then, and was to take so long, has ended."""
+    def ended(self, start_ns: int, planned_ns: int) -> None:
+        """Update the lateness after something that began at `start_ns` and should take `planned_ns`."""
         self.behind_ns = max(0, self.behind_ns + self.pace.last_ns - start_ns - planned_ns)
 
     def compute(self, ns: int) -> None:
-        """Let computation pass."""
+        """Wait for the time of a computation."""
         if ns > 0:
             start = self.pace.last_ns
             self._pass(ns)
-            self.called(start, ns)
+            self.ended(start, ns)
 
     def wait_for_others(self, ns: int) -> None:
-        """Let time pass in which the program waited for others: less if the rank is late."""
+        """Wait as long as the program waited for other ranks, less if the rank is late."""
         start = self.pace.last_ns
         self.wait_within(ns)
-        self.called(start, ns)
+        self.ended(start, ns)
 
     def wait_within(self, ns: int) -> None:
-        """Do so as a part of something whose end will be noted."""
+        """Do the same inside something whose end will be passed to `ended`."""
         if ns > self.behind_ns:
             self.pace.nap_ns = WAITING_NAP_NS
             self._pass(ns - self.behind_ns)

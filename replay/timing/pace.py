@@ -23,7 +23,7 @@ SLEEP_SLACK_NS = 100_000
 NAP_NS = 500_000
 """So long may a message lie there at first while its receiver computes, asleep."""
 
-MOST_NAPS = 10
+MAX_NAP_FACTOR = 10
 """So many times as long later on: each poll takes time from the ranks that share the core."""
 
 SHORT_NS = 50_000
@@ -114,7 +114,7 @@ class Pace:
                     left = deadline_ns - self.clock()
                     continue
                 nap = min(nap, longest)
-                longest = min(2 * longest, MOST_NAPS * self.nap_ns)
+                longest = min(2 * longest, MAX_NAP_FACTOR * self.nap_ns)
             self.sleep(nap / 1e9)
             left = deadline_ns - self.clock()
         return left

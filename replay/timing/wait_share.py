@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.model.nodes import Event
 
-__all__ = ["waiting_part", "waits"]
+__all__ = ["wait_share", "waits"]
 
 WAITING = (Category.RECV, Category.PROBE)
 
@@ -27,7 +27,7 @@ def waits(op: str) -> bool:
     return op in ENDING or operation(op).category in WAITING
 
 
-def waiting_part(trace: Trace, rank: int) -> float:
+def wait_share(trace: Trace, rank: int) -> float:
     """Return the factor, from 0 to 1, on the mean times of a rank's receives and completions."""
 
     def may_wait(event: Event) -> bool:

@@ -1,7 +1,7 @@
-"""How to wait between two polls: at first by letting others run, then asleep.
+"""Pauses between polls: first the processor is yielded, then the process sleeps for increasing times.
 
-Where ranks share cores, each poll takes time from the rank that is waited for: of sixteen ranks on two cores
-that poll without rest, the one that computes gets an eighth of a core.
+Where ranks share cores, each poll takes time from the rank that is waited for. When sixteen ranks on two
+cores poll without a pause, the one that computes gets an eighth of a core.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import ctypes
 import time
 
 EAGER = 8
-"""Polls in vain before the first nap."""
+"""Polls without result before the first sleep."""
 
 NAP_S = 50e-6
-"""Seconds asleep; the system adds about as much."""
+"""Seconds of the first sleep; the system adds about as much."""
 
-LONGER, LONGEST_S = 1.25, 500e-6
-"""Each nap is so much longer than the one before, up to this: who has waited long waits a little longer."""
+NAP_FACTOR, MAX_NAP_S = 1.25, 500e-6
+"""Factor from one sleep to the next, and the longest."""
 
 
 def sleep_precisely() -> None:
-    """Let this process's sleeps end when they are to, not up to 50 us later, where the system can do that."""
+    """Let sleeps of this process end on time, not up to 50 us later, where the system can do that."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1), 0, 0, 0)
 
@@ -29,32 +29,32 @@ def sleep_precisely() -> None:
 PR_SET_TIMERSLACK = 29
 
 
-class Patience:
-    """One wait for something that is polled for."""
+class Backoff:
+    """The pauses of one wait."""
 
     __slots__ = ("_eager", "_left", "_nap_s")
 
     def __init__(self, shares_cores: bool) -> None:
-        """Wait as a rank that has a core of its own, and need not sleep, or shares one."""
+        """Take whether ranks share cores; a rank with a core of its own never sleeps."""
         self._eager = EAGER if shares_cores else -1
-        self.came()
+        self.reset()
 
-    def came(self) -> None:
-        """Begin anew: something was there."""
+    def reset(self) -> None:
+        """Start again with the shortest pause: a poll had a result."""
         self._left, self._nap_s = self._eager, NAP_S
 
-    def polled(self, found: bool) -> None:
-        """Go on after a poll: at once when it found something."""
+    def after_poll(self, found: bool) -> None:
+        """Pause after a poll without result."""
         if found:
-            self.came()
+            self.reset()
         else:
-            self.rest()
+            self.pause()
 
-    def rest(self) -> None:
-        """Let others run before the next poll."""
+    def pause(self) -> None:
+        """Let other processes run before the next poll."""
         if self._left:
             self._left -= self._left > 0
             time.sleep(0)
             return
         time.sleep(self._nap_s)
-        self._nap_s = min(LONGER * self._nap_s, LONGEST_S)
+        self._nap_s = min(NAP_FACTOR * self._nap_s, MAX_NAP_S)

@@ -1,6 +1,6 @@
-"""What the engine asks of whatever carries out MPI calls.
+"""The interface through which the engine issues MPI calls.
 
-`transport_mpi` is MPI itself, `transport_memory` only keeps the calls (for tests and dry runs).
+`mpi` issues them by MPI, `memory` only stores them, for tests and dry runs.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ class Buffer(Protocol):
 
 
 class Post(Protocol):
-    """What receives whatever comes on some communicators, by keys of the caller's."""
+    """Receives every message on some communicators. The caller gives each communicator a key."""
 
     def open(self, key: int, comm: Handle) -> None:
-        """Begin to receive on a communicator."""
+        """Start to receive on a communicator."""
 
     def close(self, key: int) -> None:
-        """Receive no more on it."""
+        """Stop to receive on it."""
 
     def take(self) -> tuple[int, int] | None:
-        """Receive a message that has come: its key and its bytes; None when there is none."""
+        """Receive a message that has arrived; return its key and its bytes, or None when there is none."""
 
     def take_own(self, comm: Handle, tag: int) -> int:
-        """Receive what this rank sent to itself on a communicator that it has alone; return its bytes."""
+        """Receive a message of this rank to itself on a communicator of one rank; return its bytes."""
 
     def wait(self, request: Handle) -> tuple[int, int] | None:
-        """Wait for a request, or for a message that comes before it ends; None: the request has ended."""
+        """Wait for a request or a message, whatever is first; return None for the request."""
 
 
 class Transport(Protocol):
-    """One rank's way to issue MPI calls."""
+    """Issues MPI calls for one rank."""
 
     rank: int
     size: int
@@ -64,7 +64,7 @@ class Transport(Protocol):
         """
 
     def user_op(self) -> Handle:
-        """Return a reduction operation that leaves its operands alone."""
+        """Return a reduction operation that changes nothing."""
 
     def datatype(self, tree: TypeTree) -> tuple[Handle, int, int, int, int]:
         """Build and commit a datatype: (handle, size, extent, true lower bound, true extent), in bytes."""
@@ -73,7 +73,7 @@ class Transport(Protocol):
         """Return MPI's integer for a special value of the trace (PROC_NULL, ...); others as they are."""
 
     def named_constant(self, name: str) -> int:
-        """Return the integer of a constant's name (MPI_...), or the number that the text is."""
+        """Return the integer of a constant by its name (MPI_...), or of a number."""
 
     def degrees(self, comm: Handle) -> tuple[int, int]:
         """Return the numbers of destinations and sources of a distributed graph communicator."""
@@ -88,10 +88,10 @@ class Transport(Protocol):
         """Convert the arguments of MPI_<op>."""
 
     def issue(self, call: Prepared) -> None:
-        """Make the call that was prepared. Raises ReplayError when MPI reports an error."""
+        """Issue a prepared call. Raises ReplayError when MPI reports an error."""
 
     def quiet(self, op: str, *args: Any) -> None:
-        """Make a call past any tracer (PMPI_<op>): the engine's own, not the application's."""
+        """Call PMPI_<op> of the engine itself, which no tracer records."""
 
     def members(self, comm: Handle) -> tuple[int, ...]:
         """Return the world ranks of a communicator's (local) group, in its order."""
@@ -103,19 +103,19 @@ class Transport(Protocol):
         """Return source and bytes of the message that a status is about."""
 
     def recorded_as_any_source(self) -> AbstractContextManager[None]:
-        """Let a tracer record MPI_ANY_SOURCE for the receive or probe that is made meanwhile."""
+        """Let a tracer record MPI_ANY_SOURCE for the receive or probe in the context."""
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
 
     def mailboxes(self, nbytes: int) -> Post:
-        """Return what receives messages of up to so many bytes on all ranks, past any tracer.
+        """Return a Post for messages of up to so many bytes on all ranks; no tracer records it.
 
         All ranks call it, each with the bytes of the largest message that it sends.
         """
 
     def exchange_counts(self, comm: Handle, counts: list[int], poll: Callable[[], object]) -> int:
-        """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
+        """Tell each peer of a communicator its count, polling meanwhile; return the sum of theirs."""
 
     def is_null(self, handle: Handle) -> bool:
         """Say whether a handle is its kind's null handle."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from scalatrace.replay.transport.base import Buffer, Transport
 
-SMALLEST = 64
+MIN_NBYTES = 64
 
 
 class Buffers:
@@ -45,4 +45,4 @@ class Buffers:
 
 def size_class(nbytes: int) -> int:
     """Return the power of two that `nbytes` are rounded up to."""
-    return max(SMALLEST, 1 << (nbytes - 1).bit_length()) if nbytes > 0 else SMALLEST
+    return max(MIN_NBYTES, 1 << (nbytes - 1).bit_length()) if nbytes > 0 else MIN_NBYTES

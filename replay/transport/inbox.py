@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scalatrace.replay.transport.backoff import Patience
+from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.replay.transport.base import Handle, Transport
 
 
@@ -68,10 +68,10 @@ class Inbox:
             return
         comm, npeers = self._comms[family]
         counts = [self._sent[family][peer] for peer in range(npeers)]
-        patience = Patience(self._mpi.shares_cores)
+        backoff = Backoff(self._mpi.shares_cores)
 
         def rest() -> None:
-            patience.polled(self.poll())
+            backoff.after_poll(self.poll())
 
         expected = self._mpi.exchange_counts(comm, counts, rest)
         while self._received[family] < expected:

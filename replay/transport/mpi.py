@@ -205,10 +205,10 @@ class MPITransport:
         return Mailboxes(largest[0])
 
     def exchange_counts(self, comm: Any, counts: list[int], poll: Callable[[], object]) -> int:
-        """Tell each peer of a communicator its count, polling meanwhile; return the sum of what they tell."""
-        request, told = MPI.Request(), Out(len(counts))
+        """Tell each peer of a communicator its count, polling meanwhile; return the sum of theirs."""
+        request, counts_of_peers = MPI.Request(), Out(len(counts))
         call = clibrary.ready(
-            "PMPI_", "Ialltoall", (Ints(counts), 1, MPI.INT, told, 1, MPI.INT, comm, Ref(request))
+            "PMPI_", "Ialltoall", (Ints(counts), 1, MPI.INT, counts_of_peers, 1, MPI.INT, comm, Ref(request))
         )
         call()
         test = clibrary.ready("PMPI_", "Test", (Ref(request), done := Out(), Constant.STATUS))
@@ -218,7 +218,7 @@ class MPITransport:
             test()
         for step in call.after:
             step()  # what has come since the call returned
-        return sum(told.values)
+        return sum(counts_of_peers.values)
 
     def is_null(self, handle: Any) -> bool:
         """Say whether a handle is null."""

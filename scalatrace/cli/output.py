@@ -39,7 +39,7 @@ def natural(text: str) -> int:
 
 def factor(text: str) -> float:
     """Return a what-if factor; for argparse."""
-    from scalatrace.replay.common.whatif import parse_factor
+    from scalatrace.scaling import parse_factor
 
     try:
         return parse_factor(text)

@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace.replay.common.options import Compute
 from scalatrace.replay.timing.pace import SLEEP_SLACK_NS, Pace
-from scalatrace.replay.transport.backoff import EAGER, LONGEST_S, NAP_S, Patience
+from scalatrace.replay.transport.backoff import EAGER, MAX_NAP_S, NAP_S, Backoff
 from support.mpis import Mpi
 from support.running import mpirun
 
@@ -95,39 +95,39 @@ def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did(
 
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that polls rest for, which nobody does here."""
+    """Seconds of each pause; no test sleeps."""
     found: list[float] = []
     monkeypatch.setattr("scalatrace.replay.transport.backoff.time.sleep", found.append)
     return found
 
 
-def polled_in_vain() -> Patience:
+def after_many_polls() -> Backoff:
     """Of a rank that shares its core, after many polls."""
-    patience = Patience(shares_cores=True)
+    backoff = Backoff(shares_cores=True)
     for _ in range(EAGER + 40):
-        patience.rest()
-    return patience
+        backoff.pause()
+    return backoff
 
 
-def test_polls_in_vain_rest_longer_and_longer(naps: list[float]) -> None:
-    polled_in_vain()
+def test_pauses_between_polls_grow(naps: list[float]) -> None:
+    after_many_polls()
     assert naps[:EAGER] == [0] * EAGER
     assert naps[EAGER] == NAP_S
     assert naps[EAGER:] == sorted(naps[EAGER:])
-    assert naps[-1] == LONGEST_S
+    assert naps[-1] == MAX_NAP_S
 
 
-def test_who_has_a_core_never_sleeps_between_polls(naps: list[float]) -> None:
-    patience = Patience(shares_cores=False)
+def test_ranks_with_a_core_never_sleep_between_polls(naps: list[float]) -> None:
+    backoff = Backoff(shares_cores=False)
     for _ in range(100):
-        patience.rest()
+        backoff.pause()
     assert set(naps) == {0}
 
 
-def test_what_came_makes_the_next_wait_short_again(naps: list[float]) -> None:
-    patience = polled_in_vain()
-    patience.came()
-    patience.rest()
+def test_a_result_resets_the_pauses(naps: list[float]) -> None:
+    backoff = after_many_polls()
+    backoff.reset()
+    backoff.pause()
     assert naps[-1] == 0
 
 

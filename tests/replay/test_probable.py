@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scalatrace.replay import Compute, Options, UnsupportedError, check, run
 from scalatrace.replay.common.whatif import Rule, WhatIf
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
-from scalatrace.replay.probabilistic.sampled_calls import Lottery, is_probabilistic
-from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, Draws, Weighted
+from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
+from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRandom, Weighted
 from scalatrace.replay.transport.inbox import Inbox
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.model.elastic import Summary
@@ -102,7 +102,7 @@ def sends(nprocs: int = 4, times: int = 25) -> Trace:
 
 @given(st.integers(1, 5000), st.integers(0, 99), st.sampled_from([PEER, COUNT]))
 def test_each_stratum_comes_up_once(n: int, seed: int, kind: int) -> None:
-    draws = Draws(seed)
+    draws = SharedRandom(seed)
     assert sorted(int(draws.at(kind, "x", i, n) * n + 1e-6) for i in range(n)) == list(range(n))
 
 
@@ -112,7 +112,7 @@ PARTS = st.tuples(st.integers(1, 50), st.integers(0, 1000), st.integers(0, 9))
 @given(st.lists(PARTS, min_size=1, max_size=5))
 def test_what_is_drawn_adds_up(parts: list[tuple[int, int, int]]) -> None:
     bins = [Bin(n, low, low + width, low + width / 2) for n, low, width in parts]
-    weighted, draws = Weighted.of(bins), Draws(1)
+    weighted, draws = Weighted.of(bins), SharedRandom(1)
     n = sum(b.count for b in bins)
     total = sum(weighted.draw(draws.at(COUNT, 0, i, n)) for i in range(n))
     assert total == pytest.approx(sum(b.count * b.mean for b in bins), abs=len(bins))
@@ -123,8 +123,8 @@ def test_peers_and_counts_of_all_ranks_are_those_of_the_histograms() -> None:
     peers: Counter[int] = Counter()
     elements = 0
     for rank in range(4):
-        lottery = Lottery(trace, rank, seed=3)
-        for call in map(lottery.call, trace.walk(rank)):
+        sampler = ParameterSampler(trace, rank, seed=3)
+        for call in map(sampler.call, trace.walk(rank)):
             dest = call["dest"]
             peers[dest if dest < 0 else (dest - rank) % 4] += 1
             elements += call["count"]
@@ -136,8 +136,8 @@ def test_the_seed_decides() -> None:
     trace = sends()
 
     def drawn(seed: int) -> list[Any]:
-        lottery = Lottery(trace, 1, seed)
-        return [(call["dest"], call["count"]) for call in map(lottery.call, trace.walk(1))]
+        sampler = ParameterSampler(trace, 1, seed)
+        return [(call["dest"], call["count"]) for call in map(sampler.call, trace.walk(1))]
 
     assert drawn(1) == drawn(1) != drawn(2)
 
@@ -196,7 +196,7 @@ def test_a_histogram_of_one_bin_is_no_bound_for_its_mean() -> None:
         comm=Comm(),
     )
     trace = b.of(b.loop(100, send))
-    drawn = {call["count"] for call in map(Lottery(trace, 0, seed=1).call, trace.walk(0))}
+    drawn = {call["count"] for call in map(ParameterSampler(trace, 0, seed=1).call, trace.walk(0))}
     assert largest_sent(trace, 0, WhatIf()) >= 8 * max(drawn)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import Trace, load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.replay.timing.wait_share import waiting_part, waits
+from scalatrace.replay.timing.wait_share import wait_share, waits
 from scalatrace.trace.model.tables import Kind
 
 ROUNDS = 10
@@ -39,13 +39,13 @@ def _trace(folder: Path, compute_ns: tuple[float, ...], comm_ns: tuple[float, ..
 def test_who_computes_longest_does_not_wait(tmp_path: Path) -> None:
     """Were both to wait for the mean of 30 ms, the run would take 110 ms a round and not 80."""
     trace = _trace(tmp_path, COMPUTE, COMM)
-    assert waiting_part(trace, 0) == pytest.approx(0, abs=0.2)
-    assert waiting_part(trace, 1) == 1
+    assert wait_share(trace, 0) == pytest.approx(0, abs=0.2)
+    assert wait_share(trace, 1) == 1
 
 
 def test_alike_ranks_wait_as_long_as_they_did(tmp_path: Path) -> None:
     trace = _trace(tmp_path, (5e7, 5e7), (3e7, 3e7))
-    assert [waiting_part(trace, rank) for rank in (0, 1)] == pytest.approx([1, 1], abs=0.05)
+    assert [wait_share(trace, rank) for rank in (0, 1)] == pytest.approx([1, 1], abs=0.05)
 
 
 def test_what_may_wait() -> None:

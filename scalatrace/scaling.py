@@ -1,0 +1,60 @@
+"""Factors on the sizes of messages: which parameters change, and how (dissertation, §3.5.1).
+
+A replay and generated code scale messages by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from fractions import Fraction
+from math import ceil
+
+from scalatrace.errors import UsageError
+from scalatrace.ops import Category, operation
+
+__all__ = ["COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "is_room", "parse_factor", "scaled"]
+
+COUNTS = frozenset({"count", "sendcount", "recvcount"})
+VECTORS = frozenset({"sendcounts", "recvcounts"})
+DISPLACEMENTS = frozenset({"displs", "sdispls", "rdispls"})
+"""Parameters that a factor on the size of messages changes."""
+
+SCALED = frozenset({
+    Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT,
+    Category.COLLECTIVE, Category.NEIGHBOUR,
+})  # fmt: skip
+"""Operations whose messages can have another size. Windows and files have a size of their own."""
+
+
+def parse_factor(text: str) -> float:
+    """Return a factor of 0 or more. Raises UsageError."""
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = -1.0
+    if not 0 <= factor < float("inf"):
+        raise UsageError(f"{text!r} is not a factor: a number from 0 on")
+    return factor
+
+
+def scaled(n: int, factor: float | Fraction) -> int:
+    """Return n elements times a factor, rounded up. Only the factor 0 makes a message empty."""
+    return n if n <= 0 or factor == 1 else ceil(n * factor)
+
+
+def is_room(op: str, name: str, parameters: Container[object]) -> bool:
+    """Return whether a count is the room for a message of one rank, which may be shorter.
+
+    The two sides may count in different datatypes. So a room is scaled by the next whole factor:
+    ceil(m f) <= m ceil(f). All ranks scale a collective in the same way. Partitioned messages have no room:
+    both sides have the same size.
+
+    Args:
+        op: operation without `MPI_`.
+        name: of the count.
+        parameters: names of the operation's parameters.
+    """
+    category = operation(op).category
+    if category in (Category.COLLECTIVE, Category.NEIGHBOUR) or "partitions" in parameters:
+        return False
+    return name == "recvcount" or (name == "count" and ("source" in parameters or category is Category.RECV))
