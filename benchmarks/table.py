@@ -14,7 +14,7 @@ from rich.table import Table
 RESULTS = Path(__file__).resolve().parent / "results"
 
 
-def told(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+def printed(rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
     """The rows, each printed as soon as it is made."""
     for row in rows:
         print(*row, sep="  ", flush=True)

@@ -16,7 +16,7 @@ from scalatrace.codegen.passes.absolute import absolute_ranks
 from scalatrace.codegen.passes.obfuscate import check, obfuscated
 from scalatrace.codegen.passes.unsupported import find_unsupported, left_out
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
-from scalatrace.codegen.program.split_special import check_arithmetic
+from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function

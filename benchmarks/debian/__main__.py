@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
-from benchmarks.book import Book
 from benchmarks.debian.cases import CASES, Case
+from benchmarks.result_table import ResultTable
 from benchmarks.sizes import SINGLE, measure
 from benchmarks.table import grouped, keep, show
 from support.mpis import Mpi, installed
@@ -154,7 +154,7 @@ def with_histograms(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) 
 
 def lossless(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) -> int:
     """The table of lossless traces beside plain logs."""
-    book = Book("debian", TITLE, COLUMNS, 3, args.keep, NOTES)
+    table = ResultTable("debian", TITLE, COLUMNS, 3, args.keep, NOTES)
     problems = []
     for case in chosen:
         for nprocs, size in product(args.ranks or case.nprocs, args.sizes or case.sizes):
@@ -162,10 +162,10 @@ def lossless(mpi: Mpi, chosen: Sequence[Case], args: argparse.Namespace) -> int:
                 found, wrong = one(mpi, case, nprocs, size, Path(folder))
             row = [case.title, str(nprocs), str(size), *found]
             print(*row, sep="  ", file=sys.stderr, flush=True)
-            book.add(row)
+            table.add(row)
             problems += wrong
     print("\n".join(problems))
-    book.show()
+    table.show()
     return 1 if problems else 0
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, Case
-from benchmarks.table import grouped, keep, show, told
+from benchmarks.table import grouped, keep, show, printed
 from scalatrace import load
 from scalatrace.extrap import extrapolate
 from scalatrace.extrap.errors import ExtrapolationError, InputError
@@ -56,7 +56,7 @@ def main() -> int:
         )
         traces = args.traces or Path(folder)
         traces.mkdir(parents=True, exist_ok=True)
-        rows = list(told(make(mpi, chosen, traces)))
+        rows = list(printed(make(mpi, chosen, traces)))
     show(title, columns, rows)
     if args.keep:
         keep(name, title, columns, rows)

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.book import judged
 from benchmarks.generate import collectives, correct, scalable, size, timing
-from benchmarks.generate.made import LANGUAGES, programs
+from benchmarks.generate.programs import LANGUAGES, programs
+from benchmarks.result_table import table_of
 from scalatrace.errors import UsageError
 from scalatrace.report.curves import check_plot
 from support.mpis import Mpi, installed
@@ -42,10 +42,10 @@ def main() -> int:
         "scalable": (scalable, "Scalable benchmarks' time at other sizes", 3, _scalable),
         "collectives": (collectives, "Collectives and messages in their place", 2, _collectives),
     }[args.what]
-    book = judged(f"generate_{args.what}", title, module, nkeys, args.keep)
-    status = book.measure(lines(mpi, args))
+    table = table_of(f"generate_{args.what}", title, module, nkeys, args.keep)
+    status = table.measure(lines(mpi, args))
     if args.plot:
-        collectives.draw([line.cells for line in book.lines], args.plot)
+        collectives.draw([line.cells for line in table.lines], args.plot)
     return status
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.generate.made import NotMadeError, benchmark, command, traced
+from benchmarks.generate.programs import NotMadeError, benchmark, command, traced
 from benchmarks.generate.runs import seconds
 from scalatrace.codegen.generate import Options
 from scalatrace.report.curves import Curves, draw_curves

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.generate.made import NotMadeError, benchmark, command, started, traced
+from benchmarks.generate.programs import NotMadeError, benchmark, command, started, traced
 from benchmarks.table import grouped
 from scalatrace import Trace
 from scalatrace.codegen.emit.contract import EmitOptions

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.generate.made import LIMIT_S, NotMadeError, started
+from benchmarks.generate.programs import LIMIT_S, NotMadeError, started
 from support.mpis import Mpi
 from support.running import Argument, mpirun
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.errors import errors_within
-from benchmarks.generate.made import LANGUAGES, SUFFIXES, NotMadeError, checked
+from benchmarks.generate.programs import LANGUAGES, SUFFIXES, NotMadeError, checked
 from benchmarks.generate.runs import against, seconds
 from benchmarks.replay.runs import Pace, app_s, arguments, paced, recorded
 from scalatrace.trace.symbolic.grid import balanced

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.generate.made import LANGUAGES, NotMadeError, benchmark, command, traced
+from benchmarks.generate.programs import LANGUAGES, NotMadeError, benchmark, command, traced
 from benchmarks.table import grouped
 from support.mpis import Mpi
 from support.programs import SAMPLES
@@ -73,8 +73,8 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
         if not pairs:
             continue
         word = "NO" if grown else "yes"
-        told = f": {', '.join(sorted(set(grown)))} did" if grown else ""
-        found.append(f"{word}: no program grows with {name} where the trace does not ({pairs} pairs{told})")
+        details = f": {', '.join(sorted(set(grown)))} did" if grown else ""
+        found.append(f"{word}: no program grows with {name} where the trace does not ({pairs} pairs{details})")
     return found
 
 

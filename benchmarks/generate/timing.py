@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.cases import cases
 from benchmarks.errors import errors_within
-from benchmarks.generate.made import LANGUAGES, benchmark
+from benchmarks.generate.programs import LANGUAGES, benchmark
 from benchmarks.generate.runs import against, seconds
 from benchmarks.replay.runs import app_s, arguments, paced, recorded
 from scalatrace import load

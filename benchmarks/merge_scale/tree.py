@@ -57,7 +57,7 @@ class Driver:
 
 
 class Leaf:
-    """One rank's core and what it has been told."""
+    """One rank's core and its input."""
 
     def __init__(self, driver: Driver, rank: int, nprocs: int) -> None:
         self.core, self.rank, self.nprocs = Core(rank, nprocs), rank, nprocs

@@ -12,8 +12,8 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from benchmarks.book import judged
 from benchmarks.replay import accuracy, seeds, speed
+from benchmarks.result_table import table_of
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
 
@@ -40,7 +40,7 @@ def main() -> int:
         "speed": (speed, "Replays of small messages, two ranks", _speed),
         "seeds": (seeds, "Replays of traces with histograms", _seeds),
     }[args.what]
-    return judged(f"replay_{args.what}", title, module, 2, args.keep).measure(lines(mpi, args, chosen))
+    return table_of(f"replay_{args.what}", title, module, 2, args.keep).measure(lines(mpi, args, chosen))
 
 
 def _accuracy(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:

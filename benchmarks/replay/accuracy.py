@@ -31,8 +31,8 @@ def lines(
         try:
             yield _line(mpi, workload, nprocs, sleep_us, times, folder)
         except (AssertionError, TimeoutError) as error:
-            told = f"not run: {str(error).splitlines()[0]}"
-            yield [workload.title, str(nprocs), "-", "-", told, *["-"] * 5]
+            reason = f"not run: {str(error).splitlines()[0]}"
+            yield [workload.title, str(nprocs), "-", "-", reason, *["-"] * 5]
 
 
 def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:

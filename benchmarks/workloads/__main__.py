@@ -15,7 +15,7 @@ from functools import partial
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.book import Book
+from benchmarks.result_table import ResultTable
 from benchmarks.workloads import cost, options, sizes
 from benchmarks.workloads.claims import claims, verdicts
 from support.mpis import Mpi, installed
@@ -65,16 +65,16 @@ def option_jobs(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) 
             )
 
 
-def work(book: Book, jobs: Sequence[Job]) -> None:
+def work(table: ResultTable, jobs: Sequence[Job]) -> None:
     """Make all lines."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=len(jobs))
         for text, make in jobs:
             progress.update(task, description=text)
-            book.add(make())
+            table.add(make())
             progress.advance(task)
-    book.show()
+    table.show()
 
 
 def parse() -> argparse.Namespace:
@@ -102,15 +102,15 @@ def main() -> int:
         return 0
     chosen = [workload for workload in WORKLOADS if workload.title in args.only]
     if args.options:
-        book = Book("workloads_options", options.TITLE, options.COLUMNS, 3, args.keep, options.NOTES)
-        work(book, list(option_jobs(mpi, args, chosen)))
+        table = ResultTable("workloads_options", options.TITLE, options.COLUMNS, 3, args.keep, options.NOTES)
+        work(table, list(option_jobs(mpi, args, chosen)))
         return 0
     if args.cost:
         cost.measure(mpi, chosen, args.keep).show()
         return 0
-    book = Book("workloads", sizes.TITLE, sizes.COLUMNS, 3, args.keep, sizes.NOTES, claims)
-    work(book, list(size_jobs(mpi, args, chosen)))
-    return 0 if all(holds for _, holds, numbers in verdicts(book.lines) if numbers) else 1
+    table = ResultTable("workloads", sizes.TITLE, sizes.COLUMNS, 3, args.keep, sizes.NOTES, claims)
+    work(table, list(size_jobs(mpi, args, chosen)))
+    return 0 if all(holds for _, holds, numbers in verdicts(table.lines) if numbers) else 1
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 
-from benchmarks.book import Line
+from benchmarks.result_table import Line
 from support.workloads import WORKLOADS
 
 #: Values without rules: a lossless trace keeps them all.
@@ -37,44 +37,44 @@ def verdicts(lines: list[Line]) -> Iterator[Verdict]:
             yield _slow_growth(mine)
     wrong = [f"{line['program']}, {line['ranks']}" for line in measured if line["lossless"] == "NO"]
     checked = sum(line["lossless"] in ("yes", "NO") for line in measured)
-    told = ", ".join(wrong) or f"{checked} of {len(measured)} runs checked"
-    yield "every trace is lossless", not wrong, told if checked else ""
+    details = ", ".join(wrong) or f"{checked} of {len(measured)} runs checked"
+    yield "every trace is lossless", not wrong, details if checked else ""
 
 
 def _same_size(title: str, lines: list[Line]) -> Verdict:
     """From 10 to 1000 steps on the same ranks."""
     worst = 0.0
-    told = []
+    details = []
     for nprocs, group in _by(lines, "ranks"):
         traces = {int(line["steps"]): line.number("trace") or 0 for line in group if int(line["steps"]) >= 10}
         if len(traces) > 1:
             low, high = min(traces.values()), max(traces.values())
             worst = max(worst, high / low - 1)
-            told.append(f"{nprocs} ranks {100 * (high / low - 1):.0f} % up to {max(traces)} steps")
-    return f"{title}: size constant within {SPREAD:.0%}", worst <= SPREAD, ", ".join(told)
+            details.append(f"{nprocs} ranks {100 * (high / low - 1):.0f} % up to {max(traces)} steps")
+    return f"{title}: size constant within {SPREAD:.0%}", worst <= SPREAD, ", ".join(details)
 
 
 def _same_nodes(title: str, lines: list[Line]) -> Verdict:
     """From 16 ranks on, for the same number of steps."""
-    equal, told = True, []
+    equal, details = True, []
     for steps, group in _by(lines, "steps"):
         nodes = {int(line["ranks"]): int(line.number("nodes") or 0) for line in group}
         many = {nprocs: n for nprocs, n in sorted(nodes.items()) if nprocs >= 16}
         if len(many) > 1:
             equal = equal and len(set(many.values())) == 1
-            told.append(f"{steps} steps " + ", ".join(f"{n} on {nprocs}" for nprocs, n in many.items()))
-    return f"{title}: as many nodes on 64 ranks as on 16", equal, "; ".join(told)
+            details.append(f"{steps} steps " + ", ".join(f"{n} on {nprocs}" for nprocs, n in many.items()))
+    return f"{title}: as many nodes on 64 ranks as on 16", equal, "; ".join(details)
 
 
 def _slow_growth(lines: list[Line]) -> Verdict:
-    worst, told = 0.0, []
+    worst, details = 0.0, []
     for steps, group in _by(lines, "steps"):
         traces = {int(line["ranks"]): line.number("trace") or 0 for line in group}
         if 8 in traces and 64 in traces:
             growth = traces[64] / traces[8]
             worst = max(worst, growth)
-            told.append(f"{growth:.2f} with {steps} steps")
-    return f"mg: on 64 ranks at most {MG_GROWTH} times as large as on 8", worst <= MG_GROWTH, ", ".join(told)
+            details.append(f"{growth:.2f} with {steps} steps")
+    return f"mg: on 64 ranks at most {MG_GROWTH} times as large as on 8", worst <= MG_GROWTH, ", ".join(details)
 
 
 def _by(lines: Iterable[Line], column: str) -> list[tuple[Hashable, list[Line]]]:

@@ -15,8 +15,8 @@ from typing import TypeVar
 import rich.progress
 from rich.console import Console
 
-from benchmarks.book import Book, Line
 from benchmarks.overhead.setups import Bench, Loop
+from benchmarks.result_table import Line, ResultTable
 from benchmarks.sizes import SINGLE
 from benchmarks.table import grouped
 from benchmarks.workloads.feed import Feed, feeder
@@ -96,7 +96,7 @@ def around(loops: dict[tuple[int, str], list[float]], core: float) -> Around:
     return Around(none - core, stack[SHALLOW] - SHALLOW * frame, frame)
 
 
-def measure(mpi: Mpi, chosen: Sequence[Workload], keeps: bool) -> Book:
+def measure(mpi: Mpi, chosen: Sequence[Workload], keeps: bool) -> ResultTable:
     """Record every program once, then take turns, so that a busy machine hits all alike."""
     with tempfile.TemporaryDirectory() as folder:
         bench, library = Bench(mpi, Path(folder)), feeder(mpi, Path(folder))
@@ -109,7 +109,7 @@ def measure(mpi: Mpi, chosen: Sequence[Workload], keeps: bool) -> Book:
                 for each in (plain, *fed.values()):
                     each.run(library)
     surroundings = around(loops, min(plain.second))
-    made = book(keeps, surroundings)
+    made = table(keeps, surroundings)
     for title, each in fed.items():
         made.add(row(title, each, surroundings))
     return made
@@ -141,7 +141,7 @@ def limits(lines: list[Line]) -> list[str]:
     return found or ["yes: all within " + ", ".join(f"{ns} ns, {column}" for column, ns in LIMITS.items())]
 
 
-def book(keeps: bool, surroundings: Around) -> Book:
+def table(keeps: bool, surroundings: Around) -> ResultTable:
     """The table."""
     shim, deep = surroundings.added(10)
     note = (
@@ -149,4 +149,4 @@ def book(keeps: bool, surroundings: Around) -> Book:
         f"{ROUNDS * len(LOOPS) * len(SETUPS)} times. The last two columns add what a call costs around the "
         f"core: {shim:.0f} ns, with 10 Python frames {deep:.0f} ns."
     )
-    return Book("workloads_cost", TITLE, COLUMNS, 1, keeps, (note,), limits)
+    return ResultTable("workloads_cost", TITLE, COLUMNS, 1, keeps, (note,), limits)

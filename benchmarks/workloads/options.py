@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.book import NOTHING
+from benchmarks.result_table import NO_VALUE
 from benchmarks.sizes import SINGLE
 from benchmarks.table import grouped
 from benchmarks.workloads.sizes import command
@@ -51,4 +51,4 @@ def size(
             return "time limit"
         except AssertionError:
             return "failed"
-        return grouped(trace.stat().st_size) if trace.exists() else NOTHING
+        return grouped(trace.stat().st_size) if trace.exists() else NO_VALUE

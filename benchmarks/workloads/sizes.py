@@ -6,7 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks.book import NOTHING
+from benchmarks.result_table import NO_VALUE
 from benchmarks.sizes import SINGLE, Sizes, measure
 from benchmarks.table import grouped
 from support.mpis import Mpi
@@ -83,9 +83,9 @@ def lossless(mpi: Mpi, trace: Path, logs: Path, sizes: Sizes, limit_s: float) ->
 
 def refused(workload: Workload, nprocs: int) -> list[str]:
     """The line of a number of ranks that the program does not take."""
-    return [workload.title, str(nprocs), *[NOTHING] * (len(COLUMNS) - 2)]
+    return [workload.title, str(nprocs), *[NO_VALUE] * (len(COLUMNS) - 2)]
 
 
 def failed(workload: Workload, nprocs: int, steps: int, why: str) -> list[str]:
     """The line of a run that gave nothing to measure."""
-    return [workload.title, str(nprocs), str(steps), why, *[NOTHING] * (len(COLUMNS) - 4)]
+    return [workload.title, str(nprocs), str(steps), why, *[NO_VALUE] * (len(COLUMNS) - 4)]

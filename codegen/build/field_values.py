@@ -24,8 +24,7 @@ from scalatrace.formula import (
     Const,
     Expr,
     Function,
-    Select,
-    Special,
+    Symbolic,
     Value,
     Var,
     add,
@@ -36,6 +35,7 @@ from scalatrace.formula import (
     map_leaves,
     mul,
     names_in,
+    number,
     sub,
 )
 from scalatrace.formula.domain import Domain
@@ -106,9 +106,8 @@ class Values:
 
     def value(self, value: Field, position: Position, what: str = "") -> Expr:
         """Return a number for the ranks at a position."""
-        return self._joined(
-            [self._piece(s, position, what) for s in self.shares(value, position.ranks)], position
-        )
+        pieces = [self._piece(s, position, what) for s in self.shares(value, position.ranks)]
+        return number(self._joined(pieces, position))
 
     def entry_count(self, position: Position, depth: int = 0) -> Expr:
         """Return how often a position was entered in this iteration of the loop at a depth (0: in all)."""
@@ -123,11 +122,10 @@ class Values:
         """Return the sum of a field over earlier entries in this iteration of the loop at a depth."""
         if len(position.loops) <= depth or self.entry_count(position, depth) == Const(0):
             return Const(0)
-        return self._joined(
-            [self._prefix(s, position, depth) for s in self.shares(value, position.ranks)], position
-        )
+        pieces = [self._prefix(s, position, depth) for s in self.shares(value, position.ranks)]
+        return number(self._joined(pieces, position))
 
-    def parameter(self, rule: ParamRule, position: Position, family: Expr) -> Expr:
+    def parameter(self, rule: ParamRule, position: Position, family: Expr) -> Value:
         """A parameter of a call on a communicator."""
         pieces = []
         for share in self.shares(rule.field, position.ranks):
@@ -139,16 +137,16 @@ class Values:
             pieces.append(piece)
         return self._joined(pieces, position)
 
-    def _joined(self, pieces: list[Piece], position: Position) -> Expr:
+    def _joined(self, pieces: list[Piece], position: Position) -> Value:
         return joined(self.places, pieces, position.ranks)
 
     def _piece(self, share: _Share, position: Position, what: str, kind: Kind | None = None) -> Piece:
         part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape == LOOPED:
-            e = self.reader.number(part.formulas[1], facts, self._counters(part, position))
+            e = self.reader.value(part.formulas[1], facts, self._counters(part, position))
         elif part.shape == INDEXED:
-            e = self.reader.number(part.formulas[1], facts, {"i": self.entry_count(position)})
+            e = self.reader.value(part.formulas[1], facts, {"i": self.entry_count(position)})
         elif part.shape == CYCLE:
             turn = remainder(self.entry_count(position), Const(len(part.formulas)), facts)
             e = row(list(self._slots(share, facts)), turn)
@@ -167,7 +165,7 @@ class Values:
         part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape is None:
-            e = mul(self.entry_count(position, depth), next(self._slots(share, facts)))
+            e: Value = mul(self.entry_count(position, depth), number(next(self._slots(share, facts))))
         elif part.shape == LOOPED:
             e = self._prefix_of_turns(part, position, depth)
         else:
@@ -175,7 +173,7 @@ class Values:
             e = self._prefix_to(share, end, facts)
             if depth:
                 start = sub(end, self.entry_count(position, depth))
-                e = sub(e, self._prefix_to(share, start, facts))
+                e = sub(number(e), self._prefix_to(share, start, facts))
         return Piece(share.ranks, e, share.cond)
 
     def _prefix_to(self, share: _Share, n: Expr, facts: Domain) -> Expr:
@@ -183,7 +181,7 @@ class Values:
         part = share.part
         assert part.formulas is not None
         if part.shape == INDEXED:
-            return sum_of_formula(_number(part.formulas[1]), n, self.reader, facts)
+            return sum_of_formula(number(part.formulas[1]), n, self.reader, facts)
         if part.shape == CYCLE:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
         return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
@@ -191,7 +189,7 @@ class Values:
     def _prefix_of_turns(self, part: Part, position: Position, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
         assert part.formulas is not None
-        formula, turn = _number(part.formulas[1]), position.loops[-1]
+        formula, turn = number(part.formulas[1]), position.loops[-1]
         counters = self._counters(part, position)
         if not names_in(formula) & counters.keys():
             return mul(self.entry_count(position, depth), self.reader.number(formula, position.facts))
@@ -217,16 +215,16 @@ class Values:
             found["i"] = self.entry_count(position, len(position.loops) - levels)
         return found
 
-    def _slots(self, share: _Share, facts: Domain, what: str = "") -> Iterator[Expr]:
+    def _slots(self, share: _Share, facts: Domain, what: str = "") -> Iterator[Value]:
         """The integers of a part; what has to hold for them to be integers is noted."""
         for formula in share.part.formulas or ():
-            e = self.reader.number(formula, facts)
+            e = self.reader.value(formula, facts)
             if (fraction := divided_evenly(formula)) is not None:
                 text = format_text(formula)
                 whole, by = (self.reader.number(part, self.facts) for part in fraction)
                 rest = remainder(whole, by, self.facts)
                 self._require(compare("==", rest, Const(0)), share.cond, f"{text} is a fraction")
-            if what and not isinstance(e, Const) and not nonnegative(e, self.facts):
+            if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
                 self._require(
                     compare(">=", e, Const(0)), share.cond, f"{what} = {format_text(formula)} is negative"
                 )
@@ -280,11 +278,6 @@ def _facts(shape: Shape) -> Domain:
         lower[names[coord]], upper[names[coord]] = Const(0), sub(names[size], Const(1))
     lower[names["r"]], upper[names["r"]] = Const(0), sub(names["P"], Const(1))
     return Domain(lower, upper)
-
-
-def _number(value: Value) -> Expr:
-    assert not isinstance(value, Special | Select)  # repeats are numbers
-    return value
 
 
 def _conditions(model: Model) -> Iterator[Cond]:

@@ -20,6 +20,7 @@ from scalatrace.formula import (
     Expr,
     Function,
     Item,
+    Lookup,
     Member,
     Select,
     Special,
@@ -34,11 +35,11 @@ from scalatrace.formula import (
     format_text,
     is_nonzero,
     mul,
+    select,
     sub,
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
-from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["PROGRAM_FUNCTIONS", "Reader", "divided_evenly"]
 
@@ -72,17 +73,27 @@ class Reader:
     def __init__(self, names: Mapping[str, Expr], functions: Mapping[str, Function]) -> None:
         self.names, self.functions = dict(names), functions
 
-    def number(self, value: Value, domain: Domain, names: Mapping[str, Expr] = NONE) -> Expr:
+    def value(self, value: Value, domain: Domain, names: Mapping[str, Expr] = NONE) -> Value:
+        """The value of a formula that may be a constant of MPI; arguments as in `number`."""
+        match value:
+            case Special():
+                return value
+            case Select(cond, a, b):
+                then, otherwise = (self.value(branch, domain, names) for branch in (a, b))
+                return select(self.condition(cond, domain), then, otherwise)
+            case Lookup(table, index):
+                return Lookup(table, self.number(index, domain, names))
+        return self.number(value, domain, names)
+
+    def number(self, value: Expr, domain: Domain, names: Mapping[str, Expr] = NONE) -> Expr:
         """The value of a formula; `names` has what names stand for beyond its own. Raises GenerateError."""
 
-        def of(inner: Value) -> Expr:
+        def of(inner: Expr) -> Expr:
             return self.number(inner, domain, names)
 
         match value:
             case Const():
                 return value
-            case Special(name):
-                return Const(SPECIAL[name])
             case Var(name) if name in names:
                 return names[name]
             case Var(name) if name in self.names:
@@ -93,7 +104,7 @@ class Reader:
                 return self._binary(op, of(a), of(b), domain)
             case Choose(Compare(op, a, b), Const(1), Const(0)):
                 return choose(decided(op, of(a), of(b), domain), Const(1), Const(0))
-            case Choose(cond, a, b) | Select(cond, a, b):
+            case Choose(cond, a, b):
                 return choose(self.condition(cond, domain), of(a), of(b))
             case Called(name, arguments):
                 return self._called(name, [of(argument) for argument in arguments], domain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.build.places import Places
 from scalatrace.codegen.build.sample import Mask
-from scalatrace.formula import TRUE, Cond, Const, Expr, choose, either
+from scalatrace.formula import TRUE, Cond, Const, Special, Value, either, select
 
 __all__ = ["Piece", "joined", "united"]
 
@@ -17,7 +17,7 @@ class Piece:
     """Ranks with one expression; `cond` selects them among the ranks at a position."""
 
     ranks: Mask
-    e: Expr
+    e: Value
     cond: Cond = TRUE
 
 
@@ -36,11 +36,11 @@ def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
     return found
 
 
-def _weight(e: Expr) -> int:
-    return 0 if isinstance(e, Const) else len(repr(e))
+def _weight(e: Value) -> int:
+    return 0 if isinstance(e, Const | Special) else len(repr(e))
 
 
-def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Expr:
+def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Value:
     """The expression that has each piece's value on its ranks."""
     parts = united(places, pieces)
     if not parts:
@@ -52,5 +52,5 @@ def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Expr:
         there = there & ~piece.ranks
     e = last.e
     for cond, before in reversed(chain):
-        e = choose(cond, before, e)
+        e = select(cond, before, e)
     return e

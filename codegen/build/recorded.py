@@ -21,7 +21,7 @@ from scalatrace.codegen.timing.imbalance import shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
-from scalatrace.formula import Cond, Const, Expr, Var, add, mul
+from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind
@@ -105,7 +105,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
             return [], scope.predecessors
         cond = among(ranks, scope.ranks, self.trace.nprocs)
-        times = self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count))
+        times = number(self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count)))
         inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
         stmts, predecessors = self.repeated(node, times, inner)
         if len(rest := scope.ranks - ranks):
@@ -148,7 +148,9 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             return Const(0)
         if _is_constant(node.repeat):
             return mul(scope.entry_count, times)
-        return self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
+        return number(
+            self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
+        )
 
     def content(self, node: Node, scope: _Scope) -> Built:
         if not isinstance(node, Event):
@@ -175,7 +177,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
                 value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
             )
             given.append((name, kind, param, e))
-        family = next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD)
+        family = number(next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD))
         arguments = tuple(
             Argument(name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e)
             for name, kind, param, e in given
@@ -222,7 +224,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             found += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
         return found if schedules else None
 
-    def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Expr]) -> Expr:
+    def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Value]) -> Value:
         return of_elastic(value, ranks, self.trace.nprocs, of)
 
 

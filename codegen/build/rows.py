@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from scalatrace.codegen.build.pieces import Piece
 from scalatrace.codegen.build.places import Places
 from scalatrace.codegen.build.sample import Mask
-from scalatrace.formula import Cond, Expr, either
+from scalatrace.formula import Cond, Value, either
 
 __all__ = ["MAX_UNROLLED_CALLS", "Line", "Row", "aligned"]
 
@@ -26,14 +26,14 @@ class Row:
 
     ranks: Mask
     cond: Cond
-    calls: tuple[tuple[Expr, ...], ...]
+    calls: tuple[tuple[Value, ...], ...]
 
 
 @dataclass(eq=False)
 class Line:
     """A call of several rows."""
 
-    pieces: list[tuple[Mask, Cond, tuple[Expr, ...]]] = field(default_factory=list)
+    pieces: list[tuple[Mask, Cond, tuple[Value, ...]]] = field(default_factory=list)
 
     @property
     def ranks(self) -> Mask:
@@ -92,7 +92,7 @@ def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
     return found
 
 
-def _alike(places: Places, line: Line, row: Row, values: tuple[Expr, ...]) -> bool:
+def _alike(places: Places, line: Line, row: Row, values: tuple[Value, ...]) -> bool:
     """Whether a call of the row is that of the line, said with one formula for each parameter."""
     equal = places.sample.agree
     for n, e in enumerate(values):

@@ -19,8 +19,9 @@ from scalatrace.codegen.program.communicators import SIZE
 from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
-from scalatrace.formula import Cond, Const, Element, Expr, Var, evaluate, names_in, variables
+from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
 from scalatrace.formula.evaluation.columns import Columns
+from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Mask", "Sample"]
 
@@ -54,11 +55,11 @@ class Sample:
         self.everyone: Mask = np.ones(self.n, dtype=bool)
         self._random = np.random.default_rng(1)
         self.fixed = frozenset(self.columns)
-        self._values: dict[Expr, Any] = {}
+        self._values: dict[Value, Any] = {}
         self._masks: dict[Cond, Mask] = {}
         self._inner: dict[Any, Sample] = {}
         self._extra: dict[str, Ints] = {}
-        self._evaluator = Columns(_Names(self))
+        self._evaluator = Columns(_Names(self), specials=SPECIAL)
 
     @property
     def reach(self) -> str:
@@ -80,13 +81,13 @@ class Sample:
             self._masks[cond] = np.broadcast_to(self._defined(cond).astype(bool), (self.n,))
         return self._masks[cond]
 
-    def value(self, e: Expr) -> Any:
+    def value(self, e: Value) -> Any:
         """The values of an expression, one per rank or one for all."""
         if e not in self._values:
             self._values[e] = self._defined(e)
         return self._values[e]
 
-    def agree(self, a: Expr, b: Expr, where: Mask) -> bool:
+    def agree(self, a: Value, b: Value, where: Mask) -> bool:
         """Whether two expressions have the same values on these ranks, for all values of loop variables.
 
         That is a check up to `reach`, no proof.
@@ -115,11 +116,11 @@ class Sample:
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
             inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
-            inner._extra, inner._evaluator = {}, Columns(_Names(inner))
+            inner._extra, inner._evaluator = {}, Columns(_Names(inner), specials=SPECIAL)
             self._inner[key] = inner
         return self._inner[key]
 
-    def _defined(self, part: Expr | Cond) -> Any:
+    def _defined(self, part: Value | Cond) -> Any:
         """The values of an expression; 0 on ranks where it has none, which no program asks for there."""
         part = self._renamed(part)
         try:
@@ -180,9 +181,9 @@ class _Names(Mapping[str, Any]):
         return len(self._sample.columns)
 
 
-def _or_zero(part: Expr | Cond, names: Mapping[str, int]) -> int:
+def _or_zero(part: Value | Cond, names: Mapping[str, int]) -> int:
     try:
-        return int(evaluate(part, names))
+        return int(evaluate(part, names, specials=SPECIAL))
     except FormulaError:
         return 0
 

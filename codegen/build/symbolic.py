@@ -37,6 +37,7 @@ from scalatrace.formula import (
     all_of,
     either,
     names_in,
+    number,
     sub,
 )
 from scalatrace.formula.domain import Domain
@@ -250,7 +251,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     def arguments(self, rule: Rule, position: Position) -> tuple[Argument, ...]:
         """The parameters of a call."""
         comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
-        family = self.values.parameter(comm, position, WORLD) if comm else WORLD
+        family = number(self.values.parameter(comm, position, WORLD)) if comm else WORLD
         return tuple(
             Argument(p.name, p.kind, self.values.parameter(p, position, family)) for p in rule.params
         )

@@ -9,10 +9,11 @@ from typing import Any
 from scalatrace.codegen.build.vectors import at, filled, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
-from scalatrace.formula import Const, Expr, Var, map_leaves
+from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
+from scalatrace.trace.symbolic.peers import stored
 from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["TABLES", "Tables"]
@@ -31,8 +32,8 @@ class Tables:
     arrays: dict[Any, int] = field(default_factory=dict)
 
     def index(
-        self, kind: Kind, shape: Shape, slots: Iterator[Expr], n: Callable[[], Expr], facts: Domain
-    ) -> Expr:
+        self, kind: Kind, shape: Shape, slots: Iterator[Value], n: Callable[[], Expr], facts: Domain
+    ) -> Value:
         """Which entry a parameter names the n-th time; n is asked for when that matters."""
         pattern, entries = filled(shape, slots)
         numbers = [self._entry(kind, entry, facts) for entry in entries]
@@ -41,10 +42,11 @@ class Tables:
             which = at(again_and_again if pattern[0] == CYCLE else pattern, n(), facts)
         else:
             which = pattern
-        return map_leaves(which, lambda leaf: row(numbers, leaf))
+        value: Value = map_leaves(which, lambda leaf: row(numbers, leaf))
+        return value
 
-    def _entry(self, kind: Kind, entry: Any, facts: Domain) -> Expr:
-        if isinstance(entry, Const):
+    def _entry(self, kind: Kind, entry: Any, facts: Domain) -> Const | Special:
+        if isinstance(entry, Const | Special):
             return entry  # a constant of MPI
         if kind is Kind.ARRAY:
             return Const(self._array(entry, facts))
@@ -62,7 +64,7 @@ class Tables:
             made: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
         else:
             here = facts.within(ELEMENT, Const(0), length)
-            element = (prefix if word == "summed" else at)(terms, ELEMENT, here)
+            element: Value = (prefix if word == "summed" else at)(terms, ELEMENT, here)
             made = Array(length, ELEMENT, element)
         return self.arrays.setdefault(made, len(self.arrays))
 
@@ -70,16 +72,17 @@ class Tables:
 def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
     of = prefix if summed else at
     values = [of(terms, Const(k), facts) for k in range(length)]
-    return vec_of([e.value for e in values if isinstance(e, Const)])
+    return vec_of([n for e in values if (n := stored(e)) is not None])
 
 
 def _numbers(terms: Any) -> list[int] | None:
     """The integers in nested tuples; None when one is a formula."""
     found: list[int] = []
     for term in terms:
-        inner = (
-            _numbers(term) if isinstance(term, tuple) else [term.value] if isinstance(term, Const) else None
-        )
+        if isinstance(term, tuple):
+            inner = _numbers(term)
+        else:
+            inner = None if (n := stored(term)) is None else [n]
         if inner is None:
             return None
         found += inner

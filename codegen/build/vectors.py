@@ -6,11 +6,25 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from scalatrace.formula import Compare, Const, Expr, Item, add, choose, compare, mul, sub
+from scalatrace.formula import (
+    Compare,
+    Const,
+    Expr,
+    Special,
+    Symbolic,
+    Value,
+    add,
+    choose,
+    compare,
+    entry,
+    mul,
+    number,
+    select,
+    sub,
+)
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
 from scalatrace.trace.model.rules import Shape
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["at", "filled", "prefix", "row"]
 
@@ -18,25 +32,25 @@ Term = Any
 """An expression, or (turns, stride, content): a loop of values."""
 
 
-def filled(shape: Shape, slots: Iterator[Expr]) -> Any:
+def filled(shape: Shape, slots: Iterator[Value]) -> Any:
     """A shape with expressions in the places of its integers; loops keep their turns and strides first."""
     if shape is None:
         return next(slots)
     return tuple(filled(part, slots) for part in shape) if type(shape) is tuple else shape
 
 
-def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Expr:
+def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Value:
     """The value at an index."""
     chain, start = [], Const(0)
     pieces = list(_pieces(terms))
-    e: Expr = Const(0)
+    e: Value = Const(0)
     for i, piece in enumerate(pieces):
         e = _of_piece(piece, sub(index, start), facts)
         if i < len(pieces) - 1:
             start = add(start, _length(piece))  # type: ignore[assignment]
             chain.append((start, e))
     for end, before in reversed(chain):
-        e = choose(compare("<", index, end), before, e)
+        e = select(compare("<", index, end), before, e)
     return e
 
 
@@ -81,7 +95,7 @@ def _length(terms: Sequence[Term]) -> Expr:
     return total
 
 
-def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Expr:
+def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Value:
     if type(piece[0]) is not tuple:
         return row(piece, index)
     turns, stride, *content = piece[0]
@@ -89,15 +103,16 @@ def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Expr:
     whole, rest = quotient(index, period, facts), remainder(index, period, facts)
     if turns == Const(1):
         whole, rest = Const(0), index
-    return add(at(content, rest, facts), mul(whole, stride) if stride != Const(0) else Const(0))
+    value = at(content, rest, facts)
+    return value if stride == Const(0) else add(number(value), mul(whole, stride))
 
 
 def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
     if type(piece[0]) is not tuple:
         sums: list[Expr] = [Const(0)]
         for e in piece:
-            sums.append(add(sums[-1], e))
-        return row(sums, n)
+            sums.append(add(sums[-1], number(e)))
+        return number(row(sums, n))
     _, stride, *content = piece[0]
     period = _length(content)
     whole, rest = quotient(n, period, facts), remainder(n, period, facts)
@@ -108,20 +123,20 @@ def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
     return add(total, mul(stride, add(mul(pairs, period), mul(whole, rest))))
 
 
-def row(values: Sequence[Expr], index: Expr) -> Expr:
+def row(values: Sequence[Value], index: Expr) -> Value:
     """One of a few values."""
     if isinstance(index, Const) and 0 <= index.value < len(values):
         return values[index.value]
     if all(e == values[0] for e in values):
         return values[0]
-    numbers = [e.value for e in values if isinstance(e, Const)]
-    plain = min(numbers, default=0) >= SPECIAL_MAX  # no progression has constants of MPI
-    steps = {sub(b, a) for a, b in pairwise(values)} if plain else set()
+    numbers = [e for e in values if not isinstance(e, Symbolic)]
+    steps = {sub(b, a) for a, b in pairwise(numbers)} if len(numbers) == len(values) else set()
     if len(values) > 2 and len(steps) == 1:
-        return add(values[0], mul(index, steps.pop()))
-    if len(numbers) == len(values):
-        return Item(tuple(numbers), index)
+        return add(numbers[0], mul(index, steps.pop()))
+    entries = [e.value if isinstance(e, Const) else e for e in values if isinstance(e, Const | Special)]
+    if len(entries) == len(values):
+        return entry(entries, index)
     last = values[-1]
     for k in range(len(values) - 2, -1, -1):
-        last = choose(Compare("==", index, Const(k)), values[k], last)
+        last = select(Compare("==", index, Const(k)), values[k], last)
     return last

@@ -32,7 +32,7 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError
-from scalatrace.formula import FUNCTIONS, Const, Expr, Var
+from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -103,11 +103,11 @@ class Writing(ABC):
         self.type_lists = used(program, Kind.TYPE, LISTS)
         self.types = self.names.types(program, self.used_types)
         self.used_arrays = used(program, Kind.ARRAY)
-        self.tables: dict[tuple[int, ...], str] = {}
+        self.tables: dict[tuple[int | Special, ...], str] = {}
         self.contexts: dict[tuple[Context, ...], str] = {}
         self.bins: dict[Duration, str] = {}
         self.wanted: dict[str, None] = {}
-        self.infix = Infix(emitter.notation, self.table, self.constant, self.family)
+        self.infix = Infix(emitter.notation, self.table, self.constant, self.named, self.family)
         if program.shape:
             self.infix.renamed = renamed(program.shape, emitter.library, emitter.reserved)
         self.marks = {
@@ -124,14 +124,22 @@ class Writing(ABC):
     def text(self) -> str:
         """The whole program."""
 
-    def table(self, values: tuple[int, ...]) -> str:
+    def table(self, values: tuple[int | Special, ...]) -> str:
         """The name of a static table."""
         return self.tables.setdefault(values, f"table{len(self.tables) + 1}")
 
     def constant(self, value: int) -> str:
-        """An integer, or a constant of MPI."""
+        """An integer, or an entry of an array that is a constant of MPI."""
         name = special_name(value) if value < SPECIAL_MAX else None
-        return f"{self.emitter.prefix}{name}" if name else str(value)
+        return self.named(name) if name else str(value)
+
+    def named(self, name: str) -> str:
+        """A constant of MPI by its name without `MPI_`."""
+        return f"{self.emitter.prefix}{name}"
+
+    def entries(self, table: Sequence[int | Special]) -> str:
+        """The entries of a table, separated by commas."""
+        return ", ".join(self.named(e.name) if isinstance(e, Special) else self.constant(e) for e in table)
 
     def family(self, e: Expr) -> str:
         """The number of a communicator, by name if it is always the same."""
@@ -275,7 +283,7 @@ class Writing(ABC):
         return index
 
     @abstractmethod
-    def text_argument(self, name: str, e: Expr) -> str:
+    def text_argument(self, name: str, e: Value) -> str:
         """An operation, a constant of MPI, or the name of a file."""
 
     def of_type(self, index: int, make: Callable[[TypeTree], T]) -> T:

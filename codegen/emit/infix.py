@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scalatrace.formula import Binary, Cond, Element, Expr, Value, bounds
+from scalatrace.formula import Binary, Cond, Element, Expr, Special, Value, bounds
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT
 from scalatrace.formula.printing.base import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
 
@@ -42,7 +42,8 @@ class Infix(Printer):
 
     Attributes:
         table: gives the name of a static table.
-        spelled: gives an integer's text, a name where it stands for a constant of MPI.
+        spelled: gives the text of an integer.
+        named: gives the text of a constant of MPI.
         family: gives the text of the number of a communicator.
         helpers: pieces of the library that texts made so far need.
         renamed: variables that have another name in the text.
@@ -51,12 +52,14 @@ class Infix(Printer):
     def __init__(
         self,
         notation: Notation,
-        table: Callable[[tuple[int, ...]], str],
+        table: Callable[[tuple[int | Special, ...]], str],
         spelled: Callable[[int], str],
+        named: Callable[[str], str],
         family: Callable[[Expr], str],
     ) -> None:
         super().__init__()
-        self.notation, self.table, self.spelled, self.family = notation, table, spelled, family
+        self.notation, self.table, self.family = notation, table, family
+        self.spelled, self.named = spelled, named
         self.helpers: set[str] = set()
         self.renamed: dict[str, str] = {}
 
@@ -68,17 +71,20 @@ class Infix(Printer):
     def disjunction(self) -> str:  # type: ignore[override]
         return self.notation.disjunction
 
+    def variable(self, name: str) -> str:
+        return self.renamed.get(name, name)
+
     def constant(self, number: int) -> Printed:
         text = self.spelled(number)
         return text, PRODUCT if text.startswith("-") else ATOM
 
-    def variable(self, name: str) -> str:
-        return self.renamed.get(name, name)
+    def special(self, name: str) -> str:
+        return self.named(name)
 
     def element(self, array: str, index: Expr) -> str:
         return f"{array}[{self.family(index)}]"
 
-    def item(self, table: tuple[int, ...], index: Expr) -> str:
+    def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
         return f"{self.table(table)}[{self.expr(index)}]"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:

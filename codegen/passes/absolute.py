@@ -14,7 +14,6 @@ from dataclasses import replace
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
-from scalatrace.codegen.program.split_special import separate
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormatError
@@ -25,19 +24,27 @@ from scalatrace.formula import (
     Element,
     Expr,
     Item,
+    Lookup,
+    Select,
+    Special,
+    Value,
     add,
-    choose,
     map_leaves,
     mod,
     mul,
+    number,
+    number_or,
+    select,
+    specials_in,
     xor,
 )
 from scalatrace.ops import Category, operation
 from scalatrace.trace.model.tables import Communicator, Kind
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.peers import constant, stored
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import ANY_TAG, SPECIAL_MAX, UNDEFINED
+from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
 
 __all__ = ["absolute_ranks"]
 
@@ -113,7 +120,7 @@ class _Absolute:
         return [call]
 
     def message(self, call: Call, a: Argument) -> Argument:
-        family = call["comm"]
+        family = call.number("comm")
         if a.kind is Kind.COMM:
             return replace(a, value=WORLD)
         if a.name in PEERS:
@@ -122,7 +129,7 @@ class _Absolute:
             return replace(a, value=self.tag(a.value, family))
         return a
 
-    def families(self, exprs: Iterable[Expr]) -> set[int]:
+    def families(self, exprs: Iterable[Value]) -> set[int]:
         """The communicators that expressions can mean, on any rank."""
         found: set[int] = set()
 
@@ -132,55 +139,56 @@ class _Absolute:
 
         for e in set(exprs):
             for rank in range(self.nprocs):
-                per_value(self.special.expr(e, rank), note)
+                per_value(number_or(self.special.expr(e, rank), -1), note)
         return {n for n in found if n >= 0}
 
-    def tag(self, tag: Expr, family: Expr) -> Expr:
+    def tag(self, tag: Value, family: Expr) -> Expr:
         """A tag that no other communicator's messages have."""
-        if _can_be(tag, ANY_TAG):
+        if "ANY_TAG" in specials_in(tag):
             raise GenerateError("a receive of any tag would take messages of other communicators")
         place = per_value(family, self.channels.index)
-        return add(mul(tag, Const(len(self.channels))), place)
+        return add(mul(number(tag), Const(len(self.channels))), place)
 
-    def world(self, peer: Expr, family: Expr) -> Expr:
+    def world(self, peer: Value, family: Expr) -> Value:
         """The rank in MPI_COMM_WORLD of a peer."""
         if family == WORLD:
             return peer
         seen = dict(self.seen(peer, family))
-        if seen and all(isinstance(e, Const) for e in seen.values()):
-            return self.ruled({rank: e.value for rank, e in seen.items() if isinstance(e, Const)})
+        numbers = {rank: n for rank, e in seen.items() if (n := stored(e)) is not None}
+        if seen and len(numbers) == len(seen):
+            return self.ruled(numbers)
         return self.looked_up(peer, family, tuple(seen))
 
-    def seen(self, peer: Expr, family: Expr) -> Iterable[tuple[int, Expr]]:
+    def seen(self, peer: Value, family: Expr) -> Iterable[tuple[int, Value]]:
         """Each rank's peer as a world rank, as far as the rank has the communicator."""
         for rank in range(self.nprocs):
             try:
-                own, number = self.special.expr(peer, rank), self.special.expr(family, rank)
-                yield rank, self.of_rank(own, number, rank)
+                own, which = self.special.expr(peer, rank), self.special.expr(family, rank)
+                yield rank, self.of_rank(own, which, rank)
             except (FormatError, IndexError):
                 continue  # a rank that does not come here
 
-    def of_rank(self, peer: Expr, number: Expr, rank: int) -> Expr:
-        if isinstance(peer, Const) and peer.value < SPECIAL_MAX:
+    def of_rank(self, peer: Value, which: Expr, rank: int) -> Value:
+        if isinstance(peer, Special):
             return peer
-        if not isinstance(number, Const):
+        if not isinstance(which, Const):
             if not isinstance(peer, Const):
                 raise GenerateError("peer and communicator both vary from iteration to iteration")
             place = peer.value
-            return per_value(number, lambda n: self.trace.communicator(n, rank).peers[place])
-        members = self.trace.communicator(number.value, rank).peers
+            return per_value(which, lambda n: self.trace.communicator(n, rank).peers[place])
+        members = self.trace.communicator(which.value, rank).peers
         return Const(members[peer.value]) if isinstance(peer, Const) else peer
 
-    def ruled(self, peers: dict[int, int]) -> Expr:
+    def ruled(self, peers: dict[int, int]) -> Value:
         """One value for each rank, by the shortest rule."""
         odd: dict[int, list[int]] = {}
         for rank, peer in peers.items():
             if peer < SPECIAL_MAX:
                 odd.setdefault(peer, []).append(rank)
         plain = {rank: peer for rank, peer in peers.items() if peer >= SPECIAL_MAX}
-        e = self.plain(plain) if plain else Const(next(iter(odd)))
+        e: Value = self.plain(plain) if plain else constant(next(iter(odd)))
         for value, ranks in odd.items():
-            e = choose(among(RankList(ranks), RankList(peers), self.nprocs), Const(value), e)
+            e = select(among(RankList(ranks), RankList(peers), self.nprocs), constant(value), e)
         return e
 
     def plain(self, peers: dict[int, int]) -> Expr:
@@ -197,9 +205,9 @@ class _Absolute:
     def of_ranks(self, values: dict[int, int]) -> Expr:
         """A number for each rank; those of others are the most frequent."""
         usual = Counter(values.values()).most_common(1)[0][0]
-        return of_vec(vec_of([values.get(r, usual) for r in range(self.nprocs)]), self.rank)
+        return number(of_vec(vec_of([values.get(r, usual) for r in range(self.nprocs)]), self.rank))
 
-    def looked_up(self, peer: Expr, family: Expr, ranks: tuple[int, ...]) -> Expr:
+    def looked_up(self, peer: Value, family: Expr, ranks: tuple[int, ...]) -> Value:
         """A table with a row of members for each rank."""
         if not isinstance(family, Const):
             raise GenerateError("peer and communicator both vary from iteration to iteration")
@@ -214,27 +222,34 @@ class _Absolute:
             table += [*members, *[0] * (width - len(members))]
 
         def leaf(e: Expr) -> Expr:
-            if isinstance(e, Const) and e.value < SPECIAL_MAX:
-                return e
-            if isinstance(e, Item) and min(e.table) < SPECIAL_MAX:
-                return separate(e, leaf)
             return Item(tuple(table), add(mul(self.rank, Const(width)), e))
 
         return map_leaves(local, leaf)
 
-    def local(self, peer: Expr, rows: dict[int, Communicator]) -> Expr:
+    def local(self, peer: Value, rows: dict[int, Communicator]) -> Value:
         """A peer within its communicator, with the own rank and size as numbers."""
+        match peer:
+            case Special():
+                return peer
+            case Select(cond, a, b):
+                return Select(cond, self.local(a, rows), self.local(b, rows))
+            case Lookup(table, index):
+                return Lookup(table, self.number(index, rows))
+        return self.number(peer, rows)
+
+    def number(self, peer: Expr, rows: dict[int, Communicator]) -> Expr:
+        """The same for a peer that is always a rank."""
         match peer:
             case Element("own"):
                 return self.of_ranks({rank: comm.rank for rank, comm in rows.items()})
             case Element("size"):
                 return self.of_ranks({rank: len(comm.peers) for rank, comm in rows.items()})
             case Binary(op, a, b):
-                return Binary(op, self.local(a, rows), self.local(b, rows))
+                return Binary(op, self.number(a, rows), self.number(b, rows))
             case Choose(cond, a, b):
-                return Choose(cond, self.local(a, rows), self.local(b, rows))
+                return Choose(cond, self.number(a, rows), self.number(b, rows))
             case Item(table, index):
-                return Item(table, self.local(index, rows))
+                return Item(table, self.number(index, rows))
         return peer
 
     def subset(self, number: int) -> Subset:
@@ -252,19 +267,8 @@ class _Absolute:
         outside = RankList(rank for rank, c in color.items() if c == UNDEFINED)
         who = among(outside, RankList.all(self.nprocs), self.nprocs)
         e = self.of_ranks(some)
-        return Subset(number, choose(who, Const(UNDEFINED), e) if len(outside) else e, self.of_ranks(key))
+        return Subset(number, select(who, Special("UNDEFINED"), e) if len(outside) else e, self.of_ranks(key))
 
 
 def _is_message(call: Call) -> bool:
     return operation(call.op).category in MESSAGES and "comm" in call
-
-
-def _can_be(e: Expr, value: int) -> bool:
-    match e:
-        case Const(n):
-            return n == value
-        case Item(table, _):
-            return value in table
-        case Choose(_, a, b):
-            return _can_be(a, value) or _can_be(b, value)
-    return False

@@ -12,10 +12,23 @@ from dataclasses import replace
 
 from scalatrace.codegen.errors import LeakError
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Note, Program, Stmt, calls
-from scalatrace.formula import Const, Expr, Item, Var, bounds, leaves, map_leaves, numbers_in
+from scalatrace.formula import (
+    Const,
+    Expr,
+    Item,
+    Lookup,
+    Select,
+    Special,
+    Value,
+    Var,
+    bounds,
+    leaves,
+    map_leaves,
+    numbers_in,
+    select,
+)
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["check", "obfuscated", "words"]
 
@@ -78,10 +91,10 @@ def _tags(body: tuple[Stmt, ...]) -> set[int] | None:
     return found
 
 
-def _collect(e: Expr, into: set[int]) -> bool:
+def _collect(e: Value, into: set[int]) -> bool:
     plain = True
     for part in leaves(e):
-        if isinstance(part, Const | Item):
+        if isinstance(part, Const | Item | Special | Lookup):
             into |= numbers_in(part)
         elif isinstance(part, Var) and (limits := bounds(part)):
             plain = plain and limits[0] == 0  # counts from 0: as plain as can be
@@ -91,11 +104,11 @@ def _collect(e: Expr, into: set[int]) -> bool:
     return plain
 
 
-def _renumber(tags: set[int] | None) -> Callable[[Expr], Expr]:
+def _renumber(tags: set[int] | None) -> Callable[[Value], Value]:
     """Tags by their order; those that count from 0 keep their numbers, and all do when some follow a rule."""
     if tags is None:
         return lambda e: e
-    ordinary = sorted(tag for tag in tags if tag >= SPECIAL_MAX)
+    ordinary = sorted(tags)
     number = {tag: i for i, tag in enumerate(ordinary)}
 
     def leaf(part: Expr) -> Expr:
@@ -105,12 +118,20 @@ def _renumber(tags: set[int] | None) -> Callable[[Expr], Expr]:
             return Item(tuple(number.get(tag, tag) for tag in part.table), part.index)
         return part
 
+    def change(value: Value) -> Value:
+        match value:
+            case Select(cond, then, otherwise):
+                return select(cond, change(then), change(otherwise))
+            case Lookup(table, index):
+                return Lookup(tuple(number[t] if isinstance(t, int) else t for t in table), index)
+        return map_leaves(value, leaf)
+
     counting = ordinary == list(range(len(ordinary)))
-    return (lambda e: e) if counting else lambda e: map_leaves(e, leaf)
+    return (lambda e: e) if counting else change
 
 
 def _changed(
-    body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Expr], Expr]
+    body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Value], Value]
 ) -> tuple[Stmt, ...]:
     found: list[Stmt] = []
     for stmt in body:

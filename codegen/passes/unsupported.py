@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
-from scalatrace.formula import Expr, numbers_in
+from scalatrace.formula import Value, numbers_in
 
 __all__ = ["find_unsupported", "left_out"]
 
@@ -40,7 +40,7 @@ class _Gone:
     def __init__(self, supports: Supports) -> None:
         self.supports = supports
         self.comms: set[int] = set()
-        self.windows: set[tuple[Expr, Expr]] = set()
+        self.windows: set[tuple[Value, Value]] = set()
 
     def holds(self, call: Call) -> bool:
         """Whether a call goes."""

@@ -71,7 +71,7 @@ def scale_bytes(program: Program, factor: float) -> Program:
             f = Fraction(whole) if is_room(call.op, a.name, call) else exact
             return replace(a, value=map_leaves(a.value, lambda leaf: _scaled_leaf(leaf, f)))
         shift = n if a.name in VECTORS else 2 * n if a.name in DISPLACEMENTS else 0
-        return replace(a, value=add(a.value, Const(shift)))
+        return replace(a, value=map_leaves(a.value, lambda e: add(e, Const(shift)))) if shift else a
 
     body = _each(program.body, change)
     return replace(program, body=body, arrays=(*program.arrays, *counts, *rooms))

@@ -38,7 +38,7 @@ class Array:
 
     length: Expr
     variable: Var
-    element: Expr
+    element: Value
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import overload
 
 from scalatrace.codegen.program.communicators import OWN, SIZE
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt
-from scalatrace.formula import Cond, Expr, evaluate
+from scalatrace.formula import Cond, Value, evaluate
+from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Setting", "holds", "run", "value"]
 
@@ -45,7 +46,7 @@ class _Communicators(Sequence[int]):
         return self._communicator(family)[self._which]
 
 
-def value(e: Expr, at: Setting) -> int:
+def value(e: Value, at: Setting) -> int:
     """Return the value of an expression. Raises FormulaError when it has none."""
     return int(_evaluated(e, at))
 
@@ -55,9 +56,9 @@ def holds(cond: Cond, at: Setting) -> bool:
     return bool(_evaluated(cond, at))
 
 
-def _evaluated(part: Expr | Cond, at: Setting) -> int:
+def _evaluated(part: Value | Cond, at: Setting) -> int:
     arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
-    found: int = evaluate(part, at.variables, arrays)
+    found: int = evaluate(part, at.variables, arrays, SPECIAL)
     return found
 
 

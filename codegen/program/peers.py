@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 from scalatrace.codegen.program.communicators import own_rank, peer_count
 from scalatrace.codegen.program.conditions import rank_variable
-from scalatrace.codegen.program.split_special import separate
 from scalatrace.errors import FormatError
 from scalatrace.formula import (
     Binary,
     Const,
     Expr,
-    Item,
+    Lookup,
+    Special,
+    Value,
     add,
     bounds,
     map_leaves,
@@ -23,7 +24,6 @@ from scalatrace.formula import (
 )
 from scalatrace.trace.model.nodes import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["SELF", "WORLD", "Peers", "decoder"]
 
@@ -37,7 +37,7 @@ class Peers:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
-    def of(self, encoding: Encoding, stored: Expr, family: Expr) -> Expr:
+    def of(self, encoding: Encoding, stored: Value, family: Expr) -> Value:
         """The rank in the communicator that a stored value stands for."""
         if encoding is Encoding.ABSOLUTE:
             return stored
@@ -48,9 +48,9 @@ class Peers:
         decoded = decoder(encoding, own, lambda distance: self.modulo(own, distance, family))
         return map_leaves(stored, decoded)
 
-    def absolute(self, stored: Expr, encoding: Encoding, family: Expr) -> Expr | None:
+    def absolute(self, stored: Value, encoding: Encoding, family: Expr) -> Value | None:
         """A table with special values and a row for each rank, decoded here; None for anything else."""
-        if not (isinstance(stored, Item) and isinstance(family, Const) and min(stored.table) < SPECIAL_MAX):
+        if not (isinstance(stored, Lookup) and isinstance(family, Const)):
             return None
         rank = rank_variable(self.trace.nprocs)
         for width in (n for n in range(1, len(stored.table) + 1) if len(stored.table) % n == 0):
@@ -58,10 +58,12 @@ class Peers:
             limits = bounds(rest)
             if limits is None or limits[0] < 0 or limits[1] >= width or mentions(rest, rank):
                 continue
-            return Item(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
+            return Lookup(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
         return None
 
-    def decode(self, table: tuple[int, ...], width: int, encoding: Encoding, family: int) -> Iterator[int]:
+    def decode(
+        self, table: tuple[int | Special, ...], width: int, encoding: Encoding, family: int
+    ) -> Iterator[int | Special]:
         """The peers of a table with a row for each rank."""
         for rank in range(len(table) // width):
             try:
@@ -70,7 +72,8 @@ class Peers:
                 yield from table[rank * width : (rank + 1) * width]
                 continue
             size = max(len(comm.peers), 1)
-            yield from (encoding.decode(v, comm.rank, size) for v in table[rank * width : (rank + 1) * width])
+            for entry in table[rank * width : (rank + 1) * width]:
+                yield entry if isinstance(entry, Special) else encoding.decode(entry, comm.rank, size)
 
     def own(self, family: Expr) -> Expr:
         """This process's rank in the communicator."""
@@ -90,7 +93,7 @@ class Peers:
 
 
 def decoder(encoding: Encoding, own: Expr, modulo: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
-    """Return the function that decodes a stored peer; constants of MPI stay.
+    """Return the function that decodes a stored peer.
 
     Args:
         own: this process's rank in the communicator.
@@ -98,10 +101,6 @@ def decoder(encoding: Encoding, own: Expr, modulo: Callable[[Expr], Expr]) -> Ca
     """
 
     def decoded(leaf: Expr) -> Expr:
-        if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
-            return leaf
-        if isinstance(leaf, Item) and min(leaf.table) < SPECIAL_MAX:
-            return separate(leaf, decoded)
         if encoding is Encoding.RELATIVE:
             return add(own, leaf)
         return modulo(leaf) if encoding is Encoding.MODULO else xor(own, leaf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import overload
 
 from scalatrace.formula import (
     AllOf,
@@ -16,14 +17,19 @@ from scalatrace.formula import (
     Element,
     Expr,
     Item,
+    Lookup,
     Member,
+    Select,
+    Special,
     Truth,
+    Value,
     Var,
     add,
     all_of,
     choose,
     either,
     mul,
+    select,
     sub,
 )
 
@@ -53,6 +59,20 @@ class Rewriter:
                 return self.item(table, self.expr(index))
         return Called(e.name, tuple(map(self.expr, e.arguments)))
 
+    def value(self, value: Value) -> Value:
+        """Return a rebuilt expression, symbol or choice of symbols."""
+        match value:
+            case Special():
+                return value
+            case Select(cond, a, b):
+                decided = self.cond(cond)
+                if isinstance(decided, Truth):
+                    return self.value(a if decided.value else b)
+                return select(decided, self.value(a), self.value(b))
+            case Lookup(table, index):
+                return self.lookup(table, self.expr(index))
+        return self.expr(value)
+
     def binary(self, op: str, a: Expr, b: Expr) -> Expr:
         """Return an operation on rebuilt operands."""
         match op:
@@ -67,6 +87,13 @@ class Rewriter:
     def item(self, table: tuple[int, ...], index: Expr) -> Expr:
         """Return an entry of a table at a rebuilt index."""
         return Const(table[index.value]) if isinstance(index, Const) else Item(table, index)
+
+    def lookup(self, table: tuple[int | Special, ...], index: Expr) -> Value:
+        """Return an entry of a table with symbols at a rebuilt index."""
+        if not isinstance(index, Const):
+            return Lookup(table, index)
+        found = table[index.value]
+        return found if isinstance(found, Special) else Const(found)
 
     def cond(self, cond: Cond) -> Cond:
         """Return the rebuilt condition."""
@@ -102,9 +129,13 @@ class _Replacer(Rewriter):
         return rebuilt if replaced is None else replaced
 
 
-def rewritten(e: Expr, change: Change) -> Expr:
+@overload
+def rewritten(e: Expr, change: Change) -> Expr: ...
+@overload
+def rewritten(e: Value, change: Change) -> Value: ...
+def rewritten(e: Value, change: Change) -> Value:
     """Return an expression with parts replaced, inner parts first; `change` gives None for a part to keep."""
-    return _Replacer(change).expr(e)
+    return _Replacer(change).value(e)
 
 
 def rewritten_cond(cond: Cond, change: Change) -> Cond:

@@ -7,6 +7,7 @@ evaluated on each rank as far as the rank decides it, and ranks with equal resul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import overload
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
@@ -21,15 +22,19 @@ from scalatrace.formula import (
     Element,
     Expr,
     Item,
+    Special,
     Truth,
+    Value,
     Var,
     add,
     bounds,
     choose,
     compare,
     div,
+    entry,
     mod,
     mul,
+    number,
     xor,
 )
 from scalatrace.trace.model.trace import Trace
@@ -37,7 +42,7 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Specialiser", "per_value"]
 
-Classes = list[tuple[RankList, tuple[Expr, ...]]]
+Classes = list[tuple[RankList, tuple[Value, ...]]]
 
 
 class Specialiser:
@@ -47,9 +52,13 @@ class Specialiser:
         self.trace = trace
         self._views: dict[int, _RankView] = {}
 
-    def expr(self, e: Expr, rank: int) -> Expr:
+    @overload
+    def expr(self, e: Expr, rank: int) -> Expr: ...
+    @overload
+    def expr(self, e: Value, rank: int) -> Value: ...
+    def expr(self, e: Value, rank: int) -> Value:
         """Return an expression on a rank, in terms of loop variables."""
-        return self._view(rank).expr(e)
+        return self._view(rank).value(e)
 
     def cond(self, cond: Cond, rank: int) -> Cond:
         """Return a condition on a rank."""
@@ -60,9 +69,9 @@ class Specialiser:
             self._views[rank] = _RankView(self.trace, rank)
         return self._views[rank]
 
-    def classes(self, exprs: Sequence[Expr], ranks: RankList) -> Classes:
+    def classes(self, exprs: Sequence[Value], ranks: RankList) -> Classes:
         """Sets of ranks for which all these are the same."""
-        found: dict[tuple[Expr, ...], list[int]] = {}
+        found: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
             found.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
         return [(RankList(some), seen) for seen, some in found.items()]
@@ -99,7 +108,10 @@ class _RankView(Rewriter):
         return per_value(family, of)
 
     def item(self, table: tuple[int, ...], index: Expr) -> Expr:
-        return super().item(table, index) if isinstance(index, Const) else _shortened(table, index)
+        return super().item(table, index) if isinstance(index, Const) else number(_shortened(table, index))
+
+    def lookup(self, table: tuple[int | Special, ...], index: Expr) -> Value:
+        return super().lookup(table, index) if isinstance(index, Const) else _shortened(table, index)
 
     def binary(self, op: str, a: Expr, b: Expr) -> Expr:
         return _combined(op, a, b)
@@ -113,14 +125,16 @@ class _RankView(Rewriter):
         return super().member(e, values, outside)
 
 
-def _shortened(table: tuple[int, ...], index: Expr) -> Expr:
+def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
     """A table's row: with an index that begins at a constant, without what stands before it."""
     if isinstance(index, Binary) and index.op == "+" and isinstance(index.right, Const):
         start, rest = index.right.value, index.left
         if isinstance(rest, Var) and rest.limit:
             row = table[start : start + rest.limit]
-            return Const(row[0]) if len(set(row)) == 1 else Item(row, rest)
-    return Item(table, index)
+            if len(set(row)) > 1:
+                return entry(row, rest)
+            return row[0] if isinstance(row[0], Special) else Const(row[0])
+    return entry(table, index)
 
 
 def _combined(op: str, a: Expr, b: Expr) -> Expr:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scalatrace.codegen.program.grid_shape import Shape
-from scalatrace.formula import Cond, Expr, Var, names_in
+from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
@@ -30,7 +30,7 @@ class Argument:
 
     name: str
     kind: Kind
-    value: Expr
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,16 @@ class Call:
     mark: int | None = None
     dropped: bool = False
 
-    def __getitem__(self, name: str) -> Expr:
+    def __getitem__(self, name: str) -> Value:
         """The value of a parameter. Raises KeyError."""
         for argument in self.arguments:
             if argument.name == name:
                 return argument.value
         raise KeyError(name)
+
+    def number(self, name: str) -> Expr:
+        """The value of a parameter that is no constant of MPI. Raises KeyError; FormulaError if it is one."""
+        return number(self[name])
 
     def __contains__(self, name: object) -> bool:
         return any(argument.name == name for argument in self.arguments)
@@ -136,7 +140,7 @@ class Subset:
     """
 
     family: int
-    color: Expr
+    color: Value
     key: Expr
 
 
@@ -192,7 +196,7 @@ def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
     return any(name in names_in(*_parts(stmt)) for stmt in statements(body))
 
 
-def _parts(stmt: Stmt) -> Sequence[Expr | Cond]:
+def _parts(stmt: Stmt) -> Sequence[Value | Cond]:
     """What is worked out for a statement itself."""
     match stmt:
         case Call():

@@ -17,16 +17,23 @@ from scalatrace.formula import (
     Const,
     Expr,
     Item,
+    Lookup,
+    Special,
+    Value,
     add,
     bounds,
     choose,
     compare,
     div,
+    entry,
     length,
     mod,
     mul,
+    number,
+    select,
 )
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
+from scalatrace.trace.symbolic.peers import constant, looked_up, stored
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.specials import separate_specials
@@ -46,7 +53,7 @@ MAX_RANK_ALTERNATIVES = 4
 Terms = tuple[Any, ...]
 
 
-def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Expr]) -> Expr:
+def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Value]) -> Value:
     """What each rank of the universe has (the value names them all); `of` makes one vector's expression."""
     if isinstance(value, Vec):
         return of(value)
@@ -69,22 +76,23 @@ def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
     return found
 
 
-def _united(groups: Sequence[tuple[RankList, Expr]]) -> list[tuple[RankList, Expr]]:
+def _united(groups: Sequence[tuple[RankList, Value]]) -> list[tuple[RankList, Value]]:
     """Groups with equal expressions as one."""
-    found: dict[Expr, RankList] = {}
+    found: dict[Value, RankList] = {}
     for ranks, e in groups:
         found[e] = found[e] | ranks if e in found else ranks
     return [(ranks, e) for e, ranks in found.items()]
 
 
-def _by_rank(groups: list[tuple[RankList, Expr]], universe: RankList, nprocs: int) -> Expr:
-    if len(groups) > 1 and all(isinstance(e, Const) for _, e in groups):
-        values = {rank: e.value for ranks, e in groups for rank in ranks if isinstance(e, Const)}
+def _by_rank(groups: list[tuple[RankList, Value]], universe: RankList, nprocs: int) -> Value:
+    numbers = [(ranks, n) for ranks, e in groups if (n := stored(e)) is not None]
+    if len(groups) > 1 and len(numbers) == len(groups):
+        values = {rank: n for ranks, n in numbers for rank in ranks}
         if (found := _formula(values, nprocs)) is not None:
             return found
         if len(groups) > MAX_RANK_ALTERNATIVES:
             table = tuple(values.get(rank, 0) for rank in range(max(values) + 1))
-            return Item(table, rank_variable(nprocs))
+            return looked_up(table, rank_variable(nprocs))
     if not groups:
         return Const(0)
     if len(groups) > 2 and (together := _one_table(groups, nprocs)) is not None:
@@ -92,32 +100,38 @@ def _by_rank(groups: list[tuple[RankList, Expr]], universe: RankList, nprocs: in
     # The last one needs no condition: the largest, if conditions can select the others.
     *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
-    chain: list[tuple[RankList, RankList, Expr]] = []
+    chain: list[tuple[RankList, RankList, Value]] = []
     for ranks, e in others:
         chain.append((ranks, left, e))
         left = left - ranks
     for ranks, there, e in reversed(chain):
-        last = choose(among(ranks, there, nprocs), e, last)
+        last = select(among(ranks, there, nprocs), e, last)
     return last
 
 
-def _one_table(groups: list[tuple[RankList, Expr]], nprocs: int) -> Expr | None:
+def _one_table(groups: list[tuple[RankList, Value]], nprocs: int) -> Value | None:
     """Tables of several groups, read at the same place, as one with a row for each rank."""
-    tables = [e for _, e in groups if isinstance(e, Item)]
+    tables = [e for _, e in groups if isinstance(e, Item | Lookup)]
     if not tables or any((e.index, len(e.table)) != (tables[0].index, len(tables[0].table)) for e in tables):
         return None
     width, ranks = len(tables[0].table), max(ranks.runs[-1][1] for ranks, _ in groups)
-    if ranks > 2 * len(groups) or not all(isinstance(e, Item | Const) for _, e in groups):
+    if ranks > 2 * len(groups) or not all(isinstance(e, Item | Lookup | Const | Special) for _, e in groups):
         return None
-    rows: list[tuple[int, ...]] = [(0,) * width] * ranks
+    rows: list[tuple[int | Special, ...]] = [(0,) * width] * ranks
     for some, e in groups:
         for rank in some:
-            rows[rank] = e.table if isinstance(e, Item) else (e.value,) * width  # type: ignore[union-attr]
+            match e:
+                case Item(table) | Lookup(table):
+                    rows[rank] = table
+                case Const(n):
+                    rows[rank] = (n,) * width
+                case Special():
+                    rows[rank] = (e,) * width
     index = add(mul(rank_variable(nprocs), Const(width)), tables[0].index)
-    return Item(tuple(value for row in rows for value in row), index)
+    return entry([value for row in rows for value in row], index)
 
 
-def _formula(values: dict[int, int], nprocs: int) -> Expr | None:
+def _formula(values: dict[int, int], nprocs: int) -> Value | None:
     """A short rule for the values of these ranks, evenly spaced from the first on."""
     ranks = sorted(values)
     if len(ranks) < 3:
@@ -146,10 +160,10 @@ def _grows(term: Any) -> bool:
     return any(t[1] != 0 for t in (term, *term[2:]) if not isinstance(t, int))
 
 
-def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Expr:
+def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
     """The value at an index (from 0, below `limit` if that is known)."""
     if vec.constant is not None:
-        return Const(vec.constant)
+        return constant(vec.constant)
     limit = _limit(index, limit)
     terms: Terms = separate_specials(vec, limit).terms  # type: ignore[assignment]
     return _at(_unrotated(terms), index, limit)
@@ -190,7 +204,7 @@ def _unrotated(terms: Terms) -> Terms:
     return ((0, 0, *compress(turned)),)
 
 
-def _at(terms: Terms, index: Expr, limit: int | None) -> Expr:
+def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     pieces = _pieces(terms)
     if (n := _shorter(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
@@ -203,7 +217,7 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Expr:
         start += n
         chain.append((start, e))
     for end, before in reversed(chain):
-        e = choose(compare("<", index, Const(end)), before, e)
+        e = select(compare("<", index, Const(end)), before, e)
     return e
 
 
@@ -233,9 +247,9 @@ def _pieces(terms: Terms) -> list[Terms]:
     return pieces
 
 
-def _piece(terms: Terms, index: Expr, limit: int | None) -> Expr:
+def _piece(terms: Terms, index: Expr, limit: int | None) -> Value:
     if isinstance(terms[0], int):
-        return Const(terms[0]) if len(terms) == 1 else _table(terms, index)
+        return constant(terms[0]) if len(terms) == 1 else _table(terms, index)
     turns, stride, *inner = terms[0]
     content = tuple(inner)
     period = _length(content)
@@ -243,17 +257,17 @@ def _piece(terms: Terms, index: Expr, limit: int | None) -> Expr:
     whole = turns == 1 or (limit is not None and limit <= period)
     quotient = Const(0) if whole else div(index, period)
     at = _at(content, index if whole else mod(index, period), period)
-    return add(at, mul(quotient, Const(stride))) if stride else at
+    return add(number(at), mul(quotient, Const(stride))) if stride else at
 
 
-def _table(values: tuple[int, ...], index: Expr) -> Expr:
+def _table(values: tuple[int, ...], index: Expr) -> Value:
     if len(set(values)) == 1:
-        return Const(values[0])
+        return constant(values[0])
     step = values[1] - values[0]
     plain = min(values) >= SPECIAL_MAX  # no progression has constants of MPI
     if len(values) > 2 and plain and all(b - a == step for a, b in pairwise(values)):
         return add(mul(index, Const(step)), Const(values[0]))
-    return Item(values, index)
+    return looked_up(values, index)
 
 
 def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
@@ -267,7 +281,7 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
     if (most := _shorter(terms, len(pieces), n, limit)) is not None:
-        return _table((0, *accumulate(Vec(terms).first(most))), n)
+        return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     start, total, chain = 0, 0, []
     for i, piece in enumerate(pieces):
         length = _length(piece)
@@ -285,7 +299,7 @@ def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
 def _prefix_of_piece(terms: Terms, n: Expr) -> Expr:
     if isinstance(terms[0], int):
         sums = (0, *accumulate(terms))
-        return mul(n, Const(terms[0])) if len(terms) == 1 else _table(sums, n)
+        return mul(n, Const(terms[0])) if len(terms) == 1 else number(_table(sums, n))
     _, stride, *inner = terms[0]
     content = tuple(inner)
     period = _length(content)

@@ -16,7 +16,7 @@ from scalatrace.codegen.program.tree import Branch, Compute, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.codegen.timing.predecessors import averaged
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
-from scalatrace.formula import Const, Expr, compare, length
+from scalatrace.formula import Const, Expr, compare, length, number
 from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -63,12 +63,12 @@ class Schedule:
         *others, last = self.computes
         if not others:
             return [last]
-        turn = min((of_vec(vec, entry_count) for vec in self.turns), key=length)
+        turn = min((number(of_vec(vec, entry_count)) for vec in self.turns), key=length)
         if length(turn) * len(others) > MAX_RULE_LENGTH:
             return None
         stmts: tuple[Stmt, ...] = (last,)
-        for number, compute in reversed(list(enumerate(others))):
-            stmts = (Branch(compare("==", turn, Const(number)), (compute,), stmts),)
+        for index, compute in reversed(list(enumerate(others))):
+            stmts = (Branch(compare("==", turn, Const(index)), (compute,), stmts),)
         return list(stmts)
 
 
@@ -187,8 +187,8 @@ def _endless(turns: Sequence[ComputeNumber]) -> tuple[Vec, ...]:
 
 
 def _filled(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
-    for number in sorted({turn for turn in turns if turn is not None}):
-        yield [number if turn is None else turn for turn in turns]
+    for compute in sorted({turn for turn in turns if turn is not None}):
+        yield [compute if turn is None else turn for turn in turns]
     for order in (1, -1):
         last, filled = 0, []
         for turn in turns[::order]:

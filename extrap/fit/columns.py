@@ -16,7 +16,7 @@ from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Binary, Expr, Select, Special, Value, either, indicator, select
+from scalatrace.formula import Binary, Expr, Symbolic, Value, either, indicator, select
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts
@@ -113,7 +113,7 @@ def _formula(group: Class) -> Value:
 def _number(group: Class) -> Expr | None:
     """The formula of a class; None when it is a symbol."""
     formula = _formula(group)
-    return None if isinstance(formula, Special | Select) else formula
+    return None if isinstance(formula, Symbolic) else formula
 
 
 def _holds(formula: Value, space: Space, order: Ints, column: Ints) -> bool:

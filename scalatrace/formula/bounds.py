@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Var
+from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Value, Var
 
 __all__ = ["bounds"]
 
 
-def bounds(e: Expr) -> tuple[int, int] | None:
-    """The least and the largest value an expression can have, as far as that is easily known."""
+def bounds(e: Value) -> tuple[int, int] | None:
+    """The least and the largest number that a value can be, as far as that is easily known."""
     match e:
         case Const(value):
             return value, value

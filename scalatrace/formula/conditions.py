@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import overload
 
+from scalatrace.errors import FormulaError
 from scalatrace.formula.arithmetic import linear
 from scalatrace.formula.bounds import bounds
 from scalatrace.formula.nodes import (
@@ -17,23 +19,30 @@ from scalatrace.formula.nodes import (
     Const,
     Expr,
     Item,
+    Lookup,
     Member,
     Select,
     Special,
+    Symbolic,
     Truth,
     Value,
 )
+from scalatrace.formula.parts import specials_in
 
 __all__ = [
     "all_of",
     "choose",
     "compare",
     "either",
+    "entry",
     "indicator",
     "is_nonzero",
     "map_leaves",
     "negate",
+    "number",
+    "number_or",
     "select",
+    "separated",
 ]
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -52,9 +61,52 @@ def select(cond: Cond, then: Value, otherwise: Value) -> Value:
         return then if cond.value else otherwise
     if then == otherwise:
         return then
-    if isinstance(then, Special | Select) or isinstance(otherwise, Special | Select):
+    if isinstance(then, Symbolic) or isinstance(otherwise, Symbolic):
         return Select(cond, then, otherwise)
     return Choose(cond, then, otherwise)
+
+
+def entry(table: Sequence[int | Special], index: Expr) -> Value:
+    """An entry of a static table."""
+    numbers = tuple(value for value in table if isinstance(value, int))
+    return Item(numbers, index) if len(numbers) == len(table) else Lookup(tuple(table), index)
+
+
+def separated(lookup: Lookup, change: Callable[[Expr], Value]) -> Value:
+    """A table entry whose symbols are selected by conditions.
+
+    Args:
+        change: changes the expression of the numbers.
+    """
+    specials = sorted({v for v in lookup.table if isinstance(v, Special)}, key=lambda special: special.name)
+    numbers = [v for v in lookup.table if isinstance(v, int)]
+    fill = numbers[0] if numbers else 0
+    rest = tuple(v if isinstance(v, int) else fill for v in lookup.table)
+    value = change(Const(fill) if len(set(rest)) == 1 else Item(rest, lookup.index))
+    for special in specials:
+        flags = Item(tuple(int(v == special) for v in lookup.table), lookup.index)
+        value = select(is_nonzero(flags), special, value)
+    return value
+
+
+def number(value: Value) -> Expr:
+    """A value that has to be a number. Raises FormulaError for a symbol, or a choice of one."""
+    if isinstance(value, Symbolic):
+        names = " or ".join(sorted(specials_in(value)))
+        raise FormulaError(f"{names} stands for no number: no formula can compute with it")
+    return value
+
+
+def number_or(value: Value, default: int) -> Expr:
+    """A value with a number in place of each symbol."""
+    match value:
+        case Special():
+            return Const(default)
+        case Select(cond, then, otherwise):
+            return choose(cond, number_or(then, default), number_or(otherwise, default))
+        case Lookup(table, index):
+            return Item(tuple(entry if isinstance(entry, int) else default for entry in table), index)
+    return value
 
 
 def indicator(cond: Cond) -> Expr:
@@ -155,8 +207,17 @@ def _where(index: Expr, chosen: tuple[int, ...], n: int) -> Cond:
     return Member(index, chosen) if len(chosen) <= len(left_out) else Member(index, left_out, outside=True)
 
 
-def map_leaves(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The expression with each alternative of its choices changed."""
-    if isinstance(e, Choose):
-        return choose(e.cond, map_leaves(e.then, change), map_leaves(e.otherwise, change))
-    return change(e)
+@overload
+def map_leaves(value: Expr, change: Callable[[Expr], Expr]) -> Expr: ...
+@overload
+def map_leaves(value: Value, change: Callable[[Expr], Value]) -> Value: ...
+def map_leaves(value: Value, change: Callable[[Expr], Value]) -> Value:
+    """The value with each alternative of its choices changed; symbols stay."""
+    match value:
+        case Special():
+            return value
+        case Choose(cond, then, otherwise) | Select(cond, then, otherwise):
+            return select(cond, map_leaves(then, change), map_leaves(otherwise, change))
+        case Lookup():
+            return separated(value, change)
+    return change(value)

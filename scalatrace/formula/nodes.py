@@ -2,7 +2,8 @@
 
     Expr  : an integer           Const Var Element Binary Choose Item Called
     Cond  : a truth value        Truth Compare AllOf AnyOf Member
-    Value : an integer or symbol Expr, Special, or Select between Values
+    Symbolic : maybe no number   Special Select Lookup
+    Value : an integer or symbol Expr or Symbolic
 
 A Special is no number. No arithmetic accepts one: its parts are of type Expr.
 """
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Element",
-    "Expr", "Item", "Member", "Select", "Special", "Truth", "Value", "Var",
+    "Expr", "Item", "Lookup", "Member", "Select", "Special", "Symbolic", "Truth", "Value", "Var",
 ]  # fmt: skip
 
 
@@ -132,7 +133,17 @@ class Select(_Hashed):
     __hash__ = _Hashed.__hash__
 
 
-Value = Expr | Special | Select
+@dataclass(frozen=True, slots=True)
+class Lookup(_Hashed):
+    """An entry of a static table, some of whose entries are no numbers."""
+
+    table: tuple[int | Special, ...]
+    index: Expr
+    __hash__ = _Hashed.__hash__
+
+
+Symbolic = Special | Select | Lookup
+Value = Expr | Symbolic
 
 
 @dataclass(frozen=True, slots=True)

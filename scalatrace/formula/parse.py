@@ -24,6 +24,7 @@ from scalatrace.formula.nodes import (
     Item,
     Select,
     Special,
+    Symbolic,
     Truth,
     Value,
     Var,
@@ -66,7 +67,7 @@ def parse(text: str, specials: Mapping[str, int] = NONE) -> Value:
 def parse_number(text: str) -> Expr:
     """Return the expression of a text without symbols. Raises FormulaError."""
     found = parse(text)
-    assert not isinstance(found, Special | Select)  # there are no names of symbols
+    assert not isinstance(found, Symbolic)  # there are no names of symbols
     return found
 
 
@@ -106,7 +107,7 @@ class _Reader:
                 self._check(node, depth)
                 then, otherwise = self.value(a, depth + 1), self.value(b, depth + 1)
                 chosen = self.condition(cond, depth + 1)
-                if isinstance(then, Special | Select) or isinstance(otherwise, Special | Select):
+                if isinstance(then, Symbolic) or isinstance(otherwise, Symbolic):
                     return Select(chosen, then, otherwise)
                 return Choose(chosen, then, otherwise)
         number = self.number(node, depth)

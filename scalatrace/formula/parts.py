@@ -16,20 +16,32 @@ from scalatrace.formula.nodes import (
     Element,
     Expr,
     Item,
+    Lookup,
     Member,
     Select,
+    Special,
     Truth,
     Value,
     Var,
 )
 
-__all__ = ["children", "functions_in", "leaves", "length", "mentions", "names_in", "numbers_in", "variables"]
+__all__ = [
+    "children",
+    "functions_in",
+    "leaves",
+    "length",
+    "mentions",
+    "names_in",
+    "numbers_in",
+    "specials_in",
+    "variables",
+]
 
 
 def children(part: Value | Cond) -> tuple[Value | Cond, ...]:
     """The parts of an expression or condition, in order."""
     match part:
-        case Element(_, e) | Item(_, e) | Member(e, _, _):
+        case Element(_, e) | Item(_, e) | Lookup(_, e) | Member(e, _, _):
             return (e,)
         case Binary(_, a, b) | Compare(_, a, b):
             return a, b
@@ -82,21 +94,21 @@ def mentions(e: Expr, variable: Var) -> bool:
     return True
 
 
-def length(*parts: Expr | Cond) -> int:
+def length(*parts: Value | Cond) -> int:
     """How many variables and numbers there are, as often as they would be written."""
-    return sum(1 if isinstance(part, Const | Var | Truth) else _length(part) for part in parts)
+    return sum(1 if isinstance(part, Const | Var | Special | Truth) else _length(part) for part in parts)
 
 
-def _length(part: Expr | Cond) -> int:
+def _length(part: Value | Cond) -> int:
     try:
         return part._length  # type: ignore[union-attr]
     except AttributeError:
         match part:
-            case Element(_, e) | Item(_, e) | Member(e, _, _):
+            case Element(_, e) | Item(_, e) | Lookup(_, e) | Member(e, _, _):
                 found = 1 + length(e)
             case Binary(_, a, b) | Compare(_, a, b):
                 found = length(a, b)
-            case Choose(cond, a, b):
+            case Choose(cond, a, b) | Select(cond, a, b):
                 found = length(cond, a, b)
             case Called(_, arguments):
                 found = length(*arguments)
@@ -106,17 +118,28 @@ def _length(part: Expr | Cond) -> int:
         return found
 
 
-def leaves(e: Expr) -> Iterator[Expr]:
-    """The alternatives of an expression's choices."""
-    if isinstance(e, Choose):
-        yield from leaves(e.then)
-        yield from leaves(e.otherwise)
+def leaves(value: Value) -> Iterator[Value]:
+    """The alternatives of a value's choices."""
+    if isinstance(value, Choose | Select):
+        yield from leaves(value.then)
+        yield from leaves(value.otherwise)
     else:
-        yield e
+        yield value
 
 
-def numbers_in(e: Expr, operands: bool = False) -> set[int]:
-    """The values that an expression can have, as far as they are written out in it.
+def specials_in(value: Value) -> set[str]:
+    """The names of the symbols that a value can be."""
+    found: set[str] = set()
+    for leaf in leaves(value):
+        if isinstance(leaf, Special):
+            found.add(leaf.name)
+        elif isinstance(leaf, Lookup):
+            found |= {entry.name for entry in leaf.table if isinstance(entry, Special)}
+    return found
+
+
+def numbers_in(e: Value, operands: bool = False) -> set[int]:
+    """The numbers that a value can be, as far as they are written out in it.
 
     Args:
         operands: the numbers in its sums, products and quotients too.
@@ -128,6 +151,8 @@ def numbers_in(e: Expr, operands: bool = False) -> set[int]:
                 found.add(value)
             case Item(table, _):
                 found.update(table)
+            case Lookup(entries, _):
+                found.update(entry for entry in entries if isinstance(entry, int))
             case Binary(_, a, b) if operands:
                 found |= numbers_in(a, True) | numbers_in(b, True)
     return found

@@ -28,7 +28,7 @@ def test_holds_for_the_set_and_for_nobody_else(some: set[int], universe: set[int
 
 def written(chosen: Callable[[int], bool], nprocs: int) -> str:
     ranks = RankList(r for r in range(nprocs) if chosen(r))
-    infix = Infix(CEmitter().notation, lambda values: f"{{{values}}}", str, str)
+    infix = Infix(CEmitter().notation, lambda values: f"{{{values}}}", str, str, str)
     return infix.cond(among(ranks, RankList.all(nprocs), nprocs))
 
 
@@ -55,5 +55,5 @@ def test_as_a_person_would_write_it(chosen: Callable[[int], bool], nprocs: int, 
 
 def test_ranks_that_cannot_come_do_not_count() -> None:
     even = RankList(range(0, 16, 2))
-    infix = Infix(CEmitter().notation, str, str, str)
+    infix = Infix(CEmitter().notation, str, str, str, str)
     assert infix.cond(among(RankList([8, 10, 12, 14]), even, 16)) == "rank >= 8"

@@ -12,8 +12,8 @@ from scalatrace import load, save
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.split_special import check_arithmetic
 from scalatrace.codegen.program.tree import Argument, Call, Program
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.formula import Const, Item, Var, add, choose, compare, mul

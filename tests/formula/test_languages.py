@@ -93,7 +93,7 @@ def in_c(given: list[tuple[Expr, dict[str, int]]], folder: Path) -> list[int | N
         return f"({n + 1}L - 1)" if n == -(1 << 63) else f"{n}L"
 
     emitter = CEmitter()
-    infix = Infix(emitter.notation, str, constant, str)
+    infix = Infix(emitter.notation, str, constant, str, str)
     lines = [f"    case {i}: return {infix.expr(e)};" for i, (e, _) in enumerate(given)]
     pieces = "\n".join(piece.text for piece in emitter.library.collect(sorted(infix.helpers)))
     table = ", ".join("{" + ", ".join(constant(row[name]) for name in NAMES) + "}" for _, row in given)
@@ -111,7 +111,7 @@ def in_c(given: list[tuple[Expr, dict[str, int]]], folder: Path) -> list[int | N
 
 def in_python(e: Expr, row: dict[str, int]) -> int | None:
     emitter = PythonEmitter()
-    infix = Infix(emitter.notation, str, str, str)
+    infix = Infix(emitter.notation, str, str, str, str)
     text = infix.expr(e)
     scope: dict[str, Any] = {}
     for piece in emitter.library.collect(sorted(infix.helpers)):
@@ -198,6 +198,12 @@ def test_c_reports_overflow(tmp_path: Path) -> None:
     ]
     assert in_c(given, tmp_path) == [None] * 5
     assert [wanted(e, row) for e, row in given] == [None] * 5
+
+
+def test_c_divides_the_least_number_by_minus_one(tmp_path: Path) -> None:
+    a, b, *_ = (parse_number(name) for name in NAMES)
+    row = {"a": -(1 << 63), "b": -1, "c": 0, "d": 0}
+    assert in_c([(Binary("%", a, b), row), (Binary("//", a, b), row)], tmp_path) == [0, None]
 
 
 @settings(deadline=None)

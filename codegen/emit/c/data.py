@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
@@ -11,7 +11,7 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
 from scalatrace.codegen.emit.c.typing import construct, needs_large, required
 from scalatrace.codegen.emit.text import c_string
-from scalatrace.formula import Choose, Const, Expr, Var
+from scalatrace.formula import Choose, Const, Special, Value, Var
 from scalatrace.predefined import OPERATIONS
 from scalatrace.trace.model.typetree import TypeTree
 from scalatrace.trace.values.vec import special_name
@@ -87,7 +87,7 @@ class CData(Writing):
     def static_tables(self) -> str:
         """What varies without a rule."""
         lines = [
-            f"static const {_integer(values)} {name}[] = {{{', '.join(map(self.constant, values))}}};"
+            f"static const {_integer(values)} {name}[] = {{{self.entries(values)}}};"
             for values, name in self.tables.items()
         ]
         for contexts, name in self.contexts.items():
@@ -152,7 +152,7 @@ class CData(Writing):
             f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
         )
 
-    def text_argument(self, name: str, e: Expr) -> str:
+    def text_argument(self, name: str, e: Value) -> str:
         """An operation, a constant of MPI, or a string."""
         if isinstance(e, Const):
             return self.spelled(name, e.value)
@@ -176,8 +176,10 @@ class CData(Writing):
         return c_string(self.file(index) if name == "filename" else text)
 
 
-def _integer(values: tuple[int, ...]) -> str:
-    return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in values) else "int"
+def _integer(values: Sequence[int | Special]) -> str:
+    """Type of a table or array. Entries of arrays may stand for constants of MPI."""
+    numbers = [v for v in values if isinstance(v, int)]
+    return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in numbers) else "int"
 
 
 def _made(tree: TypeTree, done: str) -> list[str]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from scalatrace.codegen.emit.pieces import Library, Piece, library
-from scalatrace.formula import Binary, Called, Choose, Const, Expr, Item, bounds
+from scalatrace.formula import Binary, Called, Choose, Const, Item, Select, Value, bounds
 
 __all__ = ["INT_MAX", "LARGE", "REQUIRED", "beyond_int", "both_forms"]
 
@@ -71,7 +71,7 @@ def _needs(piece: Piece, double: set[str]) -> Iterator[str]:
         yield f"{match[1]}_of"
 
 
-def beyond_int(e: Expr, sized: bool = True) -> bool:
+def beyond_int(e: Value, sized: bool = True) -> bool:
     """Whether a number may be more than an int holds; where its limits are not known, a part of it.
 
     Args:
@@ -82,7 +82,7 @@ def beyond_int(e: Expr, sized: bool = True) -> bool:
     if limits is not None:
         return limits[1] > INT_MAX
     match e:
-        case Choose(_, a, b) | Binary(_, a, b):
+        case Choose(_, a, b) | Select(_, a, b) | Binary(_, a, b):
             return beyond_int(a, sized) or beyond_int(b, sized)
         case Called(_, arguments):
             return any(beyond_int(a, sized) for a in arguments)

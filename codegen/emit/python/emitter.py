@@ -14,7 +14,7 @@ from scalatrace.codegen.errors import refused
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
-from scalatrace.formula import Choose, Const, Expr, Var
+from scalatrace.formula import Choose, Const, Value, Var
 from scalatrace.ops import operation
 from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
 
@@ -125,9 +125,7 @@ class _Writing(Writing):
 
     def tables_text(self) -> str:
         """What varies without a rule."""
-        lines = [
-            f"{name} = ({', '.join(map(self.constant, values))},)" for values, name in self.tables.items()
-        ]
+        lines = [f"{name} = ({self.entries(values)},)" for values, name in self.tables.items()]
         for contexts, name in self.contexts.items():
             rows = ", ".join(f"{mark}: {self.us(c.duration)}" for c in contexts for mark in c.marks)
             lines.append(f"{name} = {{{rows}}}")
@@ -217,7 +215,7 @@ class _Writing(Writing):
         """`# ...`"""
         self.lines.add(f"# {hash_comment(text)}")
 
-    def text_argument(self, name: str, e: Expr) -> str:
+    def text_argument(self, name: str, e: Value) -> str:
         """An operation, a constant of MPI, or a string."""
         if isinstance(e, Const):
             return self.spelled(name, e.value)

@@ -109,7 +109,7 @@ static double draw(const struct bin *bins, int n) {
 //: mod |
 /* The remainder with the sign of the divisor. */
 static long mod(long a, long b) {
-    long rest = a % b;
+    long rest = b == -1 ? 0 : a % b; /* the quotient of the least number by -1 has no 64 bits */
     return rest && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 

@@ -28,6 +28,7 @@ from scalatrace.formula.nodes import (
     Const,
     Element,
     Item,
+    Lookup,
     Member,
     Select,
     Special,
@@ -141,6 +142,9 @@ class Columns:
                 return self._entries(self.arrays[array], index, array)
             case Item(table, index):
                 return self._entries(table, index, "a table")
+            case Lookup(table, index):
+                numbers = [self.specials[v.name] if isinstance(v, Special) else v for v in table]
+                return self._entries(numbers, index, "a table")
             case Called(name, arguments):
                 return self._called(name, arguments)
             case Choose(cond, Const(1), Const(0)):

@@ -22,6 +22,7 @@ from scalatrace.formula.nodes import (
     Const,
     Element,
     Item,
+    Lookup,
     Member,
     Select,
     Special,
@@ -71,6 +72,11 @@ def _item(table: Sequence[int], index: int, name: str) -> int:
     return int(table[index])
 
 
+def _entry(table: Sequence[int | Special], index: int, specials: Mapping[str, int]) -> int:
+    numbers = [specials[value.name] if isinstance(value, Special) else value for value in table]
+    return _item(numbers, index, "a table")
+
+
 @lru_cache(maxsize=1 << 16)
 def compiled(value: Value | Cond) -> Evaluate:
     """Return the function of an expression or condition: (names, arrays, specials) -> int.
@@ -81,7 +87,13 @@ def compiled(value: Value | Cond) -> Evaluate:
     result = writer.value(value) if not isinstance(value, Cond) else writer.truth(value)
     lines = "\n".join(writer.lines)
     source = f"def evaluate(names, arrays, specials):\n{lines}\n    return {result}\n"
-    scope: dict[str, Any] = {"called": called, "exceeds": exceeds, "item": _item, "tables": writer.tables}
+    scope: dict[str, Any] = {
+        "called": called,
+        "exceeds": exceeds,
+        "entry": _entry,
+        "item": _item,
+        "tables": writer.tables,
+    }
     exec(compile(source, "<formula>", "exec"), scope)  # of nodes only: no text of a file gets here
     made: Evaluate = scope["evaluate"]
     return made
@@ -150,6 +162,8 @@ class _Writer:
                 return self._assigned(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
             case Item(table, index):
                 return self._assigned(f"item({self._table(table)}, {self.value(index)}, 'a table')")
+            case Lookup(table, index):
+                return self._assigned(f"entry({self._table(table)}, {self.value(index)}, specials)")
             case Called(name, arguments):
                 given = ", ".join(map(self.value, arguments))
                 return self._checked(f"called({name!r}, [{given}])")

@@ -16,6 +16,7 @@ from scalatrace.formula.nodes import (
     Element,
     Expr,
     Item,
+    Lookup,
     Member,
     Select,
     Special,
@@ -74,7 +75,7 @@ class Printer:
                 return self.special(name), ATOM
             case Element(array, index):
                 return self.element(array, index), ATOM
-            case Item(table, index):
+            case Item(table, index) | Lookup(table, index):
                 return self.item(table, index), ATOM
             case Called(name, arguments):
                 return self.call(name, [self.expr(argument) for argument in arguments]), ATOM
@@ -133,9 +134,13 @@ class Printer:
         """Return an entry of an array."""
         return f"{array}[{self.expr(index)}]"
 
-    def item(self, table: tuple[int, ...], index: Expr) -> str:
+    def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
         """Return an entry of a static table."""
         raise NotImplementedError
+
+    def entry(self, entry: int | Special) -> str:
+        """Return a number or symbol of a static table."""
+        return self.special(entry.name) if isinstance(entry, Special) else self.constant(entry)[0]
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         """Return a call of a function."""

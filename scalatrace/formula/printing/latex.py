@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.formula.nodes import Cond, Const, Expr, Value
+from scalatrace.formula.nodes import Cond, Const, Expr, Special, Value
 from scalatrace.formula.printing.base import ATOM, COMPARISON, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["latex"]
@@ -37,8 +37,8 @@ class _LatexPrinter(Printer):
     def element(self, array: str, index: Expr) -> str:
         return rf"\mathit{{{_escaped(array)}}}_{{{self.expr(index)}}}"
 
-    def item(self, table: tuple[int, ...], index: Expr) -> str:
-        return rf"\left({', '.join(map(str, table))}\right)_{{{self.expr(index)}}}"
+    def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
+        return rf"\left({', '.join(map(self.entry, table))}\right)_{{{self.expr(index)}}}"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         form = _CALLS.get(name, rf"\operatorname{{{_escaped(name)}}}\left({{}}\right)")

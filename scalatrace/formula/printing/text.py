@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from scalatrace.formula.nodes import AllOf, Compare, Cond, Const, Expr, Value
+from scalatrace.formula.nodes import AllOf, Compare, Cond, Const, Expr, Special, Value
 from scalatrace.formula.printing.base import ATOM, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["format_text"]
@@ -35,8 +35,8 @@ class _TextPrinter(Printer):
     def special(self, name: str) -> str:
         return str(self._specials[name]) if name in self._specials else name
 
-    def item(self, table: tuple[int, ...], index: Expr) -> str:
-        entries = ",".join(map(str, table))
+    def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
+        entries = ",".join(map(self.entry, table))
         return f"item({self.expr(index)},{entries})"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:

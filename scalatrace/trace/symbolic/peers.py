@@ -6,14 +6,14 @@ vectors they are the integers of `scalatrace.trace.values.vec`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scalatrace import formula
-from scalatrace.formula import Cond, Const, Special, Value
+from scalatrace.formula import Cond, Const, Expr, Special, Value
 from scalatrace.trace.values.vec import SPECIAL, special_name
 
-__all__ = ["as_int", "constant", "evaluate", "read", "symbolic", "written"]
+__all__ = ["as_int", "constant", "evaluate", "looked_up", "read", "stored", "symbolic", "written"]
 
 
 def evaluate(value: Value | Cond, names: Mapping[str, Any]) -> Any:
@@ -34,6 +34,22 @@ def constant(number: int) -> Const | Special:
     """Return an integer as a formula: a symbol where it stands for a constant of MPI."""
     name = special_name(number)
     return Const(number) if name is None else Special(name)
+
+
+def looked_up(numbers: Sequence[int], index: Expr) -> Value:
+    """Return an entry of a table of integers, some of which may stand for constants of MPI."""
+    return formula.entry([c.value if isinstance(c := constant(n), Const) else c for n in numbers], index)
+
+
+def stored(value: Value) -> int | None:
+    """Return the integer of a number or symbol; None of any other formula."""
+    return (
+        value.value
+        if isinstance(value, Const)
+        else SPECIAL[value.name]
+        if isinstance(value, Special)
+        else None
+    )
 
 
 def symbolic(value: Value) -> Value:

@@ -15,7 +15,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call
-from scalatrace.formula import Const, Expr, Item, Var, add, div, map_leaves, mod, mul
+from scalatrace.formula import Const, Expr, Item, Var, add, div, map_leaves, mod, mul, number
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 
@@ -127,7 +127,7 @@ class CollectiveEmitter:
             raise GenerateError("the ranks of its communicator give different roots")
         if isinstance(roots[0], Const):
             return Const(members[roots[0].value])
-        return combined(roots[:1], lambda root: members[root])
+        return number(combined(roots[:1], lambda root: members[root]))
 
     def volume(self, call: Call, members: tuple[int, ...], kind: str) -> Expr:
         """Bytes of one message, the mean where they differ."""
@@ -153,7 +153,7 @@ class CollectiveEmitter:
         for rank in members:
             n = self.writer.special.expr(call[count], rank)
             if kinds[count] is Kind.ARRAY:
-                n = map_leaves(n, self.total)
+                n = map_leaves(number(n), self.total)
             kind = self.writer.special.expr(call[datatype], rank)
             if (
                 isinstance(kind, Const)

@@ -29,7 +29,7 @@ from scalatrace.codegen.emit.contract import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
-from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate
+from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["FixedEmitter"]
@@ -98,13 +98,13 @@ class FixedEmitter:
             before = self.messages.pending.copy()
             outside, mark = set(before.idle), self.writer.mark()
             before.idle.clear()
-            self.iterations(loop, times, some)
+            self.iterations(loop, number(times), some)
             if (head := self.messages.pending.carried(before, some)) is not None:
                 # In the first iteration, an await for messages of earlier iterations returns at once.
                 self.writer.back_to(mark)
                 self.messages.pending = head.copy()
                 head.idle.clear()
-                self.iterations(loop, times, some)
+                self.iterations(loop, number(times), some)
             fixed = times.value if isinstance(times, Const) else None
             for rank in some:
                 self.messages.pending.looped(before, head or before, rank, fixed)

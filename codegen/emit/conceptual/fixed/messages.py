@@ -19,10 +19,10 @@ from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call, calls
-from scalatrace.formula import Const, Expr, add, mul, names_in
+from scalatrace.formula import Const, Expr, Special, Value, add, mul, names_in, number
 from scalatrace.ops import operation
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import ANY_TAG, UNDEFINED
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["MessageEmitter"]
 
@@ -40,9 +40,9 @@ class MessageEmitter:
         self.unsure = RankList()  # who sends without waiting what may be to itself, and may not
         self.channels = self._channels()
 
-    def _channels(self) -> dict[tuple[int, Expr], None]:
+    def _channels(self) -> dict[tuple[int, Value], None]:
         """Return the communicators and tags that distinguish messages."""
-        found: dict[tuple[int, Expr], None] = {}
+        found: dict[tuple[int, Value], None] = {}
         for call in calls(self.writer.program_tree.body):
             for name in ("tag", "sendtag", "recvtag"):
                 if name in call and call.op not in PROBES:
@@ -53,7 +53,7 @@ class MessageEmitter:
     @property
     def tagged(self) -> bool:
         """Whether tags tell messages apart: not when there is one only, nor when receives take any."""
-        return len(self.channels) > 1 and all(tag != Const(ANY_TAG) for _, tag in self.channels)
+        return len(self.channels) > 1 and all(tag != Special("ANY_TAG") for _, tag in self.channels)
 
     def message(self, call: Call, ranks: RankList, sends: bool, later: bool) -> None:
         """Add `TASKS t SUCH THAT t < 3 SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK (t + 1)`."""
@@ -74,7 +74,7 @@ class MessageEmitter:
                 named = RANK in names_in(other)
                 actors = writing.tasks(those, self.writer.nprocs, named=named, target=not sends)
                 at = self.writer.special.expr(other, those.first) if len(those) == 1 else other
-                tag_used = writing.expr(channel) if self.tagged else None
+                tag_used = writing.expr(number(channel)) if self.tagged else None
                 statement = transfer(
                     sends, actors, writing.expr(nbytes), tag_used, writing.expr(at), later or own
                 )
@@ -170,8 +170,6 @@ class MessageEmitter:
             return Const(0)
         families = sorted({family for family, _ in self.channels})
         family = call["comm"] if "comm" in call else Const(0)
-        number = family.value if isinstance(family, Const) else -1
-        tag = call[name] if name in call else Const(0)
-        return (
-            add(mul(tag, Const(len(families))), Const(families.index(number))) if len(families) > 1 else tag
-        )
+        place = families.index(family.value if isinstance(family, Const) else -1)
+        tag = call.number(name) if name in call else Const(0)
+        return add(mul(tag, Const(len(families))), Const(place)) if len(families) > 1 else tag

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
@@ -15,16 +16,18 @@ from scalatrace.formula import (
     Const,
     Expr,
     Item,
+    Value,
     Var,
     add,
     map_leaves,
     mod,
     names_in,
+    number_or,
     numbers_in,
+    specials_in,
     xor,
 )
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, SPECIAL_MAX
 
 __all__ = ["Peers"]
 
@@ -37,16 +40,16 @@ class Peers:
 
     def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
         """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
-        e, family = call[name], call["comm"]
+        e, family = call[name], call.number("comm")
         seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}
-        if any(ANY_SOURCE in numbers_in(p, operands=True) for p in seen.values()):
+        if any("ANY_SOURCE" in specials_in(p) for p in seen.values()):
             raise GenerateError("it receives from any source")
-        world = {rank: self.world(p, family, rank) for rank, p in seen.items()}
-        world = {rank: p for rank, p in world.items() if not (isinstance(p, Const) and p.value < SPECIAL_MAX)}
+        world = {rank: self.world(number_or(p, NO_TASK), family, rank) for rank, p in seen.items()}
+        world = {rank: p for rank, p in world.items() if p != Const(NO_TASK)}
         if all(isinstance(p, Const) for p in world.values()):
             return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
         if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
-            return [(ranks, e)]
+            return [(ranks, number_or(e, NO_TASK))]
         groups: dict[Expr, list[int]] = {}
         for rank, p in world.items():
             groups.setdefault(p, []).append(rank)
@@ -54,36 +57,36 @@ class Peers:
 
     def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
         """The world rank (in loop variables) of a peer of a rank."""
-        number = self.writer.special.expr(family, rank)
-        if not isinstance(number, Const):
-            return combined([number, peer], lambda n, p: self.placed(n, p, rank))
-        members = self.writer.trace.communicator(number.value, rank).peers
+        which = self.writer.special.expr(family, rank)
+        if not isinstance(which, Const):
+            return number_or(combined([which, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
+        members = self.writer.trace.communicator(which.value, rank).peers
         if members == tuple(self.writer.everyone):
             return peer
 
         def leaf(p: Expr) -> Expr:
             if isinstance(p, Const):
-                return p if p.value < SPECIAL_MAX else Const(members[p.value])
+                return p if p.value == NO_TASK else Const(members[p.value])
             if isinstance(p, Item):
-                return Item(tuple(v if v < SPECIAL_MAX else members[v] for v in p.table), p.index)
+                return Item(tuple(v if v == NO_TASK else members[v] for v in p.table), p.index)
             return Item(tuple(members), p)
 
         return map_leaves(peer, leaf)
 
     def placed(self, number: int, peer: int, rank: int) -> int:
-        """The world rank of a peer in a communicator; special values stay."""
-        if peer < SPECIAL_MAX:
+        """The world rank of a peer in a communicator; NO_TASK stays."""
+        if peer == NO_TASK:
             return peer
         try:
             return self.writer.trace.communicator(number, rank).peers[peer]
         except (FormatError, IndexError):  # an iteration that there is not
-            return PROC_NULL
+            return NO_TASK
 
     def is_world(self, family: Expr, rank: int) -> bool:
-        number = self.writer.special.expr(family, rank)
-        return isinstance(number, Const) and self.writer.trace.communicator(
-            number.value, rank
-        ).peers == tuple(self.writer.everyone)
+        which = self.writer.special.expr(family, rank)
+        return isinstance(which, Const) and self.writer.trace.communicator(which.value, rank).peers == tuple(
+            self.writer.everyone
+        )
 
     def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
         """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
@@ -134,7 +137,7 @@ class Peers:
             return numbers_in(e, operands=True)
 
 
-def _plain(e: Expr) -> bool:
+def _plain(e: Value) -> bool:
     """Return whether a task variable can stand for the rank: no condition or table depends on the rank."""
     match e:
         case Const() | Var():

@@ -9,7 +9,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormulaError
-from scalatrace.formula import Const, Expr, Var, add, mul, variables
+from scalatrace.formula import Const, Expr, Value, Var, add, mul, variables
 from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["combined", "listed"]
@@ -20,7 +20,7 @@ MAX_ITERATIONS = 1 << 14
 Values = list[tuple[int, ...]]
 
 
-def combined(parts: Sequence[Expr], of: Callable[..., int]) -> Expr:
+def combined(parts: Sequence[Value], of: Callable[..., int]) -> Value:
     """A function of expressions that hold nothing but loop variables, as an expression of those.
 
     Raises:
@@ -34,7 +34,7 @@ def combined(parts: Sequence[Expr], of: Callable[..., int]) -> Expr:
     return of_vec(vec_of([of(*row) for row in rows]), index)
 
 
-def listed(parts: Sequence[Expr]) -> tuple[list[Var], Values]:
+def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
     """The loop variables, and the values of expressions for each of their combinations.
 
     Raises:

@@ -10,7 +10,7 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASK
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import Call
-from scalatrace.formula import Choose, Const, Expr, Var, add, mul, names_in
+from scalatrace.formula import Choose, Const, Expr, Var, add, mul, names_in, number, number_or
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient
 from scalatrace.trace.model.tables import Kind
@@ -29,10 +29,10 @@ class ScalableCollectiveEmitter:
     def collective(self, call: Call) -> None:
         """Each step of the collective, by all tasks or by each slice of the grid."""
         pattern = PATTERNS[call.op]
-        axes = self.writer.translator.axes(call["comm"])
+        axes = self.writer.translator.axes(call.number("comm"))
         members = NUM_TASKS if axes is None else self.side(axes[0])
         size = self.writer.translator.expr(self.volume(call, pattern.volume, members))
-        root = self.writer.translator.expr(call["root"]) if "root" in call else Const(0)
+        root = self.writer.translator.expr(call.number("root")) if "root" in call else Const(0)
         if RANK.name in names_in(size, root):
             raise GenerateError("its size or root differs from task to task")
         for step in pattern.steps:
@@ -84,8 +84,8 @@ class ScalableCollectiveEmitter:
         count, datatype = names[kind]
         n = call[count]
         if next(a.kind for a in call.arguments if a.name == count) is Kind.ARRAY:
-            n = self.mean(n)
-        return self.writer.nbytes(n, self.significant(call[datatype]))
+            n = self.mean(number(n))
+        return self.writer.nbytes(n, self.significant(number_or(call[datatype], -1)))
 
     def significant(self, kind: Expr) -> Expr:
         """The datatype where it means something."""
@@ -104,7 +104,7 @@ class ScalableCollectiveEmitter:
         """Return the mean of an array's elements, if they are all equal or all numbers."""
         if isinstance(index, Const) and (rule := self.writer.shape.arrays.get(index.value)) is not None:
             if rule.variable.name not in names_in(rule.element):
-                return rule.element
+                return number(rule.element)
         elif isinstance(index, Const) and (values := self.writer.program_tree.arrays[index.value].values):
             return Const(round(sum(values) / len(values)))
         raise GenerateError("the mean of its sizes has no closed formula")

@@ -9,9 +9,8 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
 from scalatrace.codegen.program.rewrite import rewritten
 from scalatrace.codegen.program.tree import Call
 from scalatrace.formula import Binary, Choose, Cond, Const, Expr, Item, Var, mul
-from scalatrace.trace.values.vec import SPECIAL_MAX
 
-__all__ = ["choice_in", "exchanged", "is_special", "multiplied", "of_task", "with_peer"]
+__all__ = ["choice_in", "exchanged", "multiplied", "of_task", "with_peer"]
 
 
 def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
@@ -49,10 +48,3 @@ def multiplied(leaf: Expr, size: int) -> Expr:
 def of_task(e: Expr, task: Expr) -> Expr:
     """An expression for one task."""
     return rewritten(e, lambda part: task if isinstance(part, Var) and part.name == RANK.name else None)
-
-
-def is_special(e: Expr) -> bool:
-    """Whether a value can be a constant of MPI."""
-    if isinstance(e, Choose):
-        return is_special(e.then) or is_special(e.otherwise)
-    return isinstance(e, Const) and e.value < SPECIAL_MAX

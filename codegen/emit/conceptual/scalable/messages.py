@@ -13,6 +13,7 @@ from scalatrace.codegen.build.places import Places, opposite
 from scalatrace.codegen.build.sample import Mask, Sample
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
+from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK
 from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
 from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter
 from scalatrace.codegen.emit.conceptual.common.transfer import transfer
@@ -20,7 +21,6 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASK
 from scalatrace.codegen.emit.conceptual.scalable.forms import (
     choice_in,
     exchanged,
-    is_special,
     multiplied,
     of_task,
     with_peer,
@@ -35,6 +35,9 @@ from scalatrace.formula import (
     Const,
     Expr,
     Item,
+    Select,
+    Special,
+    Value,
     Var,
     add,
     all_of,
@@ -42,9 +45,10 @@ from scalatrace.formula import (
     map_leaves,
     mul,
     names_in,
+    number_or,
 )
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, SPECIAL_MAX, UNDEFINED
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["ScalableMessageEmitter"]
 
@@ -68,7 +72,7 @@ class ScalableMessageEmitter(StatementWriter):
         self._computation: tuple[Cond, list[t.Expr]] | None = None
         self.mine = frozenset({"rank", *program.shape.coords})
         self.channels = {
-            (call["comm"] if "comm" in call else Const(0), call[name])
+            (call.number("comm") if "comm" in call else Const(0), call[name])
             for call in calls(program.body)
             for name in ("tag", "sendtag", "recvtag")
             if name in call
@@ -93,14 +97,14 @@ class ScalableMessageEmitter(StatementWriter):
     @property
     def tagged(self) -> bool:
         """Whether tags tell messages apart: not when there is one only, nor when receives take any."""
-        return len(self.channels) > 1 and all(tag != Const(ANY_TAG) for _, tag in self.channels)
+        return len(self.channels) > 1 and all(tag != Special("ANY_TAG") for _, tag in self.channels)
 
-    def local(self, part: Expr | Cond) -> bool:
+    def local(self, part: Value | Cond) -> bool:
         """Whether something depends on the task."""
         found = names_in(part)
         return bool(found & self.mine) or "Element(" in repr(part)
 
-    def fixed(self, part: Expr | Cond) -> bool:
+    def fixed(self, part: Value | Cond) -> bool:
         """Whether something depends on the task only, and on no loop."""
         return names_in(part) <= self.sample.fixed
 
@@ -135,20 +139,21 @@ class ScalableMessageEmitter(StatementWriter):
 
     def transfer(self, call: Call, cond: Cond, sends: bool, later: bool, names: Names) -> None:
         count, datatype, peer, tag = names
-        family = call["comm"] if "comm" in call else Const(0)
+        family = call.number("comm") if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
-            if leaf == Const(ANY_SOURCE):
+            if leaf == Special("ANY_SOURCE"):
                 raise GenerateError("it receives from any source, and no formula gives its sender")
-            if isinstance(leaf, Const) and leaf.value < SPECIAL_MAX:
+            if isinstance(leaf, Special):
                 continue  # nothing is sent to PROC_NULL
-            if sends and not later and self.own(there, leaf, family):
-                mine = Compare("==", leaf, self.shape.variables()["r"])
-                self.transfer(with_peer(call, peer, leaf), all_of(there, mine), sends, True, names)
+            number = number_or(leaf, NO_TASK)
+            if sends and not later and self.own(there, number, family):
+                mine = Compare("==", number, self.shape.variables()["r"])
+                self.transfer(with_peer(call, peer, number), all_of(there, mine), sends, True, names)
                 there = all_of(there, opposite(mine))
             nbytes = self.nbytes(call[count], call[datatype])
             for here, size in self.cases(nbytes, there):
-                for some, channel in self.cases(self.tag(family, call[tag]), here):
-                    self.one(call, some, sends, later, leaf, family, size, channel)
+                for some, channel in self.cases(self.tag(family, call.number(tag)), here):
+                    self.one(call, some, sends, later, number, family, size, channel)
 
     def one(
         self,
@@ -210,23 +215,25 @@ class ScalableMessageEmitter(StatementWriter):
         ranks = self.sample.mask(cond) if self.fixed(cond) else self.sample.everyone
         return bool((np.equal(self.sample.value(peer), self.sample.columns["rank"]) & ranks).any())
 
-    def alternatives(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
+    def alternatives(self, e: Value, cond: Cond) -> list[tuple[Cond, Value]]:
         """The values that tasks have, each with its condition, where special ones are among them."""
-        if isinstance(e, Choose) and self.local(e.cond) and is_special(e):
+        if isinstance(e, Select) and self.local(e.cond):
             return [
                 *self.alternatives(e.then, all_of(cond, e.cond)),
                 *self.alternatives(e.otherwise, all_of(cond, opposite(e.cond))),
             ]
         return [(cond, e)]
 
-    def nbytes(self, n: Expr, kind: Expr) -> Expr:
-        """The size of so many elements of a datatype."""
+    def nbytes(self, n: Value, kind: Value) -> Expr:
+        """The size of so many elements of a datatype; symbols are nothing."""
         sizes = tuple(t.size for t in self.program_tree.types)
+        n, kind = number_or(n, 0), number_or(kind, -1)
         if isinstance(kind, Choose):
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
         if isinstance(kind, Const):
             size = sizes[kind.value] if kind.value >= 0 else 0
-            return map_leaves(n, lambda leaf: multiplied(leaf, size))
+            e: Expr = map_leaves(n, lambda leaf: multiplied(leaf, size))
+            return e
         if isinstance(kind, Item):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
         raise GenerateError("its datatype varies and follows no formula")

@@ -1,38 +1,33 @@
-"""Special values of MPI (PROC_NULL, ANY_TAG) in expressions: conditions choose them, arithmetic has none."""
+"""Check that no expression computes with the number of a constant of MPI.
+
+Constants of MPI are symbols (`scalatrace.formula.Special`), which no arithmetic accepts. Symbolic traces of
+earlier versions have their numbers in formulas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.program.tree import Call, Program, calls
-from scalatrace.formula import Binary, Called, Choose, Const, Element, Expr, Item, choose, is_nonzero
+from scalatrace.formula import (
+    Binary,
+    Called,
+    Choose,
+    Const,
+    Element,
+    Item,
+    Lookup,
+    Select,
+    Value,
+)
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.values.vec import SPECIAL, SPECIAL_MAX, special_name
+from scalatrace.trace.values.vec import SPECIAL, special_name
 
-__all__ = ["check_arithmetic", "separate"]
+__all__ = ["check_arithmetic"]
 
 MAX_RANK_CONSTANT = 500_000_000
 """No formula of ranks has a larger number: only sums of ranks with special values have."""
 
 _SPECIAL = frozenset(SPECIAL.values())
-
-
-def separate(item: Item, of_ordinary: Callable[[Expr], Expr]) -> Expr:
-    """Return a table entry whose special values are chosen by conditions.
-
-    Args:
-        of_ordinary: changes the expression of the ordinary values.
-    """
-    special = sorted({value for value in item.table if value < SPECIAL_MAX})
-    ordinary = [value for value in item.table if value >= SPECIAL_MAX]
-    fill = ordinary[0] if ordinary else 0
-    rest = tuple(value if value >= SPECIAL_MAX else fill for value in item.table)
-    e = of_ordinary(Const(fill) if len(set(rest)) == 1 else Item(rest, item.index))
-    for value in special:
-        flags = Item(tuple(int(v == value) for v in item.table), item.index)
-        e = choose(is_nonzero(flags), Const(value), e)
-    return e
 
 
 def check_arithmetic(program: Program) -> None:
@@ -62,13 +57,13 @@ def _named(value: int) -> str:
     return f"MPI_{name}" if name else f"the number {value}"
 
 
-def _operand(e: Expr, is_rank: bool) -> int | None:
+def _operand(e: Value, is_rank: bool) -> int | None:
     """A special value that is an operand of arithmetic, or an index of a table; None where there is none.
 
     Args:
         is_rank: the expression is a rank, so that large numbers are special values plus something.
     """
-    left = [(e, is_rank, False)]
+    left: list[tuple[Value, bool, bool]] = [(e, is_rank, False)]
     seen: set[tuple[int, bool, bool]] = set()
     while left:
         part, rank, inside = left.pop()
@@ -78,18 +73,18 @@ def _operand(e: Expr, is_rank: bool) -> int | None:
         if inside and (found := next((n for n in _own_numbers(part) if _is_odd(n, rank)), None)) is not None:
             return found
         match part:
-            case Choose(_, a, b):
+            case Choose(_, a, b) | Select(_, a, b):
                 left += [(a, rank, inside), (b, rank, inside)]
             case Binary(_, a, b):
                 left += [(a, rank, True), (b, rank, True)]
             case Called(_, arguments):
                 left += [(argument, rank, True) for argument in arguments]
-            case Item(_, index) | Element(_, index):
+            case Item(_, index) | Lookup(_, index) | Element(_, index):
                 left.append((index, False, True))
     return None
 
 
-def _own_numbers(e: Expr) -> tuple[int, ...]:
+def _own_numbers(e: Value) -> tuple[int, ...]:
     return (e.value,) if isinstance(e, Const) else e.table if isinstance(e, Item) else ()
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.table import keep, kept, show, told
+from benchmarks.table import keep, kept, show, printed
 from support.workloads import WORKLOADS
 
-NOTHING = "-"
+NO_VALUE = "-"
 _ORDER = [workload.title for workload in WORKLOADS]
 
 
@@ -39,7 +39,7 @@ Summary = Callable[[list[Line]], list[str]]
 
 
 @dataclass
-class Book:
+class ResultTable:
     """The table of results/<name>.md.
 
     Attributes:
@@ -71,7 +71,7 @@ class Book:
 
     def measure(self, rows: Iterable[Sequence[str]]) -> int:
         """Add lines, each printed as soon as it is made, and show all; 1 when something does not hold."""
-        for cells in told(rows):
+        for cells in printed(rows):
             self.add(cells)
         self.show()
         return int(any(text.startswith("NO") for text in self.summary(self.lines)))
@@ -87,9 +87,9 @@ class Book:
         print("\n".join(self.summary(self.lines)))
 
 
-def judged(name: str, title: str, module: Any, nkeys: int, keeps: bool) -> Book:
+def table_of(name: str, title: str, module: Any, nkeys: int, keeps: bool) -> ResultTable:
     """The table of a module that has COLUMNS, and `verdicts` on the texts under them."""
-    return Book(
+    return ResultTable(
         name,
         title,
         module.COLUMNS,
