@@ -33,6 +33,7 @@ from scalatrace.formula import (
 SPECIALS = {"A": -1000000001, "B": -1000000002}
 A, B = Special("A"), Special("B")
 INDEX = Var("i")
+AT_FIRST = compare("==", INDEX, Const(0))
 entries = st.one_of(st.integers(-5, 5), st.sampled_from([A, B]))
 tables = st.lists(entries, min_size=1, max_size=8)
 
@@ -73,9 +74,7 @@ def test_numbers_in_place_of_symbols() -> None:
     assert number_or(B, 3) == Const(3)
 
 
-@pytest.mark.parametrize(
-    "value", [A, Lookup((1, A), INDEX), Select(compare("==", INDEX, Const(0)), A, INDEX)]
-)
+@pytest.mark.parametrize("value", [A, Lookup((1, A), INDEX), Select(AT_FIRST, A, INDEX)])
 def test_a_symbol_is_no_number(value: Value) -> None:
     with pytest.raises(FormulaError, match="A stands for no number"):
         number(value)
