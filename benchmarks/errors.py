@@ -14,15 +14,15 @@ def errors_within(limits: Mapping[str, float], rows: Sequence[Sequence[str]], fi
     Args:
         first: column of the first kind's errors; each next one's is two to the right.
     """
-    found = []
+    result = []
     for i, (kind, limit) in enumerate(limits.items()):
         cells = [row[first + 2 * i] for row in rows]
         errors = [abs(float(cell.rstrip("%")) / 100) for cell in cells if cell != "-"]
         if not errors:
-            found.append(f"NO: {kind}: nothing measured")
+            result.append(f"NO: {kind}: nothing measured")
             continue
         mean = statistics.fmean(errors)
         word = "yes" if mean <= limit else "NO"
         shown = f"{mean:.1%}, at most {limit:.0%} (most {max(errors):.1%}, of {len(errors)} runs)"
-        found.append(f"{word}: {kind}: mean absolute error {shown}")
-    return found
+        result.append(f"{word}: {kind}: mean absolute error {shown}")
+    return result

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.table import keep, kept, show, printed
+from benchmarks.table import keep, kept, printed, show
 from support.workloads import WORKLOADS
 
 NO_VALUE = "-"

@@ -89,12 +89,12 @@ def rows(results: Results) -> list[list[str]]:
 
 def verdicts(results: Results) -> list[tuple[str, bool]]:
     """Every claim about a measured program, and whether it holds."""
-    found = []
+    result = []
     for claim in CLAIMS:
         mine = {key[1:]: sizes for key, sizes in results.items() if key[0] == claim.program}
         if mine:
-            found.append((f"{claim.program}: {claim.text}", claim.holds(mine)))
-    return found
+            result.append((f"{claim.program}: {claim.text}", claim.holds(mine)))
+    return result
 
 
 def main() -> int:

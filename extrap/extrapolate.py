@@ -157,12 +157,12 @@ def inputs_of(trace: Trace) -> dict[str, int]:
     Raises:
         InputError: one is no integer, or has a name that formulas use themselves.
     """
-    found = {}
+    result = {}
     for key, text in trace.meta.items():
         if key.startswith(PARAMETER):
             name = key.removeprefix(PARAMETER)
-            found[name] = parse_input(name, text)
-    return found
+            result[name] = parse_input(name, text)
+    return result
 
 
 def parse_input(name: str, text: str) -> int:
@@ -194,12 +194,12 @@ def target_inputs(model: Model, given: Mapping[str, int]) -> dict[str, int]:
             f"the traces have no parameter {unknown[0]}: record them with --param {unknown[0]}=..., "
             "or say what it was with --inputs"
         )
-    found = {}
+    result = {}
     for name in model.inputs:
         seen = {inputs[name] for _, inputs in model.seen}
         if name not in given and len(seen) > 1:
             raise InputError(
                 f"the parameter {name} differs from trace to trace: say what it is to be (--param)"
             )
-        found[name] = given[name] if name in given else seen.pop()
-    return found
+        result[name] = given[name] if name in given else seen.pop()
+    return result

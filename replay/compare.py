@@ -31,16 +31,16 @@ def recorded(trace: Trace) -> dict[str, float | None]:
 
 def expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], list[int]]:
     """Return [calls, bytes handed over] of a rank by operation and family, from the compressed form."""
-    found: dict[tuple[str, int], list[int]] = {}
+    result: dict[tuple[str, int], list[int]] = {}
     for event, times in executions_of(trace, rank):
         op = trace.ops[event.op].name
         if op in SILENT:
             continue
         for call, n in distinct_calls(trace, event, rank, times):
-            amounts = found.setdefault((op, call.family), [0, 0])
+            amounts = result.setdefault((op, call.family), [0, 0])
             amounts[0] += n
             amounts[1] += n * sent_bytes(op, whatif.view(call))
-    return found
+    return result
 
 
 def compare(trace: Trace, result: RankResult, options: Options) -> list[dict[str, Any]]:

@@ -75,10 +75,10 @@ class RankResult:
 
 
 def _by_op(rows: Sequence[tuple[Any, ...]], column: int) -> Counter[str]:
-    found: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for row in rows:
-        found[row[0]] += row[column]
-    return found
+        result[row[0]] += row[column]
+    return result
 
 
 @dataclass(frozen=True)

@@ -71,14 +71,14 @@ RESERVED = {
 
 def modules() -> dict[str, Path]:
     """Dotted name -> file, of every module of ours."""
-    found = {}
+    result = {}
     for folder in ("scalatrace", *TOOLS):
         for path in (ROOT / folder).rglob("*.py"):
             parts = path.relative_to(ROOT).with_suffix("").parts
             parts = parts if parts[0] == "scalatrace" else ("scalatrace", *parts)
             if parts[1] not in TOOLS or folder != "scalatrace":  # not again by a link
-                found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
+                result[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return result
 
 
 def top_level(body: list[ast.stmt], typing: bool) -> Iterator[ast.stmt]:

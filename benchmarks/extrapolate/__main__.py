@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, Case
-from benchmarks.table import grouped, keep, show, printed
+from benchmarks.table import grouped, keep, printed, show
 from scalatrace import load
 from scalatrace.extrap import extrapolate
 from scalatrace.extrap.errors import ExtrapolationError, InputError

@@ -53,11 +53,11 @@ def draw(rows: Sequence[Sequence[str]], path: Path) -> None:
 
 def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """How much longer messages take, at the most ranks."""
-    found = []
+    result = []
     for title in dict.fromkeys(row[0] for row in rows):
         mine = [row for row in rows if row[0] == title and row[4] != "-"]
         if mine:
             most = max(mine, key=lambda row: int(row[1]))
             mean = statistics.fmean(float(row[4].rstrip("%")) for row in mine)
-            found.append(f"{title}: {most[4]} at {most[1]} ranks, {mean:+.1f}% in the mean")
-    return found
+            result.append(f"{title}: {most[4]} at {most[1]} ranks, {mean:+.1f}% in the mean")
+    return result

@@ -66,9 +66,9 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     wrong = [f"{row[0]} ({row[2]}, {row[1]})" for row in made if row[5] != "0"]
     missing = [f"{row[0]} ({row[2]}, {row[1]})" for row in rows if row[5] == "-"]
     word = "NO" if wrong else "yes"
-    found = [f"{word}: {len(made) - len(wrong)} of {len(made)} benchmarks do what the application did"]
+    result = [f"{word}: {len(made) - len(wrong)} of {len(made)} benchmarks do what the application did"]
     if wrong:
-        found[0] += f"; not: {', '.join(wrong)}"
+        result[0] += f"; not: {', '.join(wrong)}"
     if missing:
-        found.append(f"not made: {', '.join(missing)}")
-    return found
+        result.append(f"not made: {', '.join(missing)}")
+    return result

@@ -60,7 +60,7 @@ def _lengths(text: str) -> str:
 
 def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
     """Programs grow only where the trace has grown."""
-    found: list[str] = []
+    result: list[str] = []
     for name, column in (("ranks", 2), ("time steps", 3)):
         grown, pairs = [], 0
         for a in rows:
@@ -74,8 +74,10 @@ def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
             continue
         word = "NO" if grown else "yes"
         details = f": {', '.join(sorted(set(grown)))} did" if grown else ""
-        found.append(f"{word}: no program grows with {name} where the trace does not ({pairs} pairs{details})")
-    return found
+        result.append(
+            f"{word}: no program grows with {name} where the trace does not ({pairs} pairs{details})"
+        )
+    return result
 
 
 def _more(a: str, b: str) -> bool:

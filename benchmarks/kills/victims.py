@@ -15,14 +15,14 @@ RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 def processes(mark: str) -> dict[int, dict[str, str]]:
     """The environments, by pid, of all living processes of the run that was started with MARK=mark."""
-    found = {}
+    result = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # gone, or somebody else's
             words = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
             environment = dict(word.split("=", 1) for word in words if "=" in word)
             if environment.get(MARK) == mark:
-                found[int(folder.name)] = environment
-    return found
+                result[int(folder.name)] = environment
+    return result
 
 
 def rank_pid(mark: str, rank: int) -> int | None:

@@ -46,13 +46,13 @@ def _rank(sides: list[int], place: list[int]) -> int:
 def neighbours(rank: int, nprocs: int, ndims: int) -> Neighbours:
     """Both neighbours in each dimension, where there is one."""
     sides, place = _grid(rank, nprocs, ndims)
-    found = []
+    result = []
     for d in range(ndims):
         for step in (-1, 1):
             if 0 <= place[d] + step < sides[d]:
                 there = [x + step * (i == d) for i, x in enumerate(place)]
-                found.append((_rank(sides, there), 2 * d + (step > 0)))
-    return found
+                result.append((_rank(sides, there), 2 * d + (step > 0)))
+    return result
 
 
 def halo(ndims: int) -> Callable[[int, int], Step]:
@@ -69,14 +69,14 @@ def halo(ndims: int) -> Callable[[int, int], Step]:
 def wavefront(rank: int, nprocs: int) -> Step:
     """Two sweeps over a 2-D grid: from west and north, to east and south, and back."""
     sides, place = _grid(rank, nprocs, 2)
-    made: Step = []
+    result: Step = []
     for step in (-1, 1):
         for op, sign in (("Recv", step), ("Send", -step)):
             for d in (0, 1):
                 if 0 <= place[d] + sign < sides[d]:
                     there = [x + sign * (i == d) for i, x in enumerate(place)]
-                    made.append(Message(op, _rank(sides, there), d, f"sweep{step}{op}{d}"))
-    return made
+                    result.append(Message(op, _rank(sides, there), d, f"sweep{step}{op}{d}"))
+    return result
 
 
 def butterfly(rank: int, nprocs: int) -> Step:

@@ -63,10 +63,10 @@ class Bench:
         self._plugins = {"library": plugin, "python": f"{SAMPLES / 'allocations.py'}:Allocations"}
 
     def _compile(self, source: str | Path, target: str, *flags: str) -> Path:
-        made = self._folder / target
-        command = [self.mpi.mpicc, "-O2", *flags, "-o", made, HERE / source]
+        result = self._folder / target
+        command = [self.mpi.mpicc, "-O2", *flags, "-o", result, HERE / source]
         run(command, env=self.mpi.environment()).check()
-        return made
+        return result
 
     def python_loop(self, loop: Loop, calls: int) -> list[Argument]:
         """What to give to mpiexec."""

@@ -48,12 +48,12 @@ def verdicts(rows: list[list[str]]) -> list[str]:
     """Whether every pattern is fast enough, and the engine hidden."""
     rates = [float(row[4].replace(",", "")) for row in rows if row[1] == "0"]
     late = [float(row[6]) for row in rows if row[1] != "0"]
-    found = []
+    result = []
     if rates:
         word = "yes" if min(rates) >= LIMIT else "NO"
         middle = statistics.median(rates)
-        found.append(f"{word}: at least {LIMIT:,} events/s per rank (median pattern {middle:,.0f})")
+        result.append(f"{word}: at least {LIMIT:,} events/s per rank (median pattern {middle:,.0f})")
     if late:
         word = "yes" if max(late) <= MOST_LATE_US else "NO"
-        found.append(f"{word}: computation hides all of the engine but {MOST_LATE_US} us per event")
-    return found
+        result.append(f"{word}: computation hides all of the engine but {MOST_LATE_US} us per event")
+    return result

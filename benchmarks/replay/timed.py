@@ -27,10 +27,10 @@ parse_args = argparse.ArgumentParser.parse_args
 def parse(self: argparse.ArgumentParser, *args: Any) -> argparse.Namespace:
     """Parse, and let MPI and time begin."""
     global began
-    found = parse_args(self, *args)
+    result = parse_args(self, *args)
     MPI.Init()
     began = MPI.Wtime()
-    return found
+    return result
 
 
 def main() -> None:

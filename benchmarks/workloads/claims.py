@@ -74,7 +74,11 @@ def _slow_growth(lines: list[Line]) -> Verdict:
             growth = traces[64] / traces[8]
             worst = max(worst, growth)
             details.append(f"{growth:.2f} with {steps} steps")
-    return f"mg: on 64 ranks at most {MG_GROWTH} times as large as on 8", worst <= MG_GROWTH, ", ".join(details)
+    return (
+        f"mg: on 64 ranks at most {MG_GROWTH} times as large as on 8",
+        worst <= MG_GROWTH,
+        ", ".join(details),
+    )
 
 
 def _by(lines: Iterable[Line], column: str) -> list[tuple[Hashable, list[Line]]]:

@@ -109,10 +109,10 @@ def measure(mpi: Mpi, chosen: Sequence[Workload], keeps: bool) -> ResultTable:
                 for each in (plain, *fed.values()):
                     each.run(library)
     surroundings = around(loops, min(plain.second))
-    made = table(keeps, surroundings)
+    result = table(keeps, surroundings)
     for title, each in fed.items():
-        made.add(row(title, each, surroundings))
-    return made
+        result.add(row(title, each, surroundings))
+    return result
 
 
 def track(sequence: Sequence[T], text: str) -> Iterable[T]:
@@ -130,15 +130,15 @@ def row(title: str, fed: Fed, surroundings: Around) -> list[str]:
 
 def limits(lines: list[Line]) -> list[str]:
     """A sentence for each program and column that exceeds its limit, or one that none does."""
-    found = []
+    result = []
     for line in (line for line in lines if (line.number("events") or 0) >= FEWEST):
         for column, limit in LIMITS.items():
             irregular = line["program"] in IRREGULAR and column == "no stacks"
             most = IRREGULAR_LIMIT if irregular else limit
             ns = line.number(column)
             if ns is not None and ns > most:
-                found.append(f"NO: {line['program']}, {column}: {ns:.0f} > {most} ns")
-    return found or ["yes: all within " + ", ".join(f"{ns} ns, {column}" for column, ns in LIMITS.items())]
+                result.append(f"NO: {line['program']}, {column}: {ns:.0f} > {most} ns")
+    return result or ["yes: all within " + ", ".join(f"{ns} ns, {column}" for column, ns in LIMITS.items())]
 
 
 def table(keeps: bool, surroundings: Around) -> ResultTable:

@@ -118,7 +118,7 @@ def place(comm: FlatComm, rank: int) -> tuple[int, int]:
 
 def feeder(mpi: Mpi, folder: Path) -> ctypes.CDLL:
     """Compile feed.c."""
-    made = loaded(mpi.mpicc, HERE / "feed.c", folder, mpi.environment())
+    result = loaded(mpi.mpicc, HERE / "feed.c", folder, mpi.environment())
     sizes = (6, 8)  # ncalls, nlists
-    made.feed.argtypes = tuple(c_size_t if i in sizes else c_void_p for i in range(11))
-    return made
+    result.feed.argtypes = tuple(c_size_t if i in sizes else c_void_p for i in range(11))
+    return result

@@ -63,11 +63,11 @@ def size_line(mpi: Mpi, workload: Workload, nprocs: int, steps: int, limit_s: fl
 
 def parts(payload: dict[str, int]) -> dict[str, int]:
     """Bytes of each of SHARES."""
-    found = dict.fromkeys(SHARES, 0)
+    result = dict.fromkeys(SHARES, 0)
     for name, nbytes in payload.items():
         kind = _AS.get(name, name)
-        found[kind if kind in found else "rest"] += nbytes
-    return found
+        result[kind if kind in result else "rest"] += nbytes
+    return result
 
 
 def lossless(mpi: Mpi, trace: Path, logs: Path, sizes: Sizes, limit_s: float) -> str:

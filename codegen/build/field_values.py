@@ -90,7 +90,7 @@ class Values:
 
     def shares(self, value: Field, ranks: Mask) -> list[_Share]:
         """The parts of a field that some of these ranks have, `nothing` left out."""
-        found, left = [], ranks
+        result, left = [], ranks
         before: Cond = FALSE
         for part in value.parts:
             own = self.condition(part.condition)
@@ -98,11 +98,11 @@ class Values:
             if mine.any() and part.formulas is not None:
                 exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
                 share = _Share(mine, own if exact else all_of(own, opposite(before)), part)
-                found.append(share)
+                result.append(share)
                 self._require_shown(share)
             left = left & ~mine
             before = either(before, own)
-        return found
+        return result
 
     def value(self, value: Field, position: Position, what: str = "") -> Expr:
         """Return a number for the ranks at a position."""
@@ -207,13 +207,13 @@ class Values:
         assert part.formulas is not None
         levels, formula = levels_of(part), part.formulas[1]
         inner = position.loops[::-1][: min(levels, NAMED)]
-        found = {}
+        result = {}
         for n, turn in enumerate(inner, 1):
-            found[f"i{n}"] = turn.index
-            found[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
+            result[f"i{n}"] = turn.index
+            result[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
         if "i" in names_in(formula):
-            found["i"] = self.entry_count(position, len(position.loops) - levels)
-        return found
+            result["i"] = self.entry_count(position, len(position.loops) - levels)
+        return result
 
     def _slots(self, share: _Share, facts: Domain, what: str = "") -> Iterator[Value]:
         """The integers of a part; what has to hold for them to be integers is noted."""

@@ -193,14 +193,14 @@ class _Symbol:
 
     def _with(self, op: str, other: Any, turned: bool = False) -> _Symbol:
         a, b = (_plain(other), self.e) if turned else (self.e, _plain(other))
-        made = {
+        result = {
             "+": lambda: add(a, b),
             "-": lambda: sub(a, b),
             "*": lambda: mul(a, b),
             "//": lambda: quotient(a, b, self.domain),
             "%": lambda: remainder(a, b, self.domain),
         }.get(op, lambda: Binary(op, a, b))()
-        return _Symbol(made, self.domain)
+        return _Symbol(result, self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
         return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)

@@ -23,7 +23,7 @@ class Piece:
 
 def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
-    left, found = list(pieces), []
+    left, result = list(pieces), []
     while left:
         candidates = list(dict.fromkeys(piece.e for piece in left))
         right = {e: [p for p in left if places.sample.agree(e, p.e, p.ranks)] for e in candidates}
@@ -31,9 +31,9 @@ def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
         ranks = right[best][0].ranks
         for piece in right[best][1:]:
             ranks = ranks | piece.ranks
-        found.append(Piece(ranks, best, either(*(piece.cond for piece in right[best]))))
+        result.append(Piece(ranks, best, either(*(piece.cond for piece in right[best]))))
         left = [piece for piece in left if all(piece is not one for one in right[best])]
-    return found
+    return result
 
 
 def _weight(e: Value) -> int:

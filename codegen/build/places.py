@@ -59,14 +59,14 @@ class Places:
             return TRUE
         if not ranks.any():
             return FALSE
-        if (found := self._conjunction(ranks, rest)) is not None:
-            return found
-        if (found := self._conjunction(rest, ranks)) is not None:
-            return opposite(found)
-        found = self._alternatives(ranks, rest) or otherwise
-        if bool(((self.sample.mask(found) ^ ranks) & universe).any()):
+        if (result := self._conjunction(ranks, rest)) is not None:
+            return result
+        if (result := self._conjunction(rest, ranks)) is not None:
+            return opposite(result)
+        result = self._alternatives(ranks, rest) or otherwise
+        if bool(((self.sample.mask(result) ^ ranks) & universe).any()):
             raise GenerateError("who takes part follows no condition on a rank's place")
-        return found
+        return result
 
     def _conjunction(self, ranks: Mask, rest: Mask) -> Cond | None:
         """As few atoms as can be that all hold on the ranks, and nowhere among the rest all of them."""

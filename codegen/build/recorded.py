@@ -215,14 +215,14 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         """Return the computation before a call by the number of earlier visits; None without a schedule."""
         if scope.visits is None:
             return None
-        found: list[Stmt] = []
+        result: list[Stmt] = []
         schedules = self.schedules.schedules(node, known, scope.ranks)
         for schedule in schedules:
             stmts = schedule.stmts(scope.visits)
             if stmts is None:
                 return None
-            found += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
-        return found if schedules else None
+            result += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
+        return result if schedules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Value]) -> Value:
         return of_elastic(value, ranks, self.trace.nprocs, of)

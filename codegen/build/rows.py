@@ -80,16 +80,16 @@ def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
     for i in range(n - 1, -1, -1):
         for j in range(m - 1, -1, -1):
             best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + 1 if same[i][j] else 0)
-    found, i, j = {}, 0, 0
+    result, i, j = {}, 0, 0
     while i < n and j < m:
         if same[i][j] and best[i][j] == best[i + 1][j + 1] + 1:
-            found[j] = i
+            result[j] = i
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:
             i += 1
         else:
             j += 1
-    return found
+    return result
 
 
 def _alike(places: Places, line: Line, row: Row, values: tuple[Value, ...]) -> bool:

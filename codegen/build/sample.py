@@ -190,14 +190,14 @@ def _or_zero(part: Value | Cond, names: Mapping[str, int]) -> int:
 
 def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     """Grids with parameters: those of the traces, and all small ones."""
-    found = list(shape.seen)
+    result = list(shape.seen)
     least = shape.least
     sides = [range(low, low + SIDES.get(len(least), 2)) for low in least]
     if shape.powers:
         sides = [range(0)] * len(least)
-        found += [(tuple(side * 2 for side in dims), inputs) for dims, inputs in shape.seen]
+        result += [(tuple(side * 2 for side in dims), inputs) for dims, inputs in shape.seen]
     elif shape.square:
-        found += [((side,) * len(least), shape.seen[0][1]) for side in sides[0]]
+        result += [((side,) * len(least), shape.seen[0][1]) for side in sides[0]]
         sides = [range(0)] * len(least)
     values = {name: sorted({inputs[name] for _, inputs in shape.seen}) for name in shape.inputs}
     for k, dims in enumerate(product(*sides)):
@@ -205,14 +205,14 @@ def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
         for name, known in values.items():
             some = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
             inputs[name] = some[k % len(some)]
-        found.append((dims, inputs))
-    return [(dims, inputs) for dims, inputs in found if prod(dims) > 0]
+        result.append((dims, inputs))
+    return [(dims, inputs) for dims, inputs in result if prod(dims) > 0]
 
 
 def _columns(shape: Shape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
     ranks = np.arange(prod(dims), dtype=np.int64)
     places = np.unravel_index(ranks, dims, order="F" if shape.column_major else "C")
-    found: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)
-    found |= {"P": len(ranks), "rank": ranks}
-    found |= dict(zip(shape.coords, places, strict=True))
-    return {name: np.broadcast_to(np.asarray(v, dtype=np.int64), ranks.shape) for name, v in found.items()}
+    result: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)
+    result |= {"P": len(ranks), "rank": ranks}
+    result |= dict(zip(shape.coords, places, strict=True))
+    return {name: np.broadcast_to(np.asarray(v, dtype=np.int64), ranks.shape) for name, v in result.items()}

@@ -98,10 +98,10 @@ def _terms(e: Expr, sign: int) -> Iterator[tuple[int, list[Expr]]]:
 
 
 def _product(factors: Iterator[Expr]) -> Expr:
-    made: Expr = Const(1)
+    result: Expr = Const(1)
     for factor in factors:
-        made = mul(made, factor)
-    return made
+        result = mul(result, factor)
+    return result
 
 
 def no_rule(formula: Value) -> GenerateError:
@@ -164,10 +164,10 @@ class _Sums:
         if LEFT in names_in(*factors):
             raise no_rule(factors[0])
         e = _product(self.reader.number(factor, self.facts, names) for factor in factors)
-        found = sum_over(e, variable, n, self.facts)
-        if found is None:
+        result = sum_over(e, variable, n, self.facts)
+        if result is None:
             raise no_rule(factors[0])
-        return found
+        return result
 
     def _varies(self, e: Expr) -> bool:
         return bool(names_in(e) & ({self.name, LEFT} if self.name == ITERATION else {self.name}))

@@ -149,13 +149,13 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
         """Who runs a node at all."""
-        found, cond = np.zeros_like(ranks), []
+        result, cond = np.zeros_like(ranks), []
         for share in self.values.shares(repeat, ranks):
             if not (share.part.shape is None and share.part.formulas == (Const(0),)):
-                found = found | share.ranks
+                result = result | share.ranks
                 cond.append(share.cond)
 
-        return found, either(*cond)
+        return result, either(*cond)
 
     def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
         position = scope.position
@@ -223,16 +223,16 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
         fields = [rule.repeat, *(param.field for param in rule.params)]
         divided = [self.values.shares(f, ranks) for f in fields if len(f.parts) > 1]
-        found: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
+        result: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
         for shares in divided:
-            pairs = product(found, shares)
+            pairs = product(result, shares)
             both = [(mask & s.ranks, all_of(cond, s.cond)) for (mask, cond), s in pairs]
-            found = [(mask, cond) for mask, cond in both if mask.any()]
-        return found
+            result = [(mask, cond) for mask, cond in both if mask.any()]
+        return result
 
     def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> Built:
         """The calls one after the other, each for those who make it."""
-        found: list[Stmt] = []
+        result: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
         schema = self.model.ops[rule.op or ""]
         predecessors, pred = scope.predecessors, self.pred(rule.op or "", rule.stack)
@@ -244,9 +244,9 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             )
             computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
-            found += under(places.cond(mine, ranks, line.cond), stmts)
+            result += under(places.cond(mine, ranks, line.cond), stmts)
             predecessors = predecessors.called(pred, self.listed(mine))
-        return found, predecessors
+        return result, predecessors
 
     def arguments(self, rule: Rule, position: Position) -> tuple[Argument, ...]:
         """The parameters of a call."""
@@ -291,15 +291,15 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             mask[list(some)] = True
         if not 1 < len(ways) <= MAX_RANK_CLASSES:
             return []
-        found: list[Stmt] = []
+        result: list[Stmt] = []
         for preds, arrivals, mask in ways.values():
             compute = choose_context({pred: known[pred] for pred in sorted(preds)}, arrivals, exact=False)
             try:
                 cond = self.values.places.cond(mask, ranks)
             except GenerateError:  # no condition on a rank's place tells who came which way
                 return []
-            found += under(cond, [compute] if compute else [])
-        return found
+            result += under(cond, [compute] if compute else [])
+        return result
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:
         """The number of an event as a predecessor; 0 is the start."""

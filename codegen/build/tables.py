@@ -61,12 +61,12 @@ class Tables:
         if not isinstance(terms, tuple):
             terms = ((Const(0), Const(0), terms),)
         if (numbers := _numbers((length, *terms))) is not None:
-            made: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
+            result: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
         else:
             here = facts.within(ELEMENT, Const(0), length)
             element: Value = (prefix if word == "summed" else at)(terms, ELEMENT, here)
-            made = Array(length, ELEMENT, element)
-        return self.arrays.setdefault(made, len(self.arrays))
+            result = Array(length, ELEMENT, element)
+        return self.arrays.setdefault(result, len(self.arrays))
 
 
 def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
@@ -77,7 +77,7 @@ def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
 
 def _numbers(terms: Any) -> list[int] | None:
     """The integers in nested tuples; None when one is a formula."""
-    found: list[int] = []
+    result: list[int] = []
     for term in terms:
         if isinstance(term, tuple):
             inner = _numbers(term)
@@ -85,8 +85,8 @@ def _numbers(terms: Any) -> list[int] | None:
             inner = None if (n := stored(term)) is None else [n]
         if inner is None:
             return None
-        found += inner
-    return found
+        result += inner
+    return result
 
 
 def _number(e: Expr) -> int:

@@ -35,6 +35,6 @@ def emitter(name: str) -> Emitter:
         return BUILT_IN[name]()
     for entry in registered(GROUP, OLD_GROUP):
         if entry.name == name:
-            made: Emitter = entry.load()()
-            return made
+            result: Emitter = entry.load()()
+            return result
     raise UsageError(f"no language {name!r}; there are {', '.join(names())}")

@@ -47,13 +47,13 @@ def used(
         Kind.STRING: len(program.strings),
         Kind.ARRAY: len(program.arrays),
     }
-    found: set[int] = set()
+    result: set[int] = set()
     for call in calls(program.body):
         for argument in call.arguments:
             named = argument.name not in but and (names is None or argument.name in names)
             if argument.kind is kind and named:
-                found.update(i for i in possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
-    return sorted(found)
+                result.update(i for i in possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
+    return sorted(result)
 
 
 def named_constants(text: str, prefix: str) -> str:
@@ -93,17 +93,17 @@ class Names:
 
     def families(self, program: Program) -> dict[int, str]:
         """WORLD, SELF, NONE, SPLIT3, ... of the communicators."""
-        found = dict(enumerate(PREDEFINED))
+        result = dict(enumerate(PREDEFINED))
         self._taken.update(PREDEFINED)
         for i, family in enumerate(program.comms[3:], 3):
-            found[i] = self.new(f"{family.kind.upper()}{i}")
-        return found
+            result[i] = self.new(f"{family.kind.upper()}{i}")
+        return result
 
     def types(self, program: Program, indices: Iterable[int]) -> dict[int, str]:
         """DOUBLE, VECTOR2, ... of the datatypes."""
-        found = {}
+        result = {}
         for i in indices:
             head = program.types[i].description.partition("(")[0]
             predefined = head.startswith("MPI_")
-            found[i] = self.new(head.removeprefix("MPI_") if predefined else f"{head.upper()}{i}")
-        return found
+            result[i] = self.new(head.removeprefix("MPI_") if predefined else f"{head.upper()}{i}")
+        return result

@@ -63,15 +63,15 @@ def renamed(shape: Shape, library: Library, reserved: AbstractSet[str]) -> dict[
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only
         reserved, KEYWORDS, shape.variables().keys() - set(shape.inputs), ("r", "i")
     )
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in shape.inputs:
         if name in taken or name[0] == "_" or name[-1] == "_" or _GENERATED.fullmatch(name):
             wish = f"{name.strip('_') or 'parameter'}_given"
             while wish in taken or wish in shape.inputs:
                 wish += "_too"
             taken.add(wish)
-            found[name] = wish
-    return found
+            result[name] = wish
+    return result
 
 
 def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
@@ -81,22 +81,22 @@ def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
     for name in shape.sizes[1:]:
         product = Binary("*", product, names[name])
     text = " * ".join(shape.sizes)
-    found = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
+    result = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
     unequal = Compare("!=", product, Var("P"))
     if shape.square:
         what = "squares" if len(shape.sizes) == 2 else "cubes"
         first, *more = (names[size] for size in shape.sizes)
         differs = either(*(Compare("!=", first, other) for other in more), unequal)
-        found.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
-    found.insert(0, (unequal, f"{text} has to be the number of ranks"))
+        result.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
+    result.insert(0, (unequal, f"{text} has to be the number of ranks"))
     if shape.square:
-        found[0], found[1] = found[1], found[0]
+        result[0], result[1] = result[1], result[0]
     if shape.powers:
-        found += _powers(shape)
+        result += _powers(shape)
     for name in shape.inputs:
         low = shape.smallest(name)
-        found.append((_is("<", names[name], low), f"{name} is at least {low}"))
-    return found
+        result.append((_is("<", names[name], low), f"{name} is at least {low}"))
+    return result
 
 
 def _least(shape: Shape) -> list[tuple[str, int]]:
@@ -111,7 +111,7 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
     """Sides are powers of two, in a ratio that a trace has."""
     names = shape.variables()
     sides = [names[size] for size in shape.sizes]
-    found: list[tuple[Cond, str]] = [
+    result: list[tuple[Cond, str]] = [
         (Compare("!=", Binary("&", side, Binary("-", side, Const(1))), Const(0)), f"{name} is a power of two")
         for name, side in zip(shape.sizes, sides, strict=True)
     ]
@@ -121,8 +121,8 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
             for a, b in shape.ratios
         ]
         ratios = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
-        found.append((all_of(*apart), f"X to Y is {ratios}"))
-    return found
+        result.append((all_of(*apart), f"X to Y is {ratios}"))
+    return result
 
 
 def demands(shape: Shape) -> list[tuple[Cond, str]]:
@@ -163,9 +163,9 @@ def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None])
 def places(shape: Shape, quotient: str) -> list[str]:
     """The assignments of the coordinates of rank r."""
     pairs = list(zip(shape.coords, shape.sizes, strict=True))
-    found, stride = [], ""
+    result, stride = [], ""
     for i, (coord, size) in enumerate(pairs if shape.column_major else reversed(pairs)):
         whole = f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
-        found.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
+        result.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
         stride = f"{stride} * {size}" if stride else size
-    return found
+    return result

@@ -46,12 +46,12 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
     if plan.certain().keys() != plan.wild.keys():
         few = first.engine.steps <= MAX_CHECKED_STEPS
         for policy in (ADVERSE, LOWEST, HIGHEST) if few else (ADVERSE,):
-            if (found := plan.execute(policy, synchronous=False)).report is not None:
-                return found.report
+            if (result := plan.execute(policy, synchronous=False)).report is not None:
+                return result.report
     left = _left_over(first)
     if left is None and synchronous:
-        found = plan.execute(CAREFUL, synchronous=True)
-        return found.report and replace(found.report, problem=Problem.UNSAFE)
+        result = plan.execute(CAREFUL, synchronous=True)
+        return result.report and replace(result.report, problem=Problem.UNSAFE)
     return left
 
 

@@ -63,8 +63,8 @@ def with_late_collectives(trace: Trace) -> Trace:
         return trace
     late = _immediate(trace)
     ops = [replace(op, name=_blocking(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
-    made = replace(trace, ops=ops, arrays=list(trace.arrays))
-    return compressed(made, list(Order(made, _Later(made, late)).entries()))
+    result = replace(trace, ops=ops, arrays=list(trace.arrays))
+    return compressed(result, list(Order(result, _Later(result, late)).entries()))
 
 
 def _immediate(trace: Trace) -> frozenset[int]:

@@ -140,17 +140,17 @@ class ExecutionPlan:
 
     def certain(self) -> dict[int, dict[int, Items]]:
         """For the event nodes whose senders are certain on every rank: what each rank's receives get."""
-        found: dict[int, dict[int, Items]] = {key: {} for key in self.wild}
+        result: dict[int, dict[int, Items]] = {key: {} for key in self.wild}
         for rank in self.trace.ranks:
             for event, times in executions_of(self.trace, rank):
-                if id(event) not in found:
+                if id(event) not in result:
                     continue
                 items = self._certain(event, rank, times)
                 if items is None:
-                    del found[id(event)]
+                    del result[id(event)]
                 else:
-                    found[id(event)][rank] = items
-        return found
+                    result[id(event)][rank] = items
+        return result
 
     def _certain(self, event: Event, rank: int, times: int) -> Items | None:
         items: Items = []

@@ -85,22 +85,22 @@ class _Absolute:
         return replace(self.before, body=body, subsets=made)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        found: list[Stmt] = []
+        result: list[Stmt] = []
         for stmt in body:
             match stmt:
                 case Call():
                     try:
-                        found += self.call(stmt)
+                        result += self.call(stmt)
                     except GenerateError as error:
                         raise GenerateError(f"MPI_{stmt.op}{where(stmt.site)}: {error}") from None
                 case Loop():
-                    found.append(replace(stmt, body=self.body(stmt.body)))
+                    result.append(replace(stmt, body=self.body(stmt.body)))
                 case Branch():
                     then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
-                    found.append(replace(stmt, then=then, otherwise=otherwise))
+                    result.append(replace(stmt, then=then, otherwise=otherwise))
                 case _:
-                    found.append(stmt)
-        return tuple(found)
+                    result.append(stmt)
+        return tuple(result)
 
     def call(self, call: Call) -> list[Call]:
         category = operation(call.op).category
@@ -131,16 +131,16 @@ class _Absolute:
 
     def families(self, exprs: Iterable[Value]) -> set[int]:
         """The communicators that expressions can mean, on any rank."""
-        found: set[int] = set()
+        result: set[int] = set()
 
         def note(n: int) -> int:
-            found.add(n)
+            result.add(n)
             return n
 
         for e in set(exprs):
             for rank in range(self.nprocs):
                 per_value(number_or(self.special.expr(e, rank), -1), note)
-        return {n for n in found if n >= 0}
+        return {n for n in result if n >= 0}
 
     def tag(self, tag: Value, family: Expr) -> Expr:
         """A tag that no other communicator's messages have."""
@@ -199,8 +199,8 @@ class _Absolute:
             (lambda r, p: p ^ r, lambda e: xor(rank, e)),
             (lambda r, p: p, lambda e: e),
         ]
-        found = [back(self.of_ranks({r: key(r, p) for r, p in peers.items()})) for key, back in rules]
-        return min(found, key=lambda e: len(str(e)))
+        result = [back(self.of_ranks({r: key(r, p) for r, p in peers.items()})) for key, back in rules]
+        return min(result, key=lambda e: len(str(e)))
 
     def of_ranks(self, values: dict[int, int]) -> Expr:
         """A number for each rank; those of others are the most frequent."""

@@ -64,31 +64,31 @@ def _kind(kind: str) -> str:
 
 
 def _stripped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in body:
         match stmt:
             case Call():
-                found.append(replace(stmt, site=()))
+                result.append(replace(stmt, site=()))
             case Loop():
-                found.append(replace(stmt, body=_stripped(stmt.body)))
+                result.append(replace(stmt, body=_stripped(stmt.body)))
             case Branch():
                 then, otherwise = _stripped(stmt.then), _stripped(stmt.otherwise)
-                found.append(replace(stmt, then=then, otherwise=otherwise))
+                result.append(replace(stmt, then=then, otherwise=otherwise))
             case Note():
                 continue
             case _:
-                found.append(stmt)
-    return tuple(found)
+                result.append(stmt)
+    return tuple(result)
 
 
 def _tags(body: tuple[Stmt, ...]) -> set[int] | None:
     """All tags of the program; None when some follow a rule, which has to stay."""
-    found: set[int] = set()
+    result: set[int] = set()
     for call in calls(body):
         for argument in call.arguments:
-            if argument.name in TAGS and not _collect(argument.value, found):
+            if argument.name in TAGS and not _collect(argument.value, result):
                 return None
-    return found
+    return result
 
 
 def _collect(e: Value, into: set[int]) -> bool:
@@ -133,31 +133,35 @@ def _renumber(tags: set[int] | None) -> Callable[[Value], Value]:
 def _changed(
     body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Value], Value]
 ) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in body:
         match stmt:
             case Call():
                 arguments = tuple(
                     replace(a, value=change(a.value)) if a.name in names else a for a in stmt.arguments
                 )
-                found.append(replace(stmt, arguments=arguments))
+                result.append(replace(stmt, arguments=arguments))
             case Loop():
-                found.append(replace(stmt, body=_changed(stmt.body, names, change)))
+                result.append(replace(stmt, body=_changed(stmt.body, names, change)))
             case Branch():
                 then, otherwise = (_changed(part, names, change) for part in (stmt.then, stmt.otherwise))
-                found.append(replace(stmt, then=then, otherwise=otherwise))
+                result.append(replace(stmt, then=then, otherwise=otherwise))
             case _:
-                found.append(stmt)
-    return tuple(found)
+                result.append(stmt)
+    return tuple(result)
 
 
 def _indices(body: tuple[Stmt, ...], name: str, size: int) -> set[int]:
-    found: set[int] = set()
+    result: set[int] = set()
     for call in calls(body):
         for argument in call.arguments:
-            if argument.name == name and argument.kind is Kind.STRING and not _collect(argument.value, found):
+            if (
+                argument.name == name
+                and argument.kind is Kind.STRING
+                and not _collect(argument.value, result)
+            ):
                 return set(range(size))
-    return found
+    return result
 
 
 def words(text: str) -> set[str]:

@@ -64,15 +64,15 @@ class _Gone:
 
 
 def _without(body: tuple[Stmt, ...], gone: _Gone) -> tuple[Stmt, ...]:
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, Call) and gone.holds(stmt):
-            found.append(replace(stmt, dropped=True))
+            result.append(replace(stmt, dropped=True))
         elif isinstance(stmt, Loop):
-            found.append(replace(stmt, body=_without(stmt.body, gone)))
+            result.append(replace(stmt, body=_without(stmt.body, gone)))
         elif isinstance(stmt, Branch):
             then, otherwise = _without(stmt.then, gone), _without(stmt.otherwise, gone)
-            found.append(replace(stmt, then=then, otherwise=otherwise))
+            result.append(replace(stmt, then=then, otherwise=otherwise))
         else:
-            found.append(stmt)
-    return tuple(found)
+            result.append(stmt)
+    return tuple(result)

@@ -70,8 +70,8 @@ def _operand(e: Value, is_rank: bool) -> int | None:
         if (id(part), rank, inside) in seen:  # one object stands in many places
             continue
         seen.add((id(part), rank, inside))
-        if inside and (found := next((n for n in _own_numbers(part) if _is_odd(n, rank)), None)) is not None:
-            return found
+        if inside and (result := next((n for n in _own_numbers(part) if _is_odd(n, rank)), None)) is not None:
+            return result
         match part:
             case Choose(_, a, b) | Select(_, a, b):
                 left += [(a, rank, inside), (b, rank, inside)]

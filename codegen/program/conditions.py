@@ -51,10 +51,10 @@ def among(ranks: RankList, universe: RankList, nprocs: int) -> Cond:
         return FALSE
     rank, rest = rank_variable(nprocs), universe - ranks
     for rule in (_simple, _grid):
-        if (found := rule(rank, ranks, rest, universe)) is not None:
-            return found
-        if (found := rule(rank, rest, ranks, universe)) is not None:
-            return negate(found)
+        if (result := rule(rank, ranks, rest, universe)) is not None:
+            return result
+        if (result := rule(rank, rest, ranks, universe)) is not None:
+            return negate(result)
     few = [_run(rank, start, stop) for start, stop in _widened(ranks, rest)]
     if len(few) <= MAX_RUNS:
         return either(*few)
@@ -99,13 +99,13 @@ def _simple(rank: Var, ranks: RankList, rest: RankList, universe: RankList) -> C
 def _grid(rank: Var, ranks: RankList, rest: RankList, universe: RankList) -> Cond | None:
     """A range of remainders, and of quotients, by some width of rows (and of planes of rows)."""
     for width in _widths(universe):
-        if (found := _box(rank, ranks, rest, (width,))) is not None:
-            return found
+        if (result := _box(rank, ranks, rest, (width,))) is not None:
+            return result
     widths = [w for w in _widths(universe) if len(universe) % w == 0]
     for plane in widths:
         for width in (w for w in widths if plane % w == 0 and w < plane):
-            if (found := _box(rank, ranks, rest, (width, plane))) is not None:
-                return found
+            if (result := _box(rank, ranks, rest, (width, plane))) is not None:
+                return result
     return None
 
 

@@ -58,8 +58,8 @@ def holds(cond: Cond, at: Setting) -> bool:
 
 def _evaluated(part: Value | Cond, at: Setting) -> int:
     arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
-    found: int = evaluate(part, at.variables, arrays, SPECIAL)
-    return found
+    result: int = evaluate(part, at.variables, arrays, SPECIAL)
+    return result
 
 
 def run(program: Program, at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:

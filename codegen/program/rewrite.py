@@ -92,8 +92,8 @@ class Rewriter:
         """Return an entry of a table with symbols at a rebuilt index."""
         if not isinstance(index, Const):
             return Lookup(table, index)
-        found = table[index.value]
-        return found if isinstance(found, Special) else Const(found)
+        result = table[index.value]
+        return result if isinstance(result, Special) else Const(result)
 
     def cond(self, cond: Cond) -> Cond:
         """Return the rebuilt condition."""

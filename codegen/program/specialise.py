@@ -71,17 +71,17 @@ class Specialiser:
 
     def classes(self, exprs: Sequence[Value], ranks: RankList) -> Classes:
         """Sets of ranks for which all these are the same."""
-        found: dict[tuple[Value, ...], list[int]] = {}
+        result: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
-            found.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
-        return [(RankList(some), seen) for seen, some in found.items()]
+            result.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
+        return [(RankList(some), seen) for seen, some in result.items()]
 
     def conditions(self, cond: Cond, ranks: RankList) -> list[tuple[RankList, Cond]]:
         """Sets of ranks for which a condition is the same; those for which it never holds are left out."""
-        found: dict[Cond, list[int]] = {}
+        result: dict[Cond, list[int]] = {}
         for rank in ranks:
-            found.setdefault(self.cond(cond, rank), []).append(rank)
-        return [(RankList(some), seen) for seen, some in found.items() if seen != FALSE]
+            result.setdefault(self.cond(cond, rank), []).append(rank)
+        return [(RankList(some), seen) for seen, some in result.items() if seen != FALSE]
 
 
 class _RankView(Rewriter):

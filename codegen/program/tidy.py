@@ -15,18 +15,18 @@ def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
     Conditions depend on ranks and loop variables only, so no statement changes what a later one finds.
     """
-    found: list[Stmt] = []
+    result: list[Stmt] = []
     for stmt in map(_inside, body):
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if isinstance(stmt, Branch) and isinstance(last, Branch):
             if stmt.cond == last.cond:
-                found[-1] = _joined(last, stmt)
+                result[-1] = _joined(last, stmt)
                 continue
             if stmt.cond == negate(last.cond) and not stmt.otherwise:
-                found[-1] = _joined(last, Branch(last.cond, (), stmt.then))
+                result[-1] = _joined(last, Branch(last.cond, (), stmt.then))
                 continue
-        found.append(stmt)
-    return tuple(found)
+        result.append(stmt)
+    return tuple(result)
 
 
 def _joined(a: Branch, b: Branch) -> Branch:

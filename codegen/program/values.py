@@ -70,26 +70,26 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
 
 
 def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for rank, value in values.items():
-        found.setdefault(value, []).append(rank)
-    return found
+        result.setdefault(value, []).append(rank)
+    return result
 
 
 def _united(groups: Sequence[tuple[RankList, Value]]) -> list[tuple[RankList, Value]]:
     """Groups with equal expressions as one."""
-    found: dict[Value, RankList] = {}
+    result: dict[Value, RankList] = {}
     for ranks, e in groups:
-        found[e] = found[e] | ranks if e in found else ranks
-    return [(ranks, e) for e, ranks in found.items()]
+        result[e] = result[e] | ranks if e in result else ranks
+    return [(ranks, e) for e, ranks in result.items()]
 
 
 def _by_rank(groups: list[tuple[RankList, Value]], universe: RankList, nprocs: int) -> Value:
     numbers = [(ranks, n) for ranks, e in groups if (n := stored(e)) is not None]
     if len(groups) > 1 and len(numbers) == len(groups):
         values = {rank: n for ranks, n in numbers for rank in ranks}
-        if (found := _formula(values, nprocs)) is not None:
-            return found
+        if (result := _formula(values, nprocs)) is not None:
+            return result
         if len(groups) > MAX_RANK_ALTERNATIVES:
             table = tuple(values.get(rank, 0) for rank in range(max(values) + 1))
             return looked_up(table, rank_variable(nprocs))

@@ -80,7 +80,7 @@ class PredecessorSchedules:
 
     def schedules(self, node: Event, known: dict[int, Duration], ranks: RankList) -> list[Schedule]:
         """Return the schedules of a node on these ranks; none if one of the ranks follows no schedule."""
-        found: dict[
+        result: dict[
             tuple[tuple[ComputeNumber, ...], tuple[int, ...]], tuple[list[Counter[int]], list[int]]
         ] = {}
         kinds = _kinds_of_time(known)
@@ -91,28 +91,28 @@ class PredecessorSchedules:
                 return []
             turns, counts = schedule
             means = tuple(level(averaged(known, n).contexts[0].duration.ns) for n in counts)
-            totals, some = found.setdefault((turns, means), ([Counter() for _ in counts], []))
+            totals, some = result.setdefault((turns, means), ([Counter() for _ in counts], []))
             some.append(rank)
             for total, mine in zip(totals, counts, strict=True):
                 total.update(mine)
-        if len(found) > MAX_RANK_CLASSES:
+        if len(result) > MAX_RANK_CLASSES:
             return []
         return [
             Schedule(_endless(turns), tuple(averaged(known, n) for n in totals), RankList(some))
-            for (turns, _), (totals, some) in found.items()
+            for (turns, _), (totals, some) in result.items()
         ]
 
     @cached_property
     def _preds(self) -> dict[tuple[int, int], list[int]]:
         """The predecessor of each execution by node and rank; empty if the trace has too many events."""
-        found: dict[tuple[int, int], list[int]] = {}
+        result: dict[tuple[int, int], list[int]] = {}
         trace = self._trace
         if trace.nevents() > MAX_EVENTS:
-            return found
+            return result
         for rank in trace.ranks:
             for call in trace.walk(rank):
-                found.setdefault((id(call.node), rank), []).append(call.pred)
-        return found
+                result.setdefault((id(call.node), rank), []).append(call.pred)
+        return result
 
 
 def _schedule_of(
@@ -152,14 +152,14 @@ def _visits_with_call(repeat: Elastic, rank: int, executions: int) -> list[int]:
     vec = at(repeat, rank)
     if vec is None or (vec.constant is not None and vec.constant != 1):
         return []
-    made, n = [], 0
+    result, n = [], 0
     for times in islice(vec, MAX_EVENTS):
         if times > 1:
             return []
-        made.append(times)
+        result.append(times)
         n += times
         if n == executions:
-            return made
+            return result
     return []
 
 

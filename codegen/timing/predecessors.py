@@ -63,29 +63,29 @@ class Predecessors:
 
     def either(self, other: Predecessors) -> Predecessors:
         """Return the predecessors after one of two alternatives."""
-        found = []
+        result = []
         for a, ranks in self.classes:
             left = ranks
             for b, some in other.classes:
                 if len(both := left & some):
-                    found.append((_merged(a, b), both))
+                    result.append((_merged(a, b), both))
                     left = left - both
             if len(left):
-                found.append((a, left))
-        return _united(found)
+                result.append((a, left))
+        return _united(result)
 
     def looped(self, end: Predecessors, loop: Var) -> Predecessors:
         """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
-        found = []
+        result = []
         for a, ranks in self.classes:
             left = ranks
             for b, some in end.classes:
                 if len(both := left & some):
-                    found.append((Arrival(a.any, b.any, loop), both))
+                    result.append((Arrival(a.any, b.any, loop), both))
                     left = left - both
             if len(left):
-                found.append((a, left))
-        return _united(found)
+                result.append((a, left))
+        return _united(result)
 
     def left(self, loop: Var) -> Predecessors:
         """Return the predecessors after a loop, without its variable."""
@@ -105,13 +105,13 @@ class Predecessors:
 
     def _by_iteration(self, later: Predecessors, loop: Var) -> Predecessors:
         """Return these predecessors in the first iteration and the others in later ones."""
-        found = []
+        result = []
         for a, ranks in self.classes:
             for b, some in later.classes:
                 if len(both := ranks & some):
                     first = a.first if a.loop == loop else a.any
-                    found.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
-        return _united(found)
+                    result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
+        return _united(result)
 
     def joined(self, other: Predecessors) -> Predecessors:
         """Return the union with the predecessors of other ranks."""

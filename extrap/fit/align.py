@@ -46,15 +46,15 @@ def align(trees: Mapping[int, Sequence[RankNode]]) -> tuple[Aligned, ...]:
     ]  # those with the most nodes first: the others fit into them
     for k, model in enumerate(models):
         columns = _joined(columns, model, k)
-    found = []
+    result = []
     for column in columns:
         nodes: dict[int, RankNode] = {}
         for node, points, model in zip(column, groups, models, strict=True):
             if node is not None:
                 at = next(i for i, other in enumerate(model) if other is node)
                 nodes.update((point, trees[point][at]) for point in points)
-        found.append(_aligned(nodes))
-    return tuple(found)
+        result.append(_aligned(nodes))
+    return tuple(result)
 
 
 def _aligned(nodes: Nodes) -> Aligned:
@@ -69,15 +69,15 @@ def _joined(
 ) -> list[list[RankNode | None]]:
     """The columns of k trees with the nodes of one more."""
     left = [_first(column) for column in columns]
-    found: list[list[RankNode | None]] = []
+    result: list[list[RankNode | None]] = []
     i = j = 0
     for a, b in [*_common(left, tree), (len(left), len(tree))]:
-        found += [[*column, None] for column in columns[i:a]]
-        found += [[*[None] * k, node] for node in tree[j:b]]
+        result += [[*column, None] for column in columns[i:a]]
+        result += [[*[None] * k, node] for node in tree[j:b]]
         if a < len(left):
-            found.append([*columns[a], tree[b]])
+            result.append([*columns[a], tree[b]])
         i, j = a + 1, b + 1
-    return found
+    return result
 
 
 def _first(column: Sequence[RankNode | None]) -> RankNode:

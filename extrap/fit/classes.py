@@ -17,7 +17,7 @@ __all__ = ["classes_of", "merged"]
 
 
 def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> list[Class] | None:
-    found = []
+    result = []
     for condition, points in partition:
         points = points[fit_input.position[points] >= 0]
         if not len(points):
@@ -25,8 +25,8 @@ def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> l
         one = _fitted(fit_input, (condition,), points)
         if one is None:
             return None
-        found.append(one)
-    return found
+        result.append(one)
+    return result
 
 
 def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
@@ -48,8 +48,8 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
         formulas.append(symbolic(solution.formula))
         weight += solution.weight
         confirmed = confirmed and solution.confirmed
-    found = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
-    return found if confirmed else _otherwise(fit_input, conditions, points) or found
+    result = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
+    return result if confirmed else _otherwise(fit_input, conditions, points) or result
 
 
 def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
@@ -58,16 +58,16 @@ def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) 
     given = [v for v in values if v is not None]
     if any(v.times < 1 or not is_vec(v.shape) for v in given):
         return None
-    found = None
+    result = None
     if len(given) == len(values):
-        found = by_cycle(space, conditions, points, given)
-        if found is None and fit_input.effort == BY_INDEX:
-            found = by_index(space, conditions, points, given)
+        result = by_cycle(space, conditions, points, given)
+        if result is None and fit_input.effort == BY_INDEX:
+            result = by_index(space, conditions, points, given)
     elif fit_input.effort < MIXED:
         return None
-    if found is None and fit_input.effort >= BY_LOOPS:
-        found = by_loops(fit_input, conditions, points)
-    return found
+    if result is None and fit_input.effort >= BY_LOOPS:
+        result = by_loops(fit_input, conditions, points)
+    return result
 
 
 def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
@@ -87,8 +87,8 @@ def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
 
 def _confirmed(fit_input: FitInput, group: Class) -> Class:
     """The class with formulas that all its points confirm, if there are any."""
-    found = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
-    return found or group
+    result = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
+    return result or group
 
 
 def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
@@ -105,10 +105,10 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
             return Class(both, points, one.shape, one.formulas, one.weight)
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
-    found = _fitted(replace(fit_input, effort=PLAIN), both, points)
-    if found is None or found.weight > max(a.weight, b.weight) + 1e-9:
+    result = _fitted(replace(fit_input, effort=PLAIN), both, points)
+    if result is None or result.weight > max(a.weight, b.weight) + 1e-9:
         return None
-    return found
+    return result
 
 
 def _least(a: Class, b: Class) -> float:

@@ -149,13 +149,13 @@ class Fitter:
 
     def _within(self, node: Aligned, around: Chains) -> Chains:
         """The loops of what is in this one."""
-        found: dict[int, Chain | None] = {}
+        result: dict[int, Chain | None] = {}
         for point, local in node.nodes.items():
             key = around[point], local.repeat, local.entry_count
             if key not in self._chains:
                 self._chains[key] = Chain(*key)
-            found[point] = self._chains[key]
-        return found
+            result[point] = self._chains[key]
+        return result
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
         found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
@@ -260,7 +260,7 @@ class Fitter:
 
     def _peers(self, node: Aligned, at: int) -> dict[int, _Peers]:
         """Every rank's peers as ranks of the communicator."""
-        found = {}
+        result = {}
         for point, trace, local, event in self._events(node):
             rank = self.run_of[point][1]
             param = event.params[at]
@@ -271,10 +271,10 @@ class Fitter:
                 raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
             comm = trace.communicator(family, rank)
             size = max(len(comm.peers), 1)
-            found[point] = _Peers(
+            result[point] = _Peers(
                 _vec(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
             )
-        return found
+        return result
 
     def _stats(self, node: Aligned) -> Iterator[StatRule]:
         """Histograms per predecessor, which is found again by operation and stack."""
@@ -354,10 +354,10 @@ def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:
 
 
 def _vec(value: Value | Peer, rank: int) -> Vec:
-    found = elastic.at(value.value if isinstance(value, Peer) else value, rank)
-    if found is None:
+    result = elastic.at(value.value if isinstance(value, Peer) else value, rank)
+    if result is None:
         raise ExtrapolationError(f"a parameter has no value for rank {rank}")
-    return found
+    return result
 
 
 def where(node: Aligned) -> str:

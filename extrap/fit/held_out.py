@@ -60,9 +60,9 @@ def first_mismatch(
             break
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
-        found = _of_part(fit_input, part, left[mask])
-        if found is not None:
-            return found
+        result = _of_part(fit_input, part, left[mask])
+        if result is not None:
+            return result
         left = left[~mask]
     return next((Mismatch(int(p), None, v) for p in left if (v := samples[int(p)]) is not None), None)
 

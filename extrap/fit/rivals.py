@@ -62,14 +62,14 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
     """The divisions in a formula, each with the other ways to divide that parameter by that size."""
     if not names_in(formula) & set(inputs):
         return ()
-    found: dict[tuple[Expr, Expr], None] = {}
+    result: dict[tuple[Expr, Expr], None] = {}
     for n in inputs:
         for s, c in pairs:
             for family in (BLOCKS, OFFSETS, SQUARES):
                 others = _family(family, n, s, c)
                 for part in _divisions(formula, others, n, s):
-                    found |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
-    return tuple(found)
+                    result |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
+    return tuple(result)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -103,14 +103,14 @@ def _others(part: Expr, family: Sequence[Expr]) -> Sequence[Expr]:
 def differing(formula: Expr, rival: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """Where two formulas differ: a mask over the ranks of `env`, or one for all."""
     counters = {name for name in names_in(formula, rival) if is_counter(name)}
-    found: Any = np.zeros(1, dtype=bool)
+    result: Any = np.zeros(1, dtype=bool)
     for k in range(MAX_ITERATIONS if counters else 1):
         here = {**env, **dict.fromkeys(counters, k)}
         try:
-            found = found | (np.asarray(evaluate(formula, here)) != np.asarray(evaluate(rival, here)))
+            result = result | (np.asarray(evaluate(formula, here)) != np.asarray(evaluate(rival, here)))
         except FormulaError:
             continue  # neither has a value for such an iteration
-    return np.asarray(found, dtype=bool)
+    return np.asarray(result, dtype=bool)
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:

@@ -118,9 +118,9 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
         if all(periods):
             columns = [{} if chain is None else chain.columns(depth) for chain in chains]
             rows = _cut(whole, periods)
-            found = _counted(fit_input.space, conditions, points, columns, rows, levels - depth)
-            if found is not None:
-                return found
+            result = _counted(fit_input.space, conditions, points, columns, rows, levels - depth)
+            if result is not None:
+                return result
     return None
 
 

@@ -82,8 +82,8 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int) -> Any:
         return "summed" if array.summed else "array", array.length, vec.terms
     if kind is Kind.STRING:
         return _template(trace.string(index))
-    found = trace.datatype(index)
-    return found.size, found.extent, _template(found.description)
+    result = trace.datatype(index)
+    return result.size, result.extent, _template(result.description)
 
 
 def _template(text: str) -> tuple[Any, ...]:

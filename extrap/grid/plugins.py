@@ -116,14 +116,14 @@ def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
     """What a plug-in says is the grid of a trace. Raises InputError when that is no grid of its ranks."""
     try:
         given = dims(trace)
-        found = None if given is None else tuple(map(index, given))
+        result = None if given is None else tuple(map(index, given))
     except Exception as error:  # whatever the user's function does
         raise InputError(
             f"the plug-in's dims() fails for {trace.nprocs} ranks: {type(error).__name__}: {error}"
         ) from None
-    if found is not None and (prod(found) != trace.nprocs or min(found, default=0) < 1):
+    if result is not None and (prod(result) != trace.nprocs or min(result, default=0) < 1):
         raise InputError(f"the plug-in's dims() says {given} of a trace of {trace.nprocs} ranks")
-    return found
+    return result
 
 
 def _function(name: str, given: Any) -> Function:

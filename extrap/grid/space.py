@@ -106,12 +106,12 @@ class Space:
             self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
         if not self._sieves[where].possible(values[first]):
             return None
-        found = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
-        if found is None or not np.array_equal(
-            np.broadcast_to(evaluate(found.formula, columns), values.shape), values
+        result = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
+        if result is None or not np.array_equal(
+            np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
             return None
-        return found
+        return result
 
     def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
@@ -125,8 +125,8 @@ class Space:
             yield [(cond, points) for cond, points in self._classes[number] if len(points)]
 
     def _mask(self, condition: Cond) -> Mask:
-        found = np.asarray(evaluate(condition, self.columns), dtype=bool)
-        return np.broadcast_to(found, self.starts[-1:])
+        result = np.asarray(evaluate(condition, self.columns), dtype=bool)
+        return np.broadcast_to(result, self.starts[-1:])
 
     def _divides(self, conditions: Sequence[Cond], masks: Sequence[Mask]) -> None:
         """Raise InputError unless just one of the conditions holds for each rank."""

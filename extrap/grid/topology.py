@@ -117,14 +117,14 @@ def _messages(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
 
 def _splits(trace: Trace) -> Splits:
     """The families of several communicators that all ranks are in."""
-    found = []
+    result = []
     for number, family in enumerate(trace.comms):
         if family.kind in ("self", "null") or family.remote_members is not None:
             continue
         groups = tuple(trace.layout(number).groups)
         if len(groups) > 1 and sum(map(len, groups)) == trace.nprocs and len(groups) < trace.nprocs:
-            found.append(groups)
-    return found
+            result.append(groups)
+    return result
 
 
 def candidates(nprocs: int, ndims: int) -> Iterator[Grid]:
@@ -159,8 +159,8 @@ def _explained(
         per_trace.append(mine)
     chosen = [list(combination) for combination in _compatible(per_trace)]
     row_major = [tuple(grids) for grids in chosen if not grids[0].column_major]
-    found = row_major or [tuple(grids) for grids in chosen]
-    return found if len(found) < 2 else _closest(found)
+    result = row_major or [tuple(grids) for grids in chosen]
+    return result if len(result) < 2 else _closest(result)
 
 
 def _by_communicators(traces: Sequence[Trace], splits: Sequence[Splits]) -> tuple[Grid, ...] | None:
@@ -216,12 +216,12 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
         for rank, step in zip(pairs[:, 0].tolist(), steps.T.tolist(), strict=True):
             by_rank[rank].add(tuple(step))
     classes = np.where(places == 0, 0, np.where(places == dims - 1, 2, 1)).T.tolist()
-    found: dict[Class, Offsets] = {}
+    result: dict[Class, Offsets] = {}
     for rank, one in enumerate(classes):
         offsets = frozenset(by_rank[rank])
-        if found.setdefault(tuple(one), offsets) != offsets:
+        if result.setdefault(tuple(one), offsets) != offsets:
             return None
-    return found
+    return result
 
 
 def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:

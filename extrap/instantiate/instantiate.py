@@ -119,7 +119,7 @@ class _Maker:
 
     def stats(self, rule: Rule) -> tuple[PredStats, ...]:
         """Histograms at this size."""
-        found = []
+        result = []
         for stat in rule.stats:
             if stat.pred is None:
                 pred = self.preds[START]
@@ -130,8 +130,8 @@ class _Maker:
                 continue  # the largest trace has no such call
             histograms = self.timing(stat.histograms)
             if any(h is not None for h in histograms):
-                found.append(PredStats(pred, histograms))
-        return tuple(found)
+                result.append(PredStats(pred, histograms))
+        return tuple(result)
 
     def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around, idle: Idle) -> Elastic | Peer:
         """A parameter of the ranks that take part."""

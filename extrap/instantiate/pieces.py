@@ -48,12 +48,12 @@ class Pieces:
         Raises:
             TooManyGroups: there are more groups than are written down.
         """
-        found: list[Piece] = []
+        result: list[Piece] = []
         for part, mine in self._ranks.divided(field, ranks):
-            found += self.of_part(part, mine, kind, around)
-            if len(found) > max(self._ranks.most(kind), len(field.parts)):
+            result += self.of_part(part, mine, kind, around)
+            if len(result) > max(self._ranks.most(kind), len(field.parts)):
                 raise TooManyGroups
-        return found
+        return result
 
     def of_part(self, part: Part, mine: Mask, kind: Kind | None, around: Around) -> list[Piece]:
         """A part's values."""

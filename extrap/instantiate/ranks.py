@@ -77,16 +77,16 @@ class Ranks:
 
     def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
         """Each part with its ranks, those without any left out."""
-        found: list[tuple[Part, Mask]] = []
+        result: list[tuple[Part, Mask]] = []
         left = ranks
         for part in field.parts:
             if part.condition == EVERYWHERE:
-                return [*found, (part, left)] if left.any() else found
+                return [*result, (part, left)] if left.any() else result
             mine = left & self.mask(part.condition)
             left = left & ~mine
             if mine.any():
-                found.append((part, mine))
-        return found
+                result.append((part, mine))
+        return result
 
     def check_rivals(self, field: Field, ranks: Mask) -> None:
         """Raise ExtrapolationError where divisions differ here and no trace shows which is right."""

@@ -182,12 +182,12 @@ class Lossy:
             uncommon[k] += [number for number, flag in flagged if not flag]
             every[k] += content.calls
         for numbers, reason in ((uncommon, Reason.UNCOMMON), (every, Reason.NO_RULE)):
-            found = [
+            result = [
                 ([n for n in some if droppable(state.calls.calls[n].op)], reason)
                 for state, some in zip(self.states, numbers, strict=True)
             ]
-            if any(some for some, _ in found):
-                return found
+            if any(some for some, _ in result):
+                return result
         raise error
 
     def _content(self, point: int, local: RankNode, forest: Forest, fitter: Fitter) -> Content:
@@ -242,10 +242,10 @@ class _Fitter(Fitter):
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
         """The rules of those nodes that follow one."""
-        found = []
+        result = []
         for node in nodes:
             try:
-                found.append(self.node(node, around))
+                result.append(self.node(node, around))
             except ExtrapolationError as error:
                 self.failures.append((node, error))
-        return tuple(found)
+        return tuple(result)

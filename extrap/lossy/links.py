@@ -52,16 +52,16 @@ class Links:
 
 def links_of(calls: Calls) -> Links:
     """The dependences between the calls of a trace."""
-    found = Links()
+    result = Links()
     for rank in range(calls.trace.nprocs):
         for number, _, makers in requests_of(calls, rank):
             if makers:
-                found.uses[number] = makers
+                result.uses[number] = makers
             for maker in makers:
-                found.users[maker].append(number)
-    _messages(calls, found)
-    _collectives(calls, found)
-    return found
+                result.users[maker].append(number)
+    _messages(calls, result)
+    _collectives(calls, result)
+    return result
 
 
 def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, Sequence[int], tuple[int, ...]]]:

@@ -50,10 +50,10 @@ def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -
     numbers: dict[int, list[int]] = defaultdict(list)
     for number, call in zip(kept, compressed.walk(rank), strict=True):
         numbers[id(call.node)].append(number)
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     before = dict(zip(kept, (-1, *kept), strict=False))
-    nodes = tuple(_ours(local, calls, before, numbers, found) for local in rank_tree(compressed, rank))
-    return Tree(nodes, found)
+    nodes = tuple(_ours(local, calls, before, numbers, result) for local in rank_tree(compressed, rank))
+    return Tree(nodes, result)
 
 
 def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:

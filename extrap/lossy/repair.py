@@ -84,16 +84,16 @@ class Repair:
 
     def _dependent(self, number: int) -> list[int]:
         links = self.links
-        found = [other for other, peer in links.messages.get(number, ()) if self._lost(other, peer)]
+        result = [other for other, peer in links.messages.get(number, ()) if self._lost(other, peer)]
         for group in links.group_of.get(number, ()):
-            found += links.groups[group]
-        found += links.uses.get(number, ())
-        found += [
+            result += links.groups[group]
+        result += links.uses.get(number, ())
+        result += [
             user
             for user in links.users.get(number, ())
             if all(self.calls.marks[maker] for maker in links.uses[user])
         ]
-        return found
+        return result
 
     def _lost(self, number: int, peer: str) -> bool:
         """Whether a call whose partner is gone goes too."""

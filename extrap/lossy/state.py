@@ -63,11 +63,11 @@ class State:
 
     def counts(self, rank: int) -> dict[Key, int]:
         """How often a rank still makes the calls of each operation and stack."""
-        found: dict[Key, int] = defaultdict(int)
+        result: dict[Key, int] = defaultdict(int)
         for number in self.kept(rank):
             call = self.calls.calls[number]
-            found[call.op, call.stack] += 1
-        return found
+            result[call.op, call.stack] += 1
+        return result
 
     def of_keys(self, keys: set[Key]) -> list[int]:
         """The remaining calls of these operations and stacks."""

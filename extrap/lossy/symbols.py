@@ -47,15 +47,15 @@ class Places:
 
 def symbols_of(calls: Calls, links: Links, places: Places) -> list[Hashable]:
     """A symbol per call. A completion is told by what it completes."""
-    found: list[Hashable] = []
+    result: list[Hashable] = []
     known: dict[tuple[int, tuple[int, ...]], Hashable] = {}
     for number, call in enumerate(calls.calls):
         if number in links.uses:
-            makers = sorted({found[maker] for maker in links.uses[number]}, key=repr)
-            found.append((call.op, call.stack, tuple(makers)))
+            makers = sorted({result[maker] for maker in links.uses[number]}, key=repr)
+            result.append((call.op, call.stack, tuple(makers)))
             continue
         key = id(call.place), call.values
         if key not in known:
             known[key] = (call.op, call.stack, places.of_call(call))
-        found.append(known[key])
-    return found
+        result.append(known[key])
+    return result

@@ -38,14 +38,14 @@ class Arrays:
 
 def overrides(repair: Repair, arrays: Arrays) -> Overrides:
     """What the remaining calls are given instead."""
-    found: Overrides = defaultdict(dict)
+    result: Overrides = defaultdict(dict)
     for number, names in repair.nulled.items():
         if repair.calls.kept(number):
-            found[number].update(dict.fromkeys(names, PROC_NULL))
+            result[number].update(dict.fromkeys(names, PROC_NULL))
     if repair.calls.marks.any():
         for rank in range(repair.calls.trace.nprocs):
-            _requests(repair, rank, arrays, found)
-    return found
+            _requests(repair, rank, arrays, result)
+    return result
 
 
 def _requests(repair: Repair, rank: int, arrays: Arrays, found: Overrides) -> None:

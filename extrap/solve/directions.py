@@ -61,8 +61,8 @@ def volumes(unit: Floats, subsets: Ints) -> Floats:
     """Squares of the volumes that triples of directions span."""
     gram = unit @ unit.T
     a, b, c = (gram[subsets[:, i], subsets[:, j]] for i, j in ((0, 1), (0, 2), (1, 2)))
-    found: Floats = 1 + 2 * a * b * c - a * a - b * b - c * c
-    return found
+    result: Floats = 1 + 2 * a * b * c - a * a - b * b - c * c
+    return result
 
 
 def _labels(keys: Floats) -> Ints:
@@ -110,8 +110,8 @@ class Directions:
 
     def singles(self, projection: Projection) -> list[int]:
         """Features that are as good as the values."""
-        found: list[int] = np.flatnonzero(1 - projection.along**2 < TOLERANCE).tolist()
-        return found
+        result: list[int] = np.flatnonzero(1 - projection.along**2 < TOLERANCE).tolist()
+        return result
 
     def pairs(self, projection: Projection) -> list[tuple[int, int]]:
         """The first pairs of features whose plane contains the values."""

@@ -70,8 +70,8 @@ def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool
         sizes: for each point the number of its size.
         has_constant: whether the formula has a constant differences the features.
     """
-    found = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
-    return any(found), all(found)
+    result = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
+    return any(result), all(result)
 
 
 def _independent(table: Ints, has_constant: bool) -> bool:
@@ -120,12 +120,12 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
 def _pivot_points(differences: Ints) -> list[int] | None:
     """As many points as features, of which these differ from each other; None when there are none."""
     rest = list(differences.astype(np.float64))
-    found = []
+    result = []
     for i, row in enumerate(rest):
         point = int(np.abs(row).argmax())
         if abs(row[point]) <= EPSILON * max(float(np.abs(differences[i]).max()), 1.0):
             return None
-        found.append(point)
+        result.append(point)
         for j in range(i + 1, len(rest)):
             rest[j] = rest[j] - row * (rest[j][point] / row[point])
-    return found
+    return result

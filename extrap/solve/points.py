@@ -46,8 +46,8 @@ class Points:
 
     def solve(self, values: Ints) -> Solution | None:
         """The simplest formula with exactly these values that the sizes confirm; None when there is none."""
-        found = self.solve_unconfirmed(values)
-        return found if found is not None and found.confirmed else None
+        result = self.solve_unconfirmed(values)
+        return result if result is not None and result.confirmed else None
 
     def solve_unconfirmed(self, values: Ints) -> Solution | None:
         """As `solve`; without a confirmed formula one that more points may confirm."""

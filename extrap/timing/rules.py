@@ -84,9 +84,9 @@ def least_totals(rules: Iterable[Rows]) -> dict[int, float]:
         for at, histogram in enumerate(largest):
             if histogram is not None:
                 totals.setdefault(at, []).append(abs(histogram.total))
-    found = {}
+    result = {}
     for at, values in totals.items():
         values.sort()
         rest = SMALL * sum(values)
-        found[at] = next((v for v, upto in zip(values, accumulate(values), strict=True) if upto > rest), 0.0)
-    return found
+        result[at] = next((v for v, upto in zip(values, accumulate(values), strict=True) if upto > rest), 0.0)
+    return result

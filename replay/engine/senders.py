@@ -101,16 +101,16 @@ def _peers(trace: Trace, family: int, rank: int) -> list[int]:
 
 def _wild_families(trace: Trace, rank: int) -> dict[int, int | None]:
     """Return the families with receives from any source: their smallest buffer, None after a probe."""
-    found: dict[int, int | None] = {}
+    result: dict[int, int | None] = {}
     for leaf, times in executions_of(trace, rank):
         op = trace.ops[leaf.op].name
         if op not in DIRECTED:
             continue
         for call, _ in distinct_calls(trace, leaf, rank, times):
             if call.raw("source") == ANY_SOURCE:
-                nbytes, known = None if op in MATCHED else _nbytes(call), found.get(call.family, 1 << 62)
-                found[call.family] = None if known is None or nbytes is None else min(known, nbytes)
-    return found
+                nbytes, known = None if op in MATCHED else _nbytes(call), result.get(call.family, 1 << 62)
+                result[call.family] = None if known is None or nbytes is None else min(known, nbytes)
+    return result
 
 
 def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, dict[int, set[int]]]) -> None:

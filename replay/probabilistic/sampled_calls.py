@@ -218,10 +218,10 @@ class ParameterSampler:
     @cached_property
     def _calls_of(self) -> Counter[Group]:
         """How many calls of each group this rank makes, and so all ranks of its communicator."""
-        found: Counter[Group] = Counter()
+        result: Counter[Group] = Counter()
         for leaf, times in executions_of(self._trace, self._rank):
-            found.update(_groups_of(self._trace, leaf, self._rank, times))
-        return found
+            result.update(_groups_of(self._trace, leaf, self._rank, times))
+        return result
 
 
 def shared_counts(trace: Trace) -> dict[Group, Weighted]:
@@ -236,7 +236,7 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
                 if any(summaries):
                     drawn.add(group)
                 bins.setdefault(group, []).extend(_bins(first, ranks, times, n / times))
-    return {group: Weighted.of(found) for group, found in bins.items() if group in drawn and found}
+    return {group: Weighted.of(result) for group, result in bins.items() if group in drawn and result}
 
 
 def group_of_call(call: AnyCall) -> Group | None:
@@ -266,11 +266,11 @@ def _count_of(trace: Trace, leaf: Event, rank: int) -> Param | None:
 
 def _groups_of(trace: Trace, leaf: Event, rank: int, times: int) -> Counter[Group]:
     """Return how many of a rank's calls of a leaf are of which group."""
-    found: Counter[Group] = Counter()
+    result: Counter[Group] = Counter()
     for call, n in distinct_calls(trace, leaf, rank, times):
         if group := group_of_call(call):
-            found[group] += n
-    return found
+            result[group] += n
+    return result
 
 
 def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Iterator[Bin]:

@@ -86,11 +86,11 @@ class MPITransport:
         """Build and commit a datatype: (handle, size, extent, true lower bound, true extent)."""
         if tree.name == "MPI_DATATYPE_NULL":
             return MPI.DATATYPE_NULL, 0, 0, 0, 0
-        made = mpi_types.build(tree, self.quiet)
+        result = mpi_types.build(tree, self.quiet)
         if not tree.predefined:
-            self.quiet("Type_commit", Ref(made))
-        true_lb, true_extent = made.Get_true_extent()
-        return made, made.Get_size(), made.Get_extent()[1], true_lb, true_extent
+            self.quiet("Type_commit", Ref(result))
+        true_lb, true_extent = result.Get_true_extent()
+        return result, result.Get_size(), result.Get_extent()[1], true_lb, true_extent
 
     def constant(self, value: int) -> int:
         """Return this MPI's integer for a special value; others as they are."""

@@ -50,9 +50,9 @@ RECIPES: dict[str, Recipe] = {
 @cache
 def predefined(name: str) -> MPI.Datatype:
     """Return MPI's own datatype of that name. Raises ReplayError when this MPI has none."""
-    found = getattr(MPI, DATATYPES.get(name) or "", None)
-    if isinstance(found, MPI.Datatype) and found != MPI.DATATYPE_NULL:
-        return found
+    result = getattr(MPI, DATATYPES.get(name) or "", None)
+    if isinstance(result, MPI.Datatype) and result != MPI.DATATYPE_NULL:
+        return result
     for handle in (*FORTRAN_PAIRS, *OPEN_MPI_HANDLES):
         if _name_of(candidate := MPI.Datatype.f2py(handle)) == name:
             return candidate
@@ -77,9 +77,9 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
     if recipe is None:
         raise ReplayError(f"no datatype constructor {tree.name!r}")
     op, arguments = recipe(tree.arguments, [build(inner, call) for inner in tree.inner])
-    made = MPI.Datatype()
-    call(op, *arguments, Ref(made))
-    return made
+    result = MPI.Datatype()
+    call(op, *arguments, Ref(result))
+    return result
 
 
 def _bytes(call: Call, size: Any, extent: Any) -> MPI.Datatype:
@@ -87,11 +87,11 @@ def _bytes(call: Call, size: Any, extent: Any) -> MPI.Datatype:
 
     What a tracer could not look into came from a large-count constructor; so does this, where MPI has them.
     """
-    inner, made = MPI.Datatype(), MPI.Datatype()
+    inner, result = MPI.Datatype(), MPI.Datatype()
     suffix = "_c" if clibrary.has("MPI_Type_contiguous_c") else ""
     call(f"Type_contiguous{suffix}", Wide(size) if suffix else size, MPI.BYTE, Ref(inner))
-    call(f"Type_create_resized{suffix}", inner, Wide(0), Wide(extent), Ref(made))
-    return made
+    call(f"Type_create_resized{suffix}", inner, Wide(0), Wide(extent), Ref(result))
+    return result
 
 
 def _order(word: str) -> int:

@@ -139,7 +139,7 @@ def _danger(trace: Trace) -> str | None:
     if trace.nevents() > MAX_CHECKED_EVENTS:
         return None
     try:
-        found = check_deadlock(trace)
+        result = check_deadlock(trace)
     except UsageError:  # peers or tags were not recorded
         return None
-    return str(found) if found else None
+    return str(result) if result else None

@@ -32,8 +32,8 @@ def scalable(
     def times(stat: StatRule) -> Duration | None:
         from scalatrace.codegen.program.tree import Duration
 
-        found = law(stat)
-        return None if found is None else Duration(found.histogram.mean, found.histogram, found.terms)
+        result = law(stat)
+        return None if result is None else Duration(result.histogram.mean, result.histogram, result.terms)
 
     return generate_scalable(model, language, times, FUNCTIONS, options)
 

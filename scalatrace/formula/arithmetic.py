@@ -83,8 +83,8 @@ def _split(e: Expr, m: int) -> tuple[Expr, Expr]:
 
 
 def _within(e: Expr, m: int) -> bool:
-    found = bounds(e)
-    return found is not None and found[0] >= 0 and found[1] < m
+    result = bounds(e)
+    return result is not None and result[0] >= 0 and result[1] < m
 
 
 def mod(e: Expr, m: int) -> Expr:

@@ -19,9 +19,9 @@ def bounds(e: Value) -> tuple[int, int] | None:
                 return e._bounds
             except AttributeError:
                 # Parts are shared: written out as a tree, an expression can be as long as the run.
-                found = _bounds(e)
-                object.__setattr__(e, "_bounds", found)
-                return found
+                result = _bounds(e)
+                object.__setattr__(e, "_bounds", result)
+                return result
     return None
 
 

@@ -70,17 +70,17 @@ def evaluate_all(formulas: Sequence[Value], names: Mapping[str, Any]) -> list[An
     """
     from scalatrace.formula.evaluation.columns import Columns
 
-    columns, found = Columns(names), []
+    columns, result = Columns(names), []
     for formula in formulas:
         try:
-            found.append(columns.value(formula))
+            result.append(columns.value(formula))
         except ZeroDivisionError:
-            found.append(None)
+            result.append(None)
         except KeyError as error:
             raise FormulaError(f"the formula {_shown(formula)} needs a value for {error.args[0]}") from None
         except FormulaError as error:
             raise FormulaError(f"the formula {_shown(formula)} cannot be evaluated: {error}") from None
-    return found
+    return result
 
 
 @lru_cache(maxsize=1 << 16)

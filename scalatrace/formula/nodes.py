@@ -42,9 +42,9 @@ class _Hashed(_Shown):
             return self._hash
         except AttributeError:
             names: tuple[str, ...] = type(self).__slots__
-            found = hash((type(self).__name__, *(getattr(self, name) for name in names)))
-            object.__setattr__(self, "_hash", found)
-            return found
+            result = hash((type(self).__name__, *(getattr(self, name) for name in names)))
+            object.__setattr__(self, "_hash", result)
+            return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,9 @@ def parse(text: str, specials: Mapping[str, int] = NONE) -> Value:
 
 def parse_number(text: str) -> Expr:
     """Return the expression of a text without symbols. Raises FormulaError."""
-    found = parse(text)
-    assert not isinstance(found, Symbolic)  # there are no names of symbols
-    return found
+    result = parse(text)
+    assert not isinstance(result, Symbolic)  # there are no names of symbols
+    return result
 
 
 @lru_cache(maxsize=1 << 16)

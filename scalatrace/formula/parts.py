@@ -70,12 +70,12 @@ def names_in(*parts: Value | Cond) -> set[str]:
 
 def functions_in(*parts: Value | Cond) -> set[str]:
     """The names of the functions that are called."""
-    found: set[str] = set()
+    result: set[str] = set()
     for part in parts:
         if isinstance(part, Called):
-            found.add(part.name)
-        found |= functions_in(*children(part))
-    return found
+            result.add(part.name)
+        result |= functions_in(*children(part))
+    return result
 
 
 def mentions(e: Expr, variable: Var) -> bool:
@@ -105,17 +105,17 @@ def _length(part: Value | Cond) -> int:
     except AttributeError:
         match part:
             case Element(_, e) | Item(_, e) | Lookup(_, e) | Member(e, _, _):
-                found = 1 + length(e)
+                result = 1 + length(e)
             case Binary(_, a, b) | Compare(_, a, b):
-                found = length(a, b)
+                result = length(a, b)
             case Choose(cond, a, b) | Select(cond, a, b):
-                found = length(cond, a, b)
+                result = length(cond, a, b)
             case Called(_, arguments):
-                found = length(*arguments)
+                result = length(*arguments)
             case AllOf(conds) | AnyOf(conds):
-                found = length(*conds)
-        object.__setattr__(part, "_length", found)
-        return found
+                result = length(*conds)
+        object.__setattr__(part, "_length", result)
+        return result
 
 
 def leaves(value: Value) -> Iterator[Value]:
@@ -129,13 +129,13 @@ def leaves(value: Value) -> Iterator[Value]:
 
 def specials_in(value: Value) -> set[str]:
     """The names of the symbols that a value can be."""
-    found: set[str] = set()
+    result: set[str] = set()
     for leaf in leaves(value):
         if isinstance(leaf, Special):
-            found.add(leaf.name)
+            result.add(leaf.name)
         elif isinstance(leaf, Lookup):
-            found |= {entry.name for entry in leaf.table if isinstance(entry, Special)}
-    return found
+            result |= {entry.name for entry in leaf.table if isinstance(entry, Special)}
+    return result
 
 
 def numbers_in(e: Value, operands: bool = False) -> set[int]:
@@ -144,15 +144,15 @@ def numbers_in(e: Value, operands: bool = False) -> set[int]:
     Args:
         operands: the numbers in its sums, products and quotients too.
     """
-    found: set[int] = set()
+    result: set[int] = set()
     for leaf in leaves(e):
         match leaf:
             case Const(value):
-                found.add(value)
+                result.add(value)
             case Item(table, _):
-                found.update(table)
+                result.update(table)
             case Lookup(entries, _):
-                found.update(entry for entry in entries if isinstance(entry, int))
+                result.update(entry for entry in entries if isinstance(entry, int))
             case Binary(_, a, b) if operands:
-                found |= numbers_in(a, True) | numbers_in(b, True)
-    return found
+                result |= numbers_in(a, True) | numbers_in(b, True)
+    return result

@@ -76,19 +76,19 @@ def _poly(e: Expr) -> Poly:
 
 
 def _sum(a: Poly, b: Poly, sign: int = 1) -> Poly:
-    found = dict(a)
+    result = dict(a)
     for monomial, k in b.items():
-        found[monomial] = found.get(monomial, 0) + sign * k
-    return {monomial: k for monomial, k in found.items() if k}
+        result[monomial] = result.get(monomial, 0) + sign * k
+    return {monomial: k for monomial, k in result.items() if k}
 
 
 def _product(a: Poly, b: Poly) -> Poly:
-    found: Poly = {}
+    result: Poly = {}
     for m, k in a.items():
         for n, j in b.items():
             both = tuple(sorted((*m, *n), key=repr))
-            found[both] = found.get(both, 0) + k * j
-    return {monomial: k for monomial, k in found.items() if k}
+            result[both] = result.get(both, 0) + k * j
+    return {monomial: k for monomial, k in result.items() if k}
 
 
 def _expr(p: Poly) -> Expr:
@@ -164,15 +164,15 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
 
 def _shifted(p: Poly) -> Poly:
     """In terms of how much larger than its least value each variable is."""
-    found: Poly = {}
+    result: Poly = {}
     for monomial, k in p.items():
         part: Poly = {(): k}
         for factor in monomial:
             known = bounds(factor)
             least = known[0] if known else 0
             part = _product(part, {(factor,): 1, (): least} if least else {(factor,): 1})
-        found = _sum(found, part)
-    return found
+        result = _sum(result, part)
+    return result
 
 
 def _plain(p: Poly) -> bool:

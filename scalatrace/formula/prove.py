@@ -99,26 +99,26 @@ def prove(claim: Cond, domain: Domain, timeout_ms: int = TIMEOUT_MS) -> Proof:
         timeout_ms: how long z3 may take.
     """
     if available():
-        found = _by_z3(claim, domain, timeout_ms)
-        if found is not None:
-            return found
+        result = _by_z3(claim, domain, timeout_ms)
+        if result is not None:
+            return result
     return _one_by_one(claim, domain)
 
 
 def _variables(claim: Cond, domain: Domain) -> list[Var]:
     """All variables of a claim and of their limits, each behind those that its limits mention."""
-    found: dict[Var, None] = {}
+    result: dict[Var, None] = {}
 
     def add(variable: Var) -> None:
         for limit in (domain.lower.get(variable), domain.upper.get(variable)):
             for inner in variables(limit) if limit is not None else ():
                 if inner != variable:
                     add(inner)
-        found.setdefault(variable)
+        result.setdefault(variable)
 
     for variable in (*domain.lower, *domain.upper, *variables(claim)):
         add(variable)
-    return list(found)
+    return list(result)
 
 
 def _limits(variable: Var, domain: Domain) -> tuple[Expr, Expr | None]:

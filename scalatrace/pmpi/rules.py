@@ -101,10 +101,10 @@ def in_place_buffer(procedure: Procedure) -> str:
 
 def values(procedure: Procedure) -> list[Value]:
     """The values of the procedure's event, in the order of its parameters."""
-    found = [value for p in procedure.parameters for value in _values_of(procedure, p)]
+    result = [value for p in procedure.parameters for value in _values_of(procedure, p)]
     if allows_in_place(procedure):
-        found.append(Value("in_place", INT, "in_place"))
-    return found
+        result.append(Value("in_place", INT, "in_place"))
+    return result
 
 
 def communicator(procedure: Procedure) -> Parameter | None:

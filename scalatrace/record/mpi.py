@@ -90,10 +90,10 @@ def _library_behind(path: Path) -> Path:
 
 
 def _on_path(name: str) -> Path:
-    found = shutil.which(name)
-    if found is None:
+    result = shutil.which(name)
+    if result is None:
         raise ScalatraceError(f"{name}: no such compiler")
-    return Path(found)
+    return Path(result)
 
 
 def _of_compiler(compiler: Path) -> Mpi:

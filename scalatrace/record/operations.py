@@ -48,10 +48,10 @@ def _choices() -> dict[str, _Choice]:
     from scalatrace.pmpi.standard import procedures
 
     probes = frozenset(p.op for p in procedures() if (m := p.find("MESSAGE")) and m.direction == "OUT")
-    found = {}
+    result = {}
     for p in procedures():
         if rules.is_counted(p):
-            found[p.op] = _Choice(frozenset({p.op}), query=True)
+            result[p.op] = _Choice(frozenset({p.op}), query=True)
         elif rules.is_event(p):
             role, refers = rules.role(p), rules.refers(p)
             stands_for = frozenset({p.op}) if role is rules.Role.SELECTABLE else frozenset()
@@ -59,8 +59,8 @@ def _choices() -> dict[str, _Choice]:
                 stands_for = probes
             elif rules.ends_split(p):
                 stands_for = frozenset({p.op.removesuffix("_end") + "_begin"})
-            found[p.op] = _Choice(stands_for, always=role is rules.Role.ALWAYS)
-    return found
+            result[p.op] = _Choice(stands_for, always=role is rules.Role.ALWAYS)
+    return result
 
 
 def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[str]:

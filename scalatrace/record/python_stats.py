@@ -43,12 +43,12 @@ def load(which: str) -> tuple[str, str, float, int, Callable[[], Window | str] |
 
 def _class(which: str) -> type[Stat]:
     target, _, name = which.rpartition(":")
-    found: Any = _from_file(Path(target)) if target.endswith(".py") else importlib.import_module(target)
+    result: Any = _from_file(Path(target)) if target.endswith(".py") else importlib.import_module(target)
     for part in name.split("."):
-        found = getattr(found, part)
-    if not (isinstance(found, type) and issubclass(found, Stat)):
+        result = getattr(result, part)
+    if not (isinstance(result, type) and issubclass(result, Stat)):
         raise TypeError(f"{name} is not a class derived from scalatrace.Stat")
-    return found
+    return result
 
 
 def _from_file(path: Path) -> ModuleType:

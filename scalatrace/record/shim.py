@@ -34,12 +34,12 @@ _FLAGS = [
 
 def core_library() -> Path:
     """The compressor's library. Raises ScalatraceError when it is not built."""
-    found = _PACKAGE / "core" / "libscalatrace_core.so"
-    if not found.exists():
-        found = _installed_core() or found
-    if not found.exists():
-        raise ScalatraceError(f"{found} is missing: the native core is not built; reinstall scalatrace")
-    return found
+    result = _PACKAGE / "core" / "libscalatrace_core.so"
+    if not result.exists():
+        result = _installed_core() or result
+    if not result.exists():
+        raise ScalatraceError(f"{result} is missing: the native core is not built; reinstall scalatrace")
+    return result
 
 
 def _installed_core() -> Path | None:

@@ -57,14 +57,14 @@ def parse_stats(words: Sequence[str]) -> list[StatSpec]:
     Raises:
         UsageError: an unknown name, a missing file, one name twice, too many.
     """
-    found = [_parse(word) for word in words]
-    if twice := next((s for i, s in enumerate(found) if s.which in {t.which for t in found[:i]}), None):
+    result = [_parse(word) for word in words]
+    if twice := next((s for i, s in enumerate(result) if s.which in {t.which for t in result[:i]}), None):
         raise UsageError(
             f"{twice.word} measures {twice.which} a second time; give it once, with :both for both windows"
         )
-    if sum(spec.windows.bit_count() for spec in found) > MAX_MEASURED:
+    if sum(spec.windows.bit_count() for spec in result) > MAX_MEASURED:
         raise UsageError(f"more than {MAX_MEASURED} statistics (:both counts twice); leave some out")
-    return sorted(found, key=lambda spec: _KINDS.index(spec.kind))
+    return sorted(result, key=lambda spec: _KINDS.index(spec.kind))
 
 
 def _parse(word: str) -> StatSpec:

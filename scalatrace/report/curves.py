@@ -96,10 +96,10 @@ class SweepReporter:
 
     def _curves(self) -> dict[str, dict[float, Row]]:
         several = len({row["collectives"] for row in self.rows}) > 1
-        found: dict[str, dict[float, Row]] = {}
+        result: dict[str, dict[float, Row]] = {}
         for row in self.rows:
             name = f"bytes x {row['bytes_scale']:g}"
             if several:
                 name += f", {row['collectives']} collectives"
-            found.setdefault(name, {})[row["compute_scale"]] = row
-        return found
+            result.setdefault(name, {})[row["compute_scale"]] = row
+        return result

@@ -35,10 +35,10 @@ def notation(trace: Trace) -> str:
 
 def _names(trace: Trace) -> dict[tuple[int, int], int]:
     """Return a number for each operation at a call site."""
-    found: dict[tuple[int, int], int] = {}
+    result: dict[tuple[int, int], int] = {}
     for leaf in trace.leaves():
-        found.setdefault((leaf.op, leaf.signature), len(found) + 1)
-    return found
+        result.setdefault((leaf.op, leaf.signature), len(result) + 1)
+    return result
 
 
 def _heads(nodes: AnySequence[Node], above: list[str]) -> Iterator[tuple[Event, list[str]]]:

@@ -20,17 +20,17 @@ def shares(trace: Trace) -> dict[str, int]:
 
     "repeats" are the trip counts, "values" the parameters, both without the "ranklists" of their groups.
     """
-    found: Counter[str] = Counter()
-    found["call sites"] = _packed(trace.frames) + _packed(signatures(trace.signatures))
-    found["communicators"] = sum(_family(family) for family in trace.comms)
-    found["datatypes and names"] = _packed(trace.strings) + sum(
+    result: Counter[str] = Counter()
+    result["call sites"] = _packed(trace.frames) + _packed(signatures(trace.signatures))
+    result["communicators"] = sum(_family(family) for family in trace.comms)
+    result["datatypes and names"] = _packed(trace.strings) + sum(
         _packed((t.description, t.size, t.extent)) for t in trace.types
     )
-    found["arrays"] = sum(_packed((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
-    found["header"] = _packed(trace.meta) + _packed(trace.counts) + sum(_packed(op.name) for op in trace.ops)
-    found["times"] = _packed(trace.preds)
-    _add_nodes(found, trace.nodes)
-    return {name: size for name, size in found.items() if size}
+    result["arrays"] = sum(_packed((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
+    result["header"] = _packed(trace.meta) + _packed(trace.counts) + sum(_packed(op.name) for op in trace.ops)
+    result["times"] = _packed(trace.preds)
+    _add_nodes(result, trace.nodes)
+    return {name: size for name, size in result.items() if size}
 
 
 def _add_nodes(found: Counter[str], nodes: Iterable[Node]) -> None:

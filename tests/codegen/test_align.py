@@ -20,11 +20,11 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 from support.builder import Builder, Comm
-from support.calls import Made, call, record, walked
+from support.calls import IssuedCall, call, record, walked
 from support.random_programs import Program, programs
 
 
-def barrier(site: int, comm: str = "world") -> Made:
+def barrier(site: int, comm: str = "world") -> IssuedCall:
     return call("Barrier", site, comm=comm)
 
 
@@ -54,11 +54,11 @@ def assert_aligned(before: Trace, after: Trace, combined: str = "Barrier") -> No
 
 def samples(trace: Trace) -> Counter[int]:
     """How many samples each operation has."""
-    found: Counter[int] = Counter()
+    result: Counter[int] = Counter()
     for leaf in trace.leaves():
         for stats in leaf.stats:
-            found[leaf.op] += sum(histogram.count for histogram in stats.histograms if histogram)
-    return found
+            result[leaf.op] += sum(histogram.count for histogram in stats.histograms if histogram)
+    return result
 
 
 def seconds(trace: Trace) -> float:

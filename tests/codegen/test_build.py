@@ -13,10 +13,10 @@ from scalatrace.codegen.program.tree import Call, Program
 from scalatrace.errors import FormatError
 from support.traces import traces
 
-Made = tuple[str, tuple[int, ...]]
+IssuedCall = tuple[str, tuple[int, ...]]
 
 
-def made(program: Program, trace: Trace, rank: int) -> Iterator[Made]:
+def made(program: Program, trace: Trace, rank: int) -> Iterator[IssuedCall]:
     """What a process of the program calls."""
 
     def communicator(family: int) -> tuple[int, int]:
@@ -28,7 +28,7 @@ def made(program: Program, trace: Trace, rank: int) -> Iterator[Made]:
             yield stmt.op, tuple(value(argument.value, at) for argument in stmt.arguments)
 
 
-def walked(trace: Trace, rank: int) -> Iterator[Made]:
+def walked(trace: Trace, rank: int) -> Iterator[IssuedCall]:
     """What the application called."""
     return ((call.op, call.values) for call in trace.walk(rank))
 

@@ -47,13 +47,13 @@ def transfers(text: str, nprocs: int, rank: int) -> list[tuple[bool, int, int]]:
     """What a task sends and receives: whether it sends, with whom, bytes."""
 
     def walk(events: tuple[e.Event, ...]) -> list[tuple[bool, int, int]]:
-        found = []
+        result = []
         for event in events:
             if isinstance(event, e.Transfer):
-                found.append((event.sends, event.peer, event.size))
+                result.append((event.sends, event.peer, event.size))
             elif isinstance(event, e.Repeat):
-                found += event.count * walk(event.body)
-        return found
+                result += event.count * walk(event.body)
+        return result
 
     return walk(lower(check(text), nprocs).events[rank])
 

@@ -18,27 +18,27 @@ from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
-from support.calls import Made, call, record
+from support.calls import IssuedCall, call, record
 from support.naive import Naive
 from support.random_programs import Program, programs
 
 
-def send(dest: int, site: int = 10, op: str = "Send") -> Made:
+def send(dest: int, site: int = 10, op: str = "Send") -> IssuedCall:
     return call(op, site, dest=dest, tag=0, comm="world")
 
 
-def recv(source: int = ANY_SOURCE, site: int = 20, op: str = "Recv") -> Made:
+def recv(source: int = ANY_SOURCE, site: int = 20, op: str = "Recv") -> IssuedCall:
     return call(op, site, source=source, tag=0, comm="world")
 
 
-def barrier(site: int = 30, comm: str = "world") -> Made:
+def barrier(site: int = 30, comm: str = "world") -> IssuedCall:
     return call("Barrier", site, comm=comm)
 
 
 FINALIZE = call("Finalize", 99)
 
 
-def found(*ranks: list[Made], synchronous: bool = True, **groups: list[list[int]]) -> Report:
+def found(*ranks: list[IssuedCall], synchronous: bool = True, **groups: list[list[int]]) -> Report:
     report = check_deadlock(record(ranks, groups), synchronous)
     assert report is not None
     return report
@@ -123,7 +123,7 @@ def test_collectives_that_do_not_fit() -> None:
 
 
 def test_a_root_need_not_wait_where_data_go_out() -> None:
-    def bcast(site: int) -> Made:
+    def bcast(site: int) -> IssuedCall:
         return call("Bcast", site, count=1, datatype="MPI_DOUBLE", root=0, comm="world")
 
     ranks = [bcast(30), send(1)], [recv(0), bcast(30)]

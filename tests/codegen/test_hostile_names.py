@@ -171,7 +171,7 @@ def test_names_of_operations_are_checked_when_a_trace_is_read(
 def model(*names: str) -> Model:
     """Formulas of a line of ranks with parameters: as many barriers as each says."""
     sizes = [(4,), (5,), (6,)]
-    found = model_of([trace_of(halo(False), dims, 0, False) for dims in sizes], sizes)[1]
+    result = model_of([trace_of(halo(False), dims, 0, False) for dims in sizes], sizes)[1]
     world = ParamRule("comm", Kind.COMM, Field((Part(EVERYWHERE, None, (Const(0),)),)))
     rules = [
         Rule(Field((Part(EVERYWHERE, None, (Var(name),)),)), "Barrier", (f"app.py:{n}:f",), (world,))
@@ -179,11 +179,11 @@ def model(*names: str) -> Model:
     ]
     given_inputs = dict.fromkeys(names, 2)
     return replace(
-        found,
+        result,
         inputs=names,
-        seen=tuple((dims, given_inputs) for dims, _ in found.seen),
+        seen=tuple((dims, given_inputs) for dims, _ in result.seen),
         nodes=tuple(rules),
-        ops={**found.ops, "Barrier": (("comm", Kind.COMM),)},
+        ops={**result.ops, "Barrier": (("comm", Kind.COMM),)},
     )
 
 

@@ -47,18 +47,18 @@ def alternating(nsteps: int) -> Trace:
 
 def computed(stmts: tuple[Stmt, ...]) -> list[Compute]:
     """The computations right before the Barrier."""
-    found: list[Compute] = []
+    result: list[Compute] = []
     for stmt in stmts:
         match stmt:
             case Loop(_, _, body):
                 return computed(body)
             case Branch(_, then, otherwise):
-                found += computed(then) + computed(otherwise)
+                result += computed(then) + computed(otherwise)
             case Compute():
-                found.append(stmt)
+                result.append(stmt)
             case Call("Finalize"):
-                found.clear()
-    return found
+                result.clear()
+    return result
 
 
 def test_alternating_computations_are_not_averaged() -> None:

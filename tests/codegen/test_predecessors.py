@@ -46,10 +46,10 @@ def timed(inner: Vec | Groups) -> Trace:
 
 def waits(trace: Trace, rank: int, exact: bool) -> list[tuple[str, float]]:
     """What a rank calls and how long it computes before."""
-    found, last, ns = [], 0, 0.0
+    result, last, ns = [], 0, 0.0
     for stmt, at in run(build(trace, exact), Setting({"rank": rank}, lambda _: (rank, 4))):
         if isinstance(stmt, Call):
-            found.append((stmt.op, ns))
+            result.append((stmt.op, ns))
             last, ns = stmt.mark or 0, 0.0
         elif len(stmt.contexts) == 1:
             ns = stmt.contexts[0].duration.ns
@@ -57,7 +57,7 @@ def waits(trace: Trace, rank: int, exact: bool) -> list[tuple[str, float]]:
             ns = stmt.contexts[min(1, at.variables[stmt.first.name])].duration.ns
         else:
             ns = next(c.duration.ns for c in stmt.contexts if last in c.marks)
-    return found
+    return result
 
 
 def recorded(trace: Trace, rank: int) -> list[tuple[str, float]]:

@@ -137,12 +137,12 @@ def test_memory_is_used_as_it_should(openmpi: Mpi, chapter: str, tmp_path: Path)
 
 def world_messages(trace: Trace, rank: int) -> Counter[tuple[int, int]]:
     """What a rank sends: to whom of MPI_COMM_WORLD, how many bytes."""
-    found: Counter[tuple[int, int]] = Counter()
+    result: Counter[tuple[int, int]] = Counter()
     for call in trace.walk(rank):
         if call.op in ("Send", "Isend", "Sendrecv") and call["dest"] >= 0:
             names = ("sendcount", "sendtype") if call.op == "Sendrecv" else ("count", "datatype")
-            found[call.comm.peers[call["dest"]], call[names[0]] * call[names[1]].size] += 1
-    return found
+            result[call.comm.peers[call["dest"]], call[names[0]] * call[names[1]].size] += 1
+    return result
 
 
 @pytest.mark.parametrize("language", ["c", pytest.param("python", marks=pytest.mark.slow)])

@@ -16,13 +16,13 @@ from support.builder import DOUBLE, Builder, Comm
 
 def made(program: Program) -> list[dict[str, object]]:
     """The calls of rank 0 by parameter, arrays as what they hold."""
-    found = []
+    result = []
     for stmt, at in run(program, Setting({"rank": 0}, lambda _: (0, 2))):
         if isinstance(stmt, Call):
             values = [(a.name, a.kind, value(a.value, at)) for a in stmt.arguments]
             arrays = program.arrays
-            found.append({name: arrays[v].values if kind is Kind.ARRAY else v for name, kind, v in values})
-    return found
+            result.append({name: arrays[v].values if kind is Kind.ARRAY else v for name, kind, v in values})
+    return result
 
 
 def program() -> Program:

@@ -18,7 +18,7 @@ from scalatrace.trace.model.nodes import Encoding, Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import Builder, Comm, To
-from support.calls import Made, call, record, walked
+from support.calls import IssuedCall, call, record, walked
 from support.naive import Naive
 from support.random_programs import Program, programs
 
@@ -26,13 +26,13 @@ WORLD = {"comm": "world"}
 ANYONE: dict[str, Any] = {"source": ANY_SOURCE, "tag": ANY_TAG, "comm": "world"}
 
 
-def send(dest: int, tag: int = 0, site: int = 10, op: str = "Send", comm: str = "world") -> Made:
+def send(dest: int, tag: int = 0, site: int = 10, op: str = "Send", comm: str = "world") -> IssuedCall:
     return call(op, site, dest=dest, tag=tag, comm=comm)
 
 
 def recv(
     source: int = ANY_SOURCE, tag: int = 0, site: int = 20, op: str = "Recv", comm: str = "world"
-) -> Made:
+) -> IssuedCall:
     return call(op, site, source=source, tag=tag, comm=comm)
 
 
@@ -100,7 +100,7 @@ def test_tags_that_only_one_rank_uses_need_no_execution() -> None:
 def test_the_answers_of_a_manager_say_whom_it_heard() -> None:
     """Who asked is not in the trace; whom the manager answered is."""
     order = [3, 1, 2, 2, 3, 1, 1, 3, 2, 2, 1, 3]
-    ranks: list[list[Made]] = [[] for _ in range(4)]
+    ranks: list[list[IssuedCall]] = [[] for _ in range(4)]
     for worker in order:
         ranks[0] += [recv(tag=ANY_TAG), send(worker, site=11)]
         ranks[worker] += [send(0, site=30), recv(0, site=31)]
@@ -234,7 +234,7 @@ def test_steps_do_not_grow_with_iterations(turns: int) -> None:
 
 def test_steps_are_calls_where_no_iteration_is_like_another() -> None:
     order = [1 + i * i % 3 for i in range(200)]
-    ranks: list[list[Made]] = [[] for _ in range(4)]
+    ranks: list[list[IssuedCall]] = [[] for _ in range(4)]
     for worker in order:
         ranks[0] += [recv(), send(worker, site=11)]
         ranks[worker] += [send(0, site=30), recv(0, site=31)]

@@ -15,7 +15,7 @@ from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.query.diff import diff
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
 from support.rings import Extra, ring
 
@@ -23,12 +23,12 @@ LINE = [(4,), (8,), (16,)]
 BLOCKS = [(3, 3), (3, 4), (4, 4), (4, 5), (5, 5), (5, 6)]  # all sides divide 60
 
 
-def counted(count: Callable[[Rank], int]) -> Callable[[Rank], list[Made]]:
+def counted(count: Callable[[Rank], int]) -> Callable[[Rank], list[IssuedCall]]:
     """A program with one call of this count."""
     return lambda rank: [call("Allreduce", 5, count=count(rank), comm="world")]
 
 
-def blocks(rank: Rank) -> list[Made]:
+def blocks(rank: Rank) -> list[IssuedCall]:
     """The part of n things that each rank has along both dimensions, to a neighbour."""
     (x, y), (sides_x, sides_y) = rank.place, rank.dims
     rows = (x + 1) * rank.n // sides_x - x * rank.n // sides_x
@@ -36,7 +36,9 @@ def blocks(rank: Rank) -> list[Made]:
     return [call("Bcast", 6, count=8 * rows, root=0, comm="world"), *counted(lambda _: columns)(rank)]
 
 
-def traces_of(body: Callable[[Rank], list[Made]], sizes: list[tuple[int, ...]], n: int = 0) -> list[Trace]:
+def traces_of(
+    body: Callable[[Rank], list[IssuedCall]], sizes: list[tuple[int, ...]], n: int = 0
+) -> list[Trace]:
     return [trace_of(body, dims, n) for dims in sizes]
 
 
@@ -120,7 +122,7 @@ def test_division_with_small_remainders_only() -> None:
     )
     assert diff(first.trace, trace_of(counted(lambda rank: 5 * rank.block(0)), (5,), 33), ["times"]) == []
 
-    def others(rank: Rank) -> list[Made]:
+    def others(rank: Rank) -> list[IssuedCall]:
         return counted(lambda _: 5 * rank.block(0))(rank) if rank.number else []
 
     with pytest.raises(ExtrapolationError, match="the traces cannot tell"):

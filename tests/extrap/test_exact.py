@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scalatrace import extrap
 from scalatrace.trace.query.diff import diff
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import (
     Body,
     Rank,
@@ -78,9 +78,9 @@ def programs(draw: st.DrawFn) -> Body:
     )
     trips = draw(st.integers(1, 4))
 
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         x, y = rank.place
-        made: list[Made] = []
+        made: list[IssuedCall] = []
         for site, (kind, a, b) in enumerate(kinds):
             count = a + b * rank.dims[0] + (b % 2) * rank.dims[0] * rank.dims[1]
             if kind == 0:
@@ -112,7 +112,7 @@ def test_random_programs(body: Body) -> None:
 def test_averaged_volumes() -> None:
     """What the recorder makes of the volumes of a sort: equal shares, rounded."""
 
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         size = rank.dims[0]
         shares = ((2 * rank.n + size) // (2 * size),) * size
         return [call("Alltoallv", 40, sendcounts=shares, recvcounts=shares, comm="world")] * 3
@@ -123,7 +123,7 @@ def test_averaged_volumes() -> None:
 def test_tables_used_in_turns() -> None:
     """Arrays of two kinds by turns, for a number of calls that grows with the grid."""
 
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         size = rank.dims[0]
         made = [call("Alltoallv", 41, sendcounts=(k % 2 + 1,) * size, comm="world") for k in range(2 * size)]
         return [*made, call("Barrier", 42, comm="world")]

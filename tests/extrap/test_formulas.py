@@ -28,7 +28,7 @@ from scalatrace.trace.symbolic.field import CYCLE, LOOPED, Field
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.formulas import part
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 
@@ -36,11 +36,11 @@ PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
 
 
-def tagged(rank: Rank) -> list[Made]:
+def tagged(rank: Rank) -> list[IssuedCall]:
     """Tags by both coordinates, other ones from message to message; counts by blocks; some ranks do less."""
     x, y = rank.place
     peer = rank.neighbour((0, 1), True)
-    made: list[Made] = []
+    made: list[IssuedCall] = []
     for _ in range(10):
         for tag in (x * rank.dims[1] + y, 3 * x + 1000, y):
             made.append(call("Send", 70, count=8 * (x + y) + 1, dest=peer, tag=tag, comm="world"))
@@ -51,14 +51,14 @@ def tagged(rank: Rank) -> list[Made]:
 
 def fields(nodes: list[Node] | tuple[Node, ...]) -> list[object]:
     """Repeats and parameters of nodes and those below."""
-    found: list[object] = []
+    result: list[object] = []
     for node in nodes:
-        found.append(node.repeat)
+        result.append(node.repeat)
         if isinstance(node, Sequence):
-            found += fields(node.nodes)
+            result += fields(node.nodes)
         else:
-            found += [p.value if isinstance(p, Peer) else p for p in node.params]
-    return found
+            result += [p.value if isinstance(p, Peer) else p for p in node.params]
+    return result
 
 
 def formulas_in(trace: Trace) -> list[Formulas]:

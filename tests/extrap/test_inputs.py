@@ -8,7 +8,7 @@ from scalatrace import extrap
 from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import parse_input
 from scalatrace.trace.values.ranklist import RankList
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5)]
@@ -40,7 +40,7 @@ def test_different_programs() -> None:
 
 
 def test_a_value_without_rule_names_its_call() -> None:
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         count = {16: 7, 20: 1, 25: 40, 30: 2}[rank.dims[0] * rank.dims[1]]
         return [call("Allreduce", 33, count=count, comm="world")]
 
@@ -101,7 +101,7 @@ def test_targets_without_measure() -> None:
 
 
 def test_a_loop_that_would_run_less_than_never() -> None:
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         return [call("Barrier", 1, comm="world")] * (rank.dims[0] - 3) + [
             call("Allreduce", 2, count=1, comm="world")
         ]
@@ -112,10 +112,10 @@ def test_a_loop_that_would_run_less_than_never() -> None:
 
 
 def test_numbers_beyond_64_bits() -> None:
-    def squared(rank: Rank) -> list[Made]:
+    def squared(rank: Rank) -> list[IssuedCall]:
         return [call("Allreduce", 1, count=rank.n**2, comm="world")]
 
-    def blocks(rank: Rank) -> list[Made]:
+    def blocks(rank: Rank) -> list[IssuedCall]:
         return [call("Allreduce", 1, count=rank.block(0) * rank.block(1), comm="world")]
 
     sizes = [*PLANES, (6, 5), (6, 6)]
@@ -128,11 +128,11 @@ def test_numbers_beyond_64_bits() -> None:
 def test_a_peer_outside_its_communicator() -> None:
     """That all traces have a rank 5 says nothing of a run on fewer."""
 
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         peer = {0: 5, 1: 0}.get(rank.number)
         return [] if peer is None else [call("Send", 7, count=1, dest=peer, tag=0, comm="world")]
 
-    def padded(rank: Rank) -> list[Made]:
+    def padded(rank: Rank) -> list[IssuedCall]:
         return [*body(rank), call("Barrier", 8, comm="world")]
 
     traces = [trace_of(padded, (n,)) for n in (6, 8, 9)]

@@ -12,7 +12,7 @@ from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.counters import Chain, chain_of
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.vec import Vec
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import Body, Rank, ends, panels, trace_of
 
 SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
@@ -20,7 +20,7 @@ SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
 
 @pytest.mark.parametrize(("body", "steps"), [(panels, 1), (ends, 1), (ends, 4)])
 def test_iterations_that_differ(body: Body, steps: int) -> None:
-    def repeated(rank: Rank) -> list[Made]:
+    def repeated(rank: Rank) -> list[IssuedCall]:
         return body(rank) * steps + [call("Barrier", 99, comm="world")]
 
     traces = [trace_of(repeated, dims, groups=True) for dims in SQUARES]

@@ -14,7 +14,7 @@ from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
 from scalatrace.formula import FUNCTIONS, evaluate, parse
 from scalatrace.trace.query.diff import diff
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import Rank, trace_of
 from support.programs import SAMPLES
 
@@ -34,7 +34,7 @@ def forgotten() -> Iterator[None]:
     FUNCTIONS.update(known)
 
 
-def transposing(rank: Rank) -> list[Made]:
+def transposing(rank: Rank) -> list[IssuedCall]:
     """CG's exchange with the rank on the other side of the diagonal."""
     (x, y), (row, column) = rank.dims, rank.place
     parts = y // x
@@ -102,7 +102,7 @@ def test_a_plugin_that_fails_is_one_error(tmp_path: Path, text: str, told: str) 
         extrap.extrapolate([cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64)
 
 
-def along(rank: Rank) -> list[Made]:
+def along(rank: Rank) -> list[IssuedCall]:
     """To the next rank of a line, from all but the last."""
     (n,), (i,) = rank.dims, rank.place
     return [call("Send", 5, count=8, dest=i + 1, comm="world")] * (i < n - 1)

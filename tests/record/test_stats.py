@@ -140,10 +140,10 @@ def samples(trace: Trace, stat: str, op: str | None = None) -> list[Histogram]:
     """The histograms of a statistic, of an operation or of all."""
     index = trace.stat_index[stat]
     return [
-        found.scaled(trace.stats[index].resolution)
+        result.scaled(trace.stats[index].resolution)
         for leaf in trace.leaves()
         for stats in leaf.stats
-        if op in (None, trace.ops[leaf.op].name) and (found := stats.histograms[index])
+        if op in (None, trace.ops[leaf.op].name) and (result := stats.histograms[index])
     ]
 
 

@@ -96,9 +96,9 @@ def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did(
 @pytest.fixture
 def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds of each pause; no test sleeps."""
-    found: list[float] = []
-    monkeypatch.setattr("scalatrace.replay.transport.backoff.time.sleep", found.append)
-    return found
+    result: list[float] = []
+    monkeypatch.setattr("scalatrace.replay.transport.backoff.time.sleep", result.append)
+    return result
 
 
 def after_many_polls() -> Backoff:

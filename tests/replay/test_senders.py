@@ -129,10 +129,10 @@ def planned(ranks: Sequence[Sequence[Call]]) -> list[int | None]:
     """The senders for rank 0's receives from any source."""
     senders = senders_of(trace_of(ranks), 0)
     assert 0 in senders
-    found = []
+    result = []
     while senders.has_plan(0):
-        found.append(senders.next(0))
-    return found
+        result.append(senders.next(0))
+    return result
 
 
 def test_a_plan_follows_the_answers() -> None:

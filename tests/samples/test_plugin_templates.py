@@ -22,7 +22,7 @@ from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
 from scalatrace.formula import FUNCTIONS
 from scalatrace.record.shim import INCLUDE
 from scalatrace.trace.query.diff import diff
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
 from support.mpis import Mpi
 from support.programs import SAMPLES
@@ -47,7 +47,7 @@ def unloaded() -> Iterator[None]:
         known.update(entries_before)  # type: ignore[arg-type]
 
 
-def to_gray_code(rank: Rank) -> list[Made]:
+def to_gray_code(rank: Rank) -> list[IssuedCall]:
     """A message whose length is the Gray code of the sender."""
     count = rank.number ^ (rank.number >> 1)
     return [call("Bcast", 5, count=count, root=0, comm="world")]
@@ -61,7 +61,7 @@ def test_formula() -> None:
     assert diff(extrap.extrapolate(traces, 40).trace, trace_of(to_gray_code, (40,)), ["times"]) == []
 
 
-def checkerboard(rank: Rank) -> list[Made]:
+def checkerboard(rank: Rank) -> list[IssuedCall]:
     """A count for each colour of a checkerboard."""
     x, y = rank.place
     return [call("Bcast", 5, count=10 if (x + y) % 2 else 20, root=0, comm="world")] * 3

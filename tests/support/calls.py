@@ -19,7 +19,7 @@ TYPES = ("datatype", "sendtype", "recvtype")
 
 
 @dataclass(frozen=True)
-class Made:
+class IssuedCall:
     """A call. `site`: its line in app.py; parameters in order; `comm` a name of `Groups`, "world" or none."""
 
     op: str
@@ -33,16 +33,16 @@ class Made:
         return dict(self.params).get(name, default)
 
 
-def call(op: str, site: int, **params: Any) -> Made:
+def call(op: str, site: int, **params: Any) -> IssuedCall:
     """A call; arrays are tuples."""
-    return Made(op, site, tuple(params.items()))
+    return IssuedCall(op, site, tuple(params.items()))
 
 
 Groups = dict[str, list[list[int]]]
 """Communicators besides the world: for each name the members of each instance."""
 
 
-def record(ranks: Sequence[Sequence[Made]], groups: Groups | None = None) -> Trace:
+def record(ranks: Sequence[Sequence[IssuedCall]], groups: Groups | None = None) -> Trace:
     """The trace of ranks that make these calls."""
     cores = [_recorded(rank, calls, len(ranks), groups or {}) for rank, calls in enumerate(ranks)]
     step = 1
@@ -57,7 +57,7 @@ def record(ranks: Sequence[Sequence[Made]], groups: Groups | None = None) -> Tra
         return scalatrace.load(Path(folder) / "trace.st")
 
 
-def _recorded(rank: int, calls: Sequence[Made], nprocs: int, groups: Groups) -> Core:
+def _recorded(rank: int, calls: Sequence[IssuedCall], nprocs: int, groups: Groups) -> Core:
     core = Core(rank, nprocs)
     core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
     core.define_stat("compute_ns")
@@ -98,10 +98,10 @@ def _value(core: Core, name: str, value: Any, family: int) -> int:
 
 def walked(trace: Trace, rank: int, sites: bool = True) -> list[tuple[Any, ...]]:
     """(op, site, parameters) of a rank's calls; the communicator as its members."""
-    found = []
+    result = []
     for made in trace.walk(rank):
         params = tuple(
             (name, value.members if name == "comm" else value) for name, value in made.params.items()
         )
-        found.append((made.op, made.site if sites else "", params))
-    return found
+        result.append((made.op, made.site if sites else "", params))
+    return result

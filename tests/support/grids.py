@@ -7,10 +7,10 @@ from itertools import product
 from math import prod
 
 from scalatrace import Trace
-from support.calls import Groups, Made, call, record
+from support.calls import Groups, IssuedCall, call, record
 
 Place = tuple[int, ...]
-Body = Callable[["Rank"], list[Made]]
+Body = Callable[["Rank"], list[IssuedCall]]
 
 
 class Rank:
@@ -54,7 +54,7 @@ def steps(ndims: int) -> list[Place]:
 def halo(wrap: bool, loops: int = 5) -> Body:
     """Irecv and Isend with each neighbour, then Waitall."""
 
-    def body(rank: Rank) -> list[Made]:
+    def body(rank: Rank) -> list[IssuedCall]:
         peers = [p for step in steps(len(rank.dims)) if (p := rank.neighbour(step, wrap)) is not None]
         calls = [call("Irecv", 10, count=64, source=p, tag=1, comm="world") for p in peers]
         calls += [call("Isend", 11, count=64, dest=p, tag=1, comm="world") for p in peers]
@@ -64,7 +64,7 @@ def halo(wrap: bool, loops: int = 5) -> Body:
     return body
 
 
-def wavefront(rank: Rank) -> list[Made]:
+def wavefront(rank: Rank) -> list[IssuedCall]:
     """A sweep from the first corner; counts are parts of n."""
     west, north = rank.neighbour((0, -1), False), rank.neighbour((-1, 0), False)
     east, south = rank.neighbour((0, 1), False), rank.neighbour((1, 0), False)
@@ -78,7 +78,7 @@ def wavefront(rank: Rank) -> list[Made]:
     return calls * 4 + [call("Barrier", 40, comm="world")]
 
 
-def rows_and_columns(rank: Rank) -> list[Made]:
+def rows_and_columns(rank: Rank) -> list[IssuedCall]:
     """A transposition in rows, another in columns; what is exchanged shrinks with both sides."""
     x, y = rank.dims
     return [
@@ -88,7 +88,7 @@ def rows_and_columns(rank: Rank) -> list[Made]:
     ] * 3
 
 
-def butterfly(rank: Rank) -> list[Made]:
+def butterfly(rank: Rank) -> list[IssuedCall]:
     """Partners at every power of two."""
     size = prod(rank.dims)
     calls = []
@@ -98,7 +98,7 @@ def butterfly(rank: Rank) -> list[Made]:
     return calls
 
 
-def collectors(rank: Rank) -> list[Made]:
+def collectors(rank: Rank) -> list[IssuedCall]:
     """Everybody sends to rank 0, which takes them in order."""
     size = prod(rank.dims)
     if rank.number:
@@ -106,10 +106,10 @@ def collectors(rank: Rank) -> list[Made]:
     return [call("Recv", 71, count=5, source=r, tag=3, comm="world") for r in range(1, size)]
 
 
-def panels(rank: Rank) -> list[Made]:
+def panels(rank: Rank) -> list[IssuedCall]:
     """A factorisation by panels: the column whose turn it is reduces, the rest, which shrinks, is sent."""
     (x, y), (row, column) = rank.dims, rank.place
-    made: list[Made] = []
+    made: list[IssuedCall] = []
     for k in range(2 * x):
         if k % y == column:
             made += [call("Allreduce", 80, count=1, comm="column")] * 2
@@ -119,10 +119,10 @@ def panels(rank: Rank) -> list[Made]:
     return made
 
 
-def ends(rank: Rank) -> list[Made]:
+def ends(rank: Rank) -> list[IssuedCall]:
     """The first iteration has one call more, the last one fewer; a few ranks make another call."""
     x, y = rank.place
-    made: list[Made] = []
+    made: list[IssuedCall] = []
     for k in range(2 * rank.dims[0]):
         made += [call("Barrier", 90, comm="world")] * (rank.dims[1] - y if k == 0 else 1)
         if (k + 1) % rank.dims[0] == x:

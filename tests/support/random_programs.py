@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
-from support.calls import Groups, Made, call
+from support.calls import Groups, IssuedCall, call
 
-Program = tuple[list[list[Made]], Groups]
+Program = tuple[list[list[IssuedCall]], Groups]
 
 
 @st.composite
@@ -56,7 +56,7 @@ def _steps(n: int, wild: bool) -> st.SearchStrategy[tuple[Any, ...]]:
 
 class _Rank:
     def __init__(self) -> None:
-        self.calls: list[Made] = []
+        self.calls: list[IssuedCall] = []
         self.live = 0
 
     def make(self, op: str, site: int, **params: Any) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalatrace import Trace
-from support.calls import Made, call, record
+from support.calls import IssuedCall, call, record
 
 EXTRA = 90
 """Calls from this line on are no part of the dominating pattern."""
@@ -19,7 +19,7 @@ DOUBLE = "MPI_DOUBLE"
 class Script:
     """One rank's calls; requests have names, and are turned into ages as the recorder does it."""
 
-    calls: list[Made] = field(default_factory=list)
+    calls: list[IssuedCall] = field(default_factory=list)
     _live: list[Any] = field(default_factory=list)
 
     def message(self, op: str, site: int, peer: int, tag: int = 1, request: Any = None) -> None:

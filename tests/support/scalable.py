@@ -26,7 +26,7 @@ from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
-Made = tuple[str, tuple[Any, ...]]
+IssuedCall = tuple[str, tuple[Any, ...]]
 
 
 def setting(program: Program, trace: Trace, grid: Grid, inputs: Mapping[str, int], rank: int) -> Setting:
@@ -43,7 +43,7 @@ def setting(program: Program, trace: Trace, grid: Grid, inputs: Mapping[str, int
     return Setting({**names, **inputs, "rank": rank}, communicator)
 
 
-def made(program: Program, at: Setting) -> Iterator[Made]:
+def made(program: Program, at: Setting) -> Iterator[IssuedCall]:
     """What a process of the program calls, with contents in place of numbers of tables."""
     for stmt, here in run(program, at):
         if isinstance(stmt, Call):
@@ -72,7 +72,7 @@ def _content(program: Program, kind: Kind, n: int, at: Setting) -> Any:
     return tuple(value(array.element, place) for place in places)
 
 
-def walked(trace: Trace, rank: int) -> Iterator[Made]:
+def walked(trace: Trace, rank: int) -> Iterator[IssuedCall]:
     """What the trace says the rank calls."""
     for call in trace.walk(rank):
         if call.op in ("Init", "Init_thread", "Finalize"):

@@ -96,11 +96,11 @@ def record(program: Program, nprocs: int, folder: Path) -> tuple[Trace, list[lis
 
 def walked(trace: Trace, rank: int) -> list[Call]:
     """What the trace says a rank called, as Rank.told has it."""
-    found: list[Call] = []
+    result: list[Call] = []
     for event in trace.walk(rank):
         if event.op == "Waitall":
-            found.append((event.op, event.site, event["requests"]))
+            result.append((event.op, event.site, event["requests"]))
         else:
             name = "world" if event.comm.family == 0 else "sub"
-            found.append((event.op, event.site, event["count"], event["peer"], event["tag"], name))
-    return found
+            result.append((event.op, event.site, event["count"], event["peer"], event["tag"], name))
+    return result

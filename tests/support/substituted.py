@@ -29,13 +29,13 @@ EXACT = {"Bcast", "Reduce", "Allreduce"}
 
 def communicated(trace: Trace, rank: int) -> Counter[Key]:
     """What a rank sends, and the collectives that it takes part in."""
-    found: Counter[Key] = Counter()
+    result: Counter[Key] = Counter()
     for call in trace.walk(rank):
-        found.update(_of(call, rank))
+        result.update(_of(call, rank))
     for _, call, n in started(trace, rank):
         for key in _sent(call, rank):
-            found[key] += n
-    return found
+            result[key] += n
+    return result
 
 
 def _of(call: Any, rank: int) -> Iterator[Key]:

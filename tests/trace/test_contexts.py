@@ -76,7 +76,7 @@ def _after(pred: int, count: int, value: int) -> PredStats:
 def _means(trace: Trace) -> list[float]:
     """What the means of each rank's calls add up to."""
     return [
-        sum(found.mean for call in trace.walk(rank) if (found := call.stat("compute_ns")) is not None)
+        sum(result.mean for call in trace.walk(rank) if (result := call.stat("compute_ns")) is not None)
         for rank in range(trace.nprocs)
     ]
 

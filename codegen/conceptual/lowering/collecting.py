@@ -77,9 +77,9 @@ class Collecting(ABC):
 
     def taken(self) -> dict[int, tuple[e.Event, ...]]:
         """Return what was collected and start anew."""
-        found = {rank: tuple(events) for rank, events in self.out.items()}
+        result = {rank: tuple(events) for rank, events in self.out.items()}
         self.out = {rank: [] for rank in self.ranks}
-        return found
+        return result
 
     def comm(self, tasks: Collection[int]) -> e.Comm:
         """Return the communicator of some tasks; a new one is made at start-up."""
@@ -103,19 +103,19 @@ class Collecting(ABC):
         name = bound(tasks)
         match tasks:
             case t.AllTasks():
-                found: Collection[int] = range(self.tasks)
+                result: Collection[int] = range(self.tasks)
             case t.AllOthers():
-                found = [task for task in range(self.tasks) if task != but]
+                result = [task for task in range(self.tasks) if task != but]
             case t.OneTask(task):
-                found = [integer(task, env)]
+                result = [integer(task, env)]
             case t.SuchThat(variable, condition):
                 everyone = range(self.tasks)
-                found = [task for task in everyone if holds(condition, env.bind(variable, task))]
+                result = [task for task in everyone if holds(condition, env.bind(variable, task))]
             case t.TaskRanges(ranges):
-                found = sorted(set(values(ranges, env)))
+                result = sorted(set(values(ranges, env)))
             case t.TaskGroup(group):
-                found = env.groups[group]
-        return [(task, env.bind(name, task)) for task in found if 0 <= task < self.tasks]
+                result = env.groups[group]
+        return [(task, env.bind(name, task)) for task in result if 0 <= task < self.tasks]
 
     def pairs(self, source: t.Tasks, target: t.Tasks, env: Env) -> list[tuple[int, int]]:
         """Return (source, target) for each message, ascending."""

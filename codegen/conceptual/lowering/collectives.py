@@ -28,12 +28,12 @@ def multicasts(
         return [(rank, e.Bcast(comm, root, size, "BYTES", times, memory, place=place)) for rank in comm]
     if all({*targets.get(rank, ()), rank} == set(comm) for rank in comm):
         return [(rank, e.Alltoall(comm, size, times, memory, place=place)) for rank in comm]
-    found: list[tuple[int, e.Event]] = []
+    result: list[tuple[int, e.Event]] = []
     for rank in comm:
         sent = tuple(size if other in targets.get(rank, ()) else 0 for other in comm)
         received = tuple(size if rank in targets.get(other, ()) else 0 for other in comm)
-        found.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
-    return found
+        result.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
+    return result
 
 
 def reductions(
@@ -51,9 +51,9 @@ def reductions(
     shared = [rank for rank in receivers if rank in sources]
     root = shared[0] if shared else sources[0]
     reduced = e.Reduction(sources, root, count, unit, memory, place=place)
-    found: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
+    result: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
     if receivers != (root,):
         comm = tuple(sorted({root, *receivers}))
         bcast = e.Bcast(comm, root, count, unit, 1, memory, place=place)
-        found += [(rank, bcast) for rank in comm]
-    return found
+        result += [(rank, bcast) for rank in comm]
+    return result

@@ -222,12 +222,12 @@ class _Simulation:
         return f"task {rank} waits {what} (line {event.place.line})"
 
     def _unreceived(self) -> list[Note]:
-        found = []
+        result = []
         for channel, sent in self.sent.items():
             if len(sent) > self.posted[channel]:
                 reason = f"task {channel[1]} never receives what task {channel[0]} sends here"
-                found.append(Note(reason, sent[self.posted[channel]].place))
-        return found
+                result.append(Note(reason, sent[self.posted[channel]].place))
+        return result
 
 
 def _balanced(lowered: Lowered) -> set[int]:

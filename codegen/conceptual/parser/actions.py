@@ -22,9 +22,9 @@ class Builder(PartsBuilder):
     """Statements and programs."""
 
     def start(self, parts: Parts) -> Any:
-        made = nodes_of(parts)
-        headers = tuple(part for part in made if not isinstance(part, t.Sentence))
-        return headers, tuple(part for part in made if isinstance(part, t.Sentence))
+        result = nodes_of(parts)
+        headers = tuple(part for part in result if not isinstance(part, t.Sentence))
+        return headers, tuple(part for part in result if isinstance(part, t.Sentence))
 
     def header(self, parts: Parts) -> t.Header:
         return nodes_of(parts)[0]  # type: ignore[no-any-return]

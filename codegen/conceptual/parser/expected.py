@@ -59,10 +59,10 @@ _HINTS = {
 
 def hint(terminal: str, word: str) -> str:
     """Return a sentence that may help when a word does not fit, or ""."""
-    found = _HINTS.get(word.lower()) or _HINTS.get(terminal)
-    if found is None and terminal == "IDENT":
-        found = _split(word.lower())
-    return f" ({found})" if found else ""
+    result = _HINTS.get(word.lower()) or _HINTS.get(terminal)
+    if result is None and terminal == "IDENT":
+        result = _split(word.lower())
+    return f" ({result})" if result else ""
 
 
 def _split(word: str) -> str | None:

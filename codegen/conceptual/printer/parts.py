@@ -36,8 +36,8 @@ def indented(text: str) -> str:
 
 
 def _starts_with_word(text: str) -> bool:
-    found = _WORD.match(text)
-    return found is not None and found.group().lower() in KEYWORDS
+    result = _WORD.match(text)
+    return result is not None and result.group().lower() in KEYWORDS
 
 
 @cache

@@ -138,9 +138,9 @@ def _execute(program: t.Program, path: str, lowered: Lowered, rank: int, options
 
 
 def _parameters(program: t.Program, lowered: Lowered) -> dict[str, tuple[str, int]]:
-    found = {}
+    result = {}
     for header in program.headers:
         if isinstance(header, t.Parameter):
             value = lowered.parameters.get(header.name, integer(header.default, Env()))
-            found[header.name] = (header.help, value)
-    return found
+            result[header.name] = (header.help, value)
+    return result

@@ -203,10 +203,10 @@ MAX_RANGE_NUMBERS = 10_000_000
 
 def values(ranges: Sequence[t.Range], env: Env) -> list[int]:
     """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
-    found = [_terms(each, env) for each in ranges]
-    if sum(map(len, found)) > MAX_RANGE_NUMBERS:
+    result = [_terms(each, env) for each in ranges]
+    if sum(map(len, result)) > MAX_RANGE_NUMBERS:
         raise ProgramError(f"more than {MAX_RANGE_NUMBERS:,} numbers in a range", ranges[0].place)
-    return [value for terms in found for value in terms]
+    return [value for terms in result for value in terms]
 
 
 def _terms(node: t.Range, env: Env) -> Sequence[int]:

@@ -48,13 +48,13 @@ def _knomial(task: int, k: int, tasks: int) -> list[int]:
     _arity(k)
     if not 0 <= task < tasks:
         return []
-    scale, found = 1, []
+    scale, result = 1, []
     while scale <= task:
         scale *= k
     while scale < tasks:
-        found += [task + digit * scale for digit in range(1, k) if task + digit * scale < tasks]
+        result += [task + digit * scale for digit in range(1, k) if task + digit * scale < tasks]
         scale *= k
-    return found
+    return result
 
 
 def knomial_children(task: int, k: int, tasks: int) -> int:
@@ -64,8 +64,8 @@ def knomial_children(task: int, k: int, tasks: int) -> int:
 
 def knomial_child(task: int, child: int, k: int, tasks: int) -> int:
     """Return a task's child by its number from 0, -1 when there are not so many."""
-    found = _knomial(task, k, tasks)
-    return found[child] if 0 <= child < len(found) else -1
+    result = _knomial(task, k, tasks)
+    return result[child] if 0 <= child < len(result) else -1
 
 
 def _coordinates(sizes: Sequence[int], task: int) -> list[int] | None:
@@ -94,15 +94,15 @@ def mesh_neighbor(sizes: Sequence[int], wraps: Sequence[bool], task: int, offset
     place = _coordinates(sizes, task)
     if place is None:
         return -1
-    found = 0
+    result = 0
     scale = 1
     for size, wrap, at, offset in zip(sizes, wraps, place, offsets, strict=True):
         there = (at + offset) % size if wrap else at + offset
         if not 0 <= there < size:
             return -1
-        found += there * scale
+        result += there * scale
         scale *= size
-    return found
+    return result
 
 
 def mesh_distance(sizes: Sequence[int], wraps: Sequence[bool], first: int, second: int) -> int:

@@ -42,11 +42,11 @@ def _geometric(leading: Sequence[int], final: int, place: Place) -> list[int]:
         shown = ", ".join(map(str, leading))
         raise ProgramError(f"{shown}, ... is neither an arithmetic nor a geometric progression", place)
     growing = abs(b) > abs(a)
-    found, term = [], a
+    result, term = [], a
     ratio = math.pow(leading[-1] / a, 1.0 / (len(leading) - 1)) if unlike else 0.0
     while term != 0 and (abs(term) <= abs(final) if growing else abs(term) >= abs(final)):
         if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
             break
-        found.append(term)
-        term = rounded(a * math.pow(ratio, len(found))) if unlike else divide(term * b, a)
-    return found
+        result.append(term)
+        term = rounded(a * math.pow(ratio, len(result))) if unlike else divide(term * b, a)
+    return result

@@ -184,10 +184,10 @@ def _integer(values: Sequence[int | Special]) -> str:
 
 def _made(tree: TypeTree, done: str) -> list[str]:
     """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
-    made, handle = construct(tree)
-    last = done.format(handle, int(bool(made)))
+    result, handle = construct(tree)
+    last = done.format(handle, int(bool(result)))
     return (
-        ["    {", *(f"        {line}" for line in made), f"        {last}", "    }"]
-        if made
+        ["    {", *(f"        {line}" for line in result), f"        {last}", "    }"]
+        if result
         else [f"    {last}"]
     )

@@ -42,13 +42,15 @@ _MARK = re.compile(r"\$(?:count\b|_c\b|at\(|counts\(|places\()")
 def both_forms(suffix: str, names: tuple[str, ...]) -> Library:
     """The library of these files with the large forms of what has two."""
     marked = library(suffix, names)
-    made = Library(())
+    result = Library(())
     double = {name for name, piece in marked.pieces.items() if _MARK.search(piece.text)}
     for name, piece in marked.pieces.items():
-        made.pieces[name] = Piece(name, piece.needs, _small(piece.text))
+        result.pieces[name] = Piece(name, piece.needs, _small(piece.text))
         if name in double:
-            made.pieces[name + LARGE] = Piece(name + LARGE, tuple(_needs(piece, double)), _large(piece.text))
-    return made
+            result.pieces[name + LARGE] = Piece(
+                name + LARGE, tuple(_needs(piece, double)), _large(piece.text)
+            )
+    return result
 
 
 def _small(text: str) -> str:

@@ -29,8 +29,8 @@ def needs_large(tree: TypeTree) -> bool:
 
 def required(tree: TypeTree) -> set[str]:
     """The predefined datatypes of a description that an `mpi.h` may lack."""
-    found = set().union(*map(required, tree.inner))
-    return found | {tree.name} - IN_EVERY_HEADER - {NO_DATATYPE} if tree.predefined else found
+    result = set().union(*map(required, tree.inner))
+    return result | {tree.name} - IN_EVERY_HEADER - {NO_DATATYPE} if tree.predefined else result
 
 
 @dataclass
@@ -69,18 +69,18 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
     if tree.predefined:
         return predefined_name(tree.name)
     inner = [_make(t, lines) for t in tree.inner]
-    made = f"t{sum(line.startswith('MPI_Datatype') for line in lines) + 1}"
+    result = f"t{sum(line.startswith('MPI_Datatype') for line in lines) + 1}"
     if tree.name == "opaque":
         size, extent = tree.arguments
-        lines.append(f"MPI_Datatype {made}, {made}b;")
-        lines.append(f"{_called('contiguous', (size,), ['MPI_BYTE'])}, &{made}b);")
-        lines.append(f"MPI_Type_create_resized({made}b, 0, {extent}, &{made});")
-        return made
+        lines.append(f"MPI_Datatype {result}, {result}b;")
+        lines.append(f"{_called('contiguous', (size,), ['MPI_BYTE'])}, &{result}b);")
+        lines.append(f"MPI_Type_create_resized({result}b, 0, {extent}, &{result});")
+        return result
     if tree.name not in _RECIPES:
         raise GenerateError(f"no datatype constructor {tree.name!r}")
-    lines.append(f"MPI_Datatype {made};")
-    lines.append(f"{_called(tree.name, tree.arguments, inner)}, &{made});")
-    return made
+    lines.append(f"MPI_Datatype {result};")
+    lines.append(f"{_called(tree.name, tree.arguments, inner)}, &{result});")
+    return result
 
 
 def _called(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:

@@ -101,12 +101,12 @@ def _symbols(entries: AnySequence[Entry]) -> tuple[list[int], list[int]]:
 
 def _participants(node: Node, entry_events: dict[int, EntryEvent], there: dict[int, RankList]) -> RankList:
     if isinstance(node, Event):
-        found = entry_events[id(node)].ranks
+        result = entry_events[id(node)].ranks
     else:
         runs = [run for child in node.nodes for run in _participants(child, entry_events, there).runs]
-        found = RankList.from_runs(runs)
-    there[id(node)] = found
-    return found
+        result = RankList.from_runs(runs)
+    there[id(node)] = result
+    return result
 
 
 def _node(

@@ -67,13 +67,13 @@ class EntryEvent:
         """Ranks that are equally often there, whatever the meeting, share their values."""
         counts = [Counter(rank for ranks in profile for rank in ranks) for profile in self._profiles]
         rows: dict[tuple[int, ...], Row] = {}
-        found: dict[int, Row] = {}
+        result: dict[int, Row] = {}
         for rank in self._values:
             times = tuple(count[rank] for count in counts)
             if times not in rows:
                 rows[times] = tuple(times[profile] for profile in self._entry_counts)
-            found[rank] = rows[times]
-        return gathered(found)
+            result[rank] = rows[times]
+        return gathered(result)
 
 
 def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | None:
@@ -120,12 +120,12 @@ class ComputeTimes:
         return tuple(sorted(found, key=lambda stats: stats.pred))
 
     def _pooled(self, contexts: Counter[Context]) -> tuple[Histogram | None, ...]:
-        found = []
+        result = []
         for i in range(self._nstats):
             parts = [
                 share(histogram, n, self._total[context])
                 for context, n in contexts.items()
                 if (histogram := self._old[context][i]) is not None
             ]
-            found.append(pooled(parts) if parts else None)
-        return tuple(found)
+            result.append(pooled(parts) if parts else None)
+        return tuple(result)

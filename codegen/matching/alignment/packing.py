@@ -21,17 +21,17 @@ Row = tuple[Any, ...]
 
 def row(items: Iterable[Slot | Repeated], value: Callable[[Slot], int]) -> Row:
     """The values of slots. What is repeated swallows what it repeats before it."""
-    found: list[Any] = []
+    result: list[Any] = []
     for item in items:
         if isinstance(item, Slot):
-            found.append(value(item))
+            result.append(value(item))
             continue
         inner, times = list(row(item.slots, value)), item.times
-        while inner and found[-len(inner) :] == inner:
-            del found[-len(inner) :]
+        while inner and result[-len(inner) :] == inner:
+            del result[-len(inner) :]
             times += 1
-        found.append((times, 0, *inner))
-    return tuple(found)
+        result.append((times, 0, *inner))
+    return tuple(result)
 
 
 def gathered(rows: Mapping[int, Row]) -> Elastic:
@@ -62,10 +62,10 @@ def _vec(values: Row) -> Vec:
 
 
 def _constants(values: Row) -> set[int]:
-    found: set[int] = set()
+    result: set[int] = set()
     for value in set(values):
-        found |= {value} if isinstance(value, int) else _constants(value[2:])
-    return found
+        result |= {value} if isinstance(value, int) else _constants(value[2:])
+    return result
 
 
 def pack_peers(rows: Mapping[int, Row], places: Mapping[int, tuple[int, int] | None]) -> Peer:

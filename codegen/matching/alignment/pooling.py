@@ -21,14 +21,14 @@ def share(histogram: Histogram, part: int, whole: int) -> Histogram:
 
 def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
     """The bins with so many samples in all, as evenly thinned as whole numbers allow; empty ones go away."""
-    whole, seen, found, given = sum(b.count for b in bins), 0, [], 0
+    whole, seen, result, given = sum(b.count for b in bins), 0, [], 0
     for b in bins:
         seen += b.count
         upto = round(count * seen / whole)
         if upto > given:
-            found.append(replace(b, count=upto - given))
+            result.append(replace(b, count=upto - given))
         given = upto
-    return tuple(found) if len(found) > 1 else ()
+    return tuple(result) if len(result) > 1 else ()
 
 
 def pooled(histograms: Sequence[Histogram]) -> Histogram:

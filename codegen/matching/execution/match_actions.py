@@ -200,8 +200,8 @@ class MatchActions:
     def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
         if receive is None or not receive.wild or self._certain_match is None:
             return receive
-        found = self._certain_match(receive, call.rank)
-        return receive if found is None else replace(receive, source=found[0], tag=found[1])
+        result = self._certain_match(receive, call.rank)
+        return receive if result is None else replace(receive, source=result[0], tag=result[1])
 
 
 _POINT_TO_POINT = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT)

@@ -72,9 +72,9 @@ def cut_down(trace: Trace) -> tuple[Trace, dict[int, Event]]:
     def cut(node: Node) -> Node:
         if isinstance(node, Sequence):
             return Sequence(node.repeat, tuple(map(cut, node.nodes)))
-        made = replace(node, params=tuple(node.params[i] for i in positions[node.op]), stats=())
-        origin[id(made)] = node
-        return made
+        result = replace(node, params=tuple(node.params[i] for i in positions[node.op]), stats=())
+        origin[id(result)] = node
+        return result
 
     return replace(trace, ops=ops, nodes=list(map(cut, trace.nodes)), load=[]), origin
 

@@ -51,8 +51,8 @@ class Traffic:
             if receive.source == ANY_SOURCE
             else [(receive.source, senders.get(receive.source, Counter()))]
         )
-        found = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
-        return found[0] if len(found) == 1 else None
+        result = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
+        return result[0] if len(result) == 1 else None
 
     def spare(self, actions: MatchActions) -> Spare:
         """What is left for receives from any source when all others have theirs."""

@@ -94,13 +94,13 @@ class Machine:
         return state
 
     def _closed(self, states: list[int]) -> States:
-        found, waiting = set(states), list(states)
+        result, waiting = set(states), list(states)
         while waiting:
             for state in self._free[waiting.pop()]:
-                if state not in found:
-                    found.add(state)
+                if state not in result:
+                    result.add(state)
                     waiting.append(state)
-        return frozenset(found)
+        return frozenset(result)
 
     def move(self, states: States, letter: Letter) -> States:
         """Where a call leads; nowhere when it is not expected."""

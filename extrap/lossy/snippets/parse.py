@@ -53,7 +53,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
     """
     where = fspath(path) or "snippets"
     try:
-        found: Snippets = _Builder(where).transform(_parser().parse(text))
+        result: Snippets = _Builder(where).transform(_parser().parse(text))
     except UnexpectedInput as error:
         raise syntax_error(error, text, where, WORDS) from None
     except RecursionError:
@@ -62,7 +62,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
         if isinstance(error.orig_exc, TextError):
             raise error.orig_exc from None
         raise
-    return found
+    return result
 
 
 @cache

@@ -100,17 +100,17 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
     for which, solutions in solve_all(forms, [points]):
         costs[which] = _costs(len(forms[which[0]]), _complexities(forms)[which], solutions, points)
         place.update((i, (solutions, at)) for at, i in enumerate(which))
-    found: dict[int, tuple[float, Solved]] = {}
+    result: dict[int, tuple[float, Solved]] = {}
     order = np.argsort(costs, kind="stable").tolist()
     for i in order:
         cost = float(costs[i])
-        if cost == inf or cost > min((c for c, _ in found.values()), default=cost) + RIVAL:
+        if cost == inf or cost > min((c for c, _ in result.values()), default=cost) + RIVAL:
             break
         solutions, at = place[i]
         fit = solutions[0, at]
         if fit is not None and _stays_positive(forms[i], fit.coefficients, points):
-            found[i] = cost, fit
-    return found
+            result[i] = cost, fit
+    return result
 
 
 @lru_cache(maxsize=16)

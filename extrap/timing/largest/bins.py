@@ -63,8 +63,8 @@ def quantiles(histogram: Histogram, shares: Array) -> Array:
         start, width = u[-1], b.count / total
         values += [b.min, b.mean, b.max]
         u += [start, start + below * width, start + width]
-    found: Array = np.interp(shares, u[1:], np.maximum.accumulate(values))
-    return found
+    result: Array = np.interp(shares, u[1:], np.maximum.accumulate(values))
+    return result
 
 
 def _bins(histogram: Histogram) -> list[Bin]:

@@ -66,8 +66,8 @@ def block_maxima(samples: npt.ArrayLike, size: int) -> Array:
     """Return the largest of each `size` samples in a row; what is left over is left out."""
     x = np.asarray(samples, float)
     whole = len(x) // size * size
-    found: Array = x[:whole].reshape(-1, size).max(axis=1)
-    return found
+    result: Array = x[:whole].reshape(-1, size).max(axis=1)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,11 @@ def growth(maxima: npt.ArrayLike, nprocs_in: int, targets: Iterable[int], fit: s
     """Return how the mean of interval maxima over `nprocs_in` ranks grows; parts are of that mean."""
     x = np.asarray(maxima, float)
     distribution, mean = fitted(x, fit), float(x.mean())
-    found = []
+    result = []
     for nprocs in targets:
         value = emma(distribution.quantile, nprocs / nprocs_in)
-        found.append(Growth(nprocs, value, value / mean if mean else 1.0))
-    return found
+        result.append(Growth(nprocs, value, value / mean if mean else 1.0))
+    return result
 
 
 def slowest(histogram: Histogram, nprocs: int, fit: str = "pwm", seed: int = 0) -> float:

@@ -33,10 +33,10 @@ def _trailing_zeros_array(n: Any) -> Any:
 
 def _popcount_array(n: Any) -> Any:
     bits = np.asarray(n, dtype=np.int64).astype(np.uint64)
-    found = np.zeros(bits.shape, dtype=np.int64)
+    result = np.zeros(bits.shape, dtype=np.int64)
     for shift in range(0, 64, 8):
-        found += _BYTE_COUNTS[((bits >> np.uint64(shift)) & np.uint64(0xFF)).astype(np.int64)]
-    return found
+        result += _BYTE_COUNTS[((bits >> np.uint64(shift)) & np.uint64(0xFF)).astype(np.int64)]
+    return result
 
 
 _BYTE_COUNTS = np.array([n.bit_count() for n in range(256)], dtype=np.int64)

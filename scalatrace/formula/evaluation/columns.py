@@ -162,8 +162,8 @@ class Columns:
         if low < 0 or high >= len(entries):
             wrong = low if low < 0 else high
             raise FormulaError(f"{name} has {len(entries)} entries, none with index {wrong}")
-        found = entries[at]
-        return (found if isinstance(found, np.ndarray) else int(found)), _spanned(entries)
+        result = entries[at]
+        return (result if isinstance(result, np.ndarray) else int(result)), _spanned(entries)
 
     def _called(self, name: str, arguments: Sequence[Value]) -> tuple[Any, Interval]:
         given = [self.value(argument) for argument in arguments]
@@ -193,8 +193,8 @@ class Columns:
         """A plug-in's function of arrays."""
         try:
             with np.errstate(divide="raise", invalid="raise"):
-                found = _int64(array(*given), name)
-                return found, _spanned(found)
+                result = _int64(array(*given), name)
+                return result, _spanned(result)
         except FloatingPointError:
             raise ZeroDivisionError from None
         except (ArithmeticError, FormulaError, UsageError):

@@ -124,17 +124,17 @@ MAX_FRAMES = 4096
 
 def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
     """[outermost frames shared with the signature before, index into frames, ...] each"""
-    found: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     for raw in raws:
         shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
-        before = found[-1] if found else ()
+        before = result[-1] if result else ()
         if shared > len(before) or shared + len(frames) > MAX_FRAMES:
             raise ValueError(
-                f"signature {len(found)} shares more frames than its "
+                f"signature {len(result)} shares more frames than its "
                 f"predecessor has, or exceeds {MAX_FRAMES} frames"
             )
-        found.append((*frames, *before[len(before) - shared :]))
-    return found
+        result.append((*frames, *before[len(before) - shared :]))
+    return result
 
 
 def family(raw: object, fields: Fields) -> Family:
@@ -161,17 +161,17 @@ def datatype(raw: object, fields: Fields) -> Datatype:
 
 def arrays(raws: Iterable[object]) -> list[IntArray]:
     """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
-    found: list[IntArray] = []
+    result: list[IntArray] = []
     for raw in raws:
         if type(raw) is tuple and len(raw) == 1:
-            if natural(raw[0]) >= len(found) or found[raw[0]].summed:
+            if natural(raw[0]) >= len(result) or result[raw[0]].summed:
                 raise ValueError(
-                    f"array {len(found)} is the sums of array {raw[0]}, which does not precede it"
+                    f"array {len(result)} is the sums of array {raw[0]}, which does not precede it"
                 )
-            found.append(found[raw[0]].sums())
+            result.append(result[raw[0]].sums())
         else:
-            found.append(array(raw, {}))
-    return found
+            result.append(array(raw, {}))
+    return result
 
 
 def array(raw: object, fields: Fields) -> IntArray:

@@ -389,7 +389,7 @@ class _Builder:
         return decode.event(repeat, op, raw.signature, params, stats, self.fields)
 
     def _stats(self, pred: int, samples: list[tuple[Name, Any]]) -> tuple[Any, ...]:
-        found: list[Any] = [None] * len(self.fields["stats"])
+        result: list[Any] = [None] * len(self.fields["stats"])
         for name, histogram in samples:
-            found[self._index("stats", name)] = histogram
-        return (pred, *found)
+            result[self._index("stats", name)] = histogram
+        return (pred, *result)

@@ -94,13 +94,13 @@ class Trace(TraceTables):
         """
         from scalatrace.trace.query import counting
 
-        found = self._participants.get(id(node))
-        if found is None:  # nodes are immutable: other ones are in no table yet
+        result = self._participants.get(id(node))
+        if result is None:  # nodes are immutable: other ones are in no table yet
             self._participants, self._in_table = counting.participants(self), list(self.nodes)
-            found = self._participants.get(id(node))
-        if found is None:
+            result = self._participants.get(id(node))
+        if result is None:
             raise UsageError("the node is not in this trace")
-        return found
+        return result
 
     def matrix(self, what: str = "bytes") -> NDArray[np.int64]:
         """What each rank (row) sent to each rank (column) point to point; see `trace.query.matrix`."""

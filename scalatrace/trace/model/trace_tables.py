@@ -78,10 +78,10 @@ class TraceTables:
         Raises:
             FormatError: there is no such family, or the rank is in none of its communicators.
         """
-        found = self._communicators.get((family, rank))
-        if found is None:
-            found = self._communicators[family, rank] = self._communicator(family, rank)
-        return found
+        result = self._communicators.get((family, rank))
+        if result is None:
+            result = self._communicators[family, rank] = self._communicator(family, rank)
+        return result
 
     def _communicator(self, family: int, rank: int) -> Communicator:
         kind = _entry(self.comms, family, "communicator").kind

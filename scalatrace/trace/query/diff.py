@@ -64,7 +64,7 @@ def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Differ
         return []
     for trace in (left, right):
         check_visits(trace)
-    return [found for rank in left.ranks for found in _first(left, right, rank, frozenset(ignore))]
+    return [result for rank in left.ranks for result in _first(left, right, rank, frozenset(ignore))]
 
 
 def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:

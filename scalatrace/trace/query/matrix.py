@@ -61,7 +61,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     def matters(op: str, name: str) -> bool:
         return sized(op, name) or name in operation(op).peers[:1]
 
-    found: Pairs = {}
+    result: Pairs = {}
     for rank in trace.ranks:
         for call, n in _messages(trace, rank, matters):
             dest = operation(call.op).peers[0]
@@ -73,8 +73,8 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
             except IndexError:
                 raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
             if receiver >= 0 and (amount := n * MEASURES[what](call)):
-                found[rank, receiver] = found.get((rank, receiver), 0) + amount
-    return found
+                result[rank, receiver] = result.get((rank, receiver), 0) + amount
+    return result
 
 
 def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:

@@ -82,9 +82,9 @@ class Chain:
         """Per loop, the outermost first: of every execution the iteration, and how many are left."""
         trips = self._trip_counts
         around = () if self.outer is None else self.outer.counters
-        found = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
+        result = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
         own = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
-        return (*found, (own, np.repeat(trips, trips) - 1 - own))
+        return (*result, (own, np.repeat(trips, trips) - 1 - own))
 
     def period(self, depth: int) -> int:
         """Executions in an iteration of the loop at a depth (0: in all), if all are equal; else 0."""
@@ -108,8 +108,8 @@ class Chain:
         count = self.period(depth)
         inner = self.counters[depth:][::-1][:NAMED]
         names = counter_names(len(self.levels) - depth)
-        found = dict(zip(names, (column[:count] for pair in inner for column in pair), strict=True))
-        return {**found, "i": np.arange(count)} if len(inner) > 1 else found
+        result = dict(zip(names, (column[:count] for pair in inner for column in pair), strict=True))
+        return {**result, "i": np.arange(count)} if len(inner) > 1 else result
 
 
 def rows_equal(values: Ints, rows: int) -> bool:

@@ -46,10 +46,10 @@ class Grid:
 
         ranks = np.arange(self.nprocs, dtype=np.int64)
         places = np.unravel_index(ranks, self.dims, order="F" if self.column_major else "C")
-        found: dict[str, Any] = dict(zip(self.sizes, self.dims, strict=True))
-        found |= {"P": self.nprocs, "r": ranks}
-        found |= {name: place.astype(np.int64) for name, place in zip(self.coords, places, strict=True)}
-        return found
+        result: dict[str, Any] = dict(zip(self.sizes, self.dims, strict=True))
+        result |= {"P": self.nprocs, "r": ranks}
+        result |= {name: place.astype(np.int64) for name, place in zip(self.coords, places, strict=True)}
+        return result
 
     @cached_property
     def axes(self) -> dict[str, Any]:
@@ -57,13 +57,13 @@ class Grid:
         import numpy as np
 
         count = len(self.dims)
-        found = dict(self.columns)
+        result = dict(self.columns)
         for axis, (name, side) in enumerate(zip(self.coords, self.dims, strict=True)):
             shape = [1] * count
             shape[count - 1 - axis if self.column_major else axis] = side
-            found[name] = np.arange(side, dtype=np.int64).reshape(shape)
-        found["r"] = self.columns["r"].reshape(self.shape)
-        return found
+            result[name] = np.arange(side, dtype=np.int64).reshape(shape)
+        result["r"] = self.columns["r"].reshape(self.shape)
+        return result
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,20 +72,20 @@ class Grid:
 
     def place(self, rank: int) -> dict[str, int]:
         """The names' numbers for one rank."""
-        found = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
+        result = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
         names = list(zip(self.coords, self.dims, strict=True))
         rest = rank
         for name, side in names if self.column_major else reversed(names):
-            rest, found[name] = divmod(rest, side)
-        return found
+            rest, result[name] = divmod(rest, side)
+        return result
 
     def rank(self, place: Sequence[int]) -> int:
         """The rank at a place."""
-        found = 0
+        result = 0
         pairs = list(zip(place, self.dims, strict=True))
         for x, side in reversed(pairs) if self.column_major else pairs:
-            found = found * side + x
-        return found
+            result = result * side + x
+        return result
 
     def __str__(self) -> str:
         text = "x".join(map(str, self.dims))

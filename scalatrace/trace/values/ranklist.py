@@ -187,16 +187,16 @@ def _join(runs: list[Run]) -> Iterator[Run]:
 
 
 def _common(a: tuple[Run, ...], b: tuple[Run, ...]) -> list[Run]:
-    found, i, j = [], 0, 0
+    result, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         start, stop = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
         if start < stop:
-            found.append((start, stop))
+            result.append((start, stop))
         if a[i][1] < b[j][1]:
             i += 1
         else:
             j += 1
-    return found
+    return result
 
 
 def _holes(runs: tuple[Run, ...]) -> tuple[Run, ...]:

@@ -61,15 +61,15 @@ TRACED = [probe for probe in PROBES if "mpi_calls" in probe]
 def wanted(probe: dict[str, Any]) -> list[list[str]]:
     """Its calls, with our tags for strings and one root for all ranks."""
     texts = re.findall(r'TAG "(\w+)"', probe["source"])
-    found = []
+    result = []
     for rank in probe["mpi_calls"]:
         lines = [
             re.sub(r"tag=8232351\b", f"tag={string_tag(texts[0])}", line) if texts else line for line in rank
         ]
         if probe["id"] in WRONG_ROOT:
             lines = [re.sub(r"root=\d", "root=2", line) for line in lines]
-        found.append(lines)
-    return found
+        result.append(lines)
+    return result
 
 
 @pytest.mark.parametrize("probe", [p for p in TRACED if p["id"] not in FAULTY], ids=ids)

@@ -23,7 +23,7 @@ from scalatrace.formula.functions import diagonal
 from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
-from support.calls import Made, call
+from support.calls import IssuedCall, call
 from support.formulas import part
 from support.grids import (
     Body,
@@ -104,7 +104,7 @@ def test_wavefronts_with_blocks() -> None:
         compare(program, found, dims, {"n": n})
 
 
-def stages(rank: Rank) -> list[Made]:
+def stages(rank: Rank) -> list[IssuedCall]:
     """A long computation before the first of several stages; how many depends on the grid."""
     calls = []
     for _ in range(3):
@@ -161,7 +161,7 @@ def test_butterflies_want_powers_of_two() -> None:
 def test_iterations_that_differ(body: Body, steps: int) -> None:
     """Formulas of the iterations of the loops around, and what follows how often such a loop has run."""
 
-    def repeated(rank: Rank) -> list[Made]:
+    def repeated(rank: Rank) -> list[IssuedCall]:
         return body(rank) * steps + [call("Barrier", 99, comm="world")]
 
     found = model(repeated, [(3, 3), (4, 4), (5, 5), (6, 6)], groups=True)
@@ -170,7 +170,7 @@ def test_iterations_that_differ(body: Body, steps: int) -> None:
         compare(program, found, dims)
 
 
-def round_robin(rank: Rank) -> list[Made]:
+def round_robin(rank: Rank) -> list[IssuedCall]:
     """Each time to another rank, in nested loops: indices are quotients and remainders of the sides."""
     made = []
     for i in range(3 * rank.dims[0]):
@@ -220,7 +220,7 @@ def test_sizes_of_blocks_divide_tasks() -> None:
 SQUARES = [(4, 4), (5, 5), (6, 6), (7, 7)]
 
 
-def diagonals(rank: Rank) -> list[Made]:
+def diagonals(rank: Rank) -> list[IssuedCall]:
     """Each rank has a diagonal of cells, and sends its points down the column."""
     below, above = rank.neighbour((1, 0), True), rank.neighbour((-1, 0), True)
     points, column = diagonal(rank.n, rank.dims[0], rank.place[1], 1), rank.place[1]
@@ -240,7 +240,7 @@ def test_sizes_that_are_another_on_each_task_are_said_one_task_after_the_other()
         assert told(text, side * side, {"x": side, "y": side, "n": n}) == told(fixed, side * side, {})
 
 
-def growing(rank: Rank) -> list[Made]:
+def growing(rank: Rank) -> list[IssuedCall]:
     """Counts and tags that grow with the place: no limit of theirs is known before the grid is given."""
     own = rank.number
     return [call("Send", 90, count=800 * own + 1, dest=own, tag=900 * own, comm="world")] * 2

@@ -18,12 +18,12 @@ SIZES = (4, 5, 6, 8)
 @pytest.fixture
 def paths(tmp_path: Path) -> list[str]:
     """Traces of a ring; on 4 ranks one of them sends a message more."""
-    found = []
+    result = []
     for size in SIZES:
         extras = [Extra(1, 2, 0, "blocking")] if size == 4 else []
-        found.append(str(tmp_path / f"{size}.st"))
-        scalatrace.save(ring(size, 3, extras), found[-1])
-    return found
+        result.append(str(tmp_path / f"{size}.st"))
+        scalatrace.save(ring(size, 3, extras), result[-1])
+    return result
 
 
 DIMS = ("--dims-of", "4,5,6,8")

@@ -21,7 +21,7 @@ from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.vec import PROC_NULL
-from support.calls import PreparedCall, call, record
+from support.calls import IssuedCall, call, record
 from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring
 
 SIZES = (4, 5, 6, 8)
@@ -118,7 +118,7 @@ def test_calls_have_times_after_those_that_are_before_them_now() -> None:
 def test_further_iterations_of_some_ranks_are_given_up() -> None:
     """Pairs of ranks exchange three times, and some pairs more often: three are left."""
 
-    def body(rank: int, more: int) -> list[PreparedCall]:
+    def body(rank: int, more: int) -> list[IssuedCall]:
         script = Script()
         for _ in range(3 + (more if rank // 2 == more % 3 else 0)):
             script.message("Send", 30, rank ^ 1)
@@ -143,7 +143,7 @@ def test_the_partner_of_what_is_dropped_goes_and_a_sendrecv_loses_half() -> None
     """The receives are dropped; what sent to them is a Sendrecv, which still receives."""
     steps = 2
 
-    def body(rank: int, nprocs: int) -> list[PreparedCall]:
+    def body(rank: int, nprocs: int) -> list[IssuedCall]:
         right, left = (rank + 1) % nprocs, (rank - 1) % nprocs
         exchange = call(
             "Sendrecv", 40, sendcount=1, sendtype=DOUBLE, dest=right, sendtag=1,
@@ -213,7 +213,7 @@ def test_nothing_is_left() -> None:
 
 
 def test_what_makes_communicators_cannot_be_dropped() -> None:
-    def body(rank: int, size: int) -> list[PreparedCall]:
+    def body(rank: int, size: int) -> list[IssuedCall]:
         return [call("Comm_test_thing", 50, color=(7 * rank * rank + size) % 5, comm="world")]
 
     traces = [record([body(rank, size) for rank in range(size)]) for size in SIZES]
@@ -229,7 +229,7 @@ def test_too_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_traces_of_one_size_but_other_grids() -> None:
     def trace(x: int, y: int) -> Trace:
-        def body(rank: int) -> list[PreparedCall]:
+        def body(rank: int) -> list[IssuedCall]:
             i, j = divmod(rank, y)
             script = Script()
             script.message("Send", 60, (i + 1) % x * y + j)

@@ -42,13 +42,13 @@ class MessageEmitter:
 
     def _channels(self) -> dict[tuple[int, Value], None]:
         """Return the communicators and tags that distinguish messages."""
-        found: dict[tuple[int, Value], None] = {}
+        result: dict[tuple[int, Value], None] = {}
         for call in calls(self.writer.program_tree.body):
             for name in ("tag", "sendtag", "recvtag"):
                 if name in call and call.op not in PROBES:
                     family = call["comm"] if "comm" in call else Const(0)
-                    found[family.value if isinstance(family, Const) else -1, call[name]] = None
-        return found
+                    result[family.value if isinstance(family, Const) else -1, call[name]] = None
+        return result
 
     @property
     def tagged(self) -> bool:

@@ -114,11 +114,11 @@ class Peers:
 
         Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
         """
-        found = []
+        result = []
         for ranks, e in peers:
             own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
-            found += [(some, e) for some in (own, ranks - own) if len(some)]
-        return found
+            result += [(some, e) for some in (own, ranks - own) if len(some)]
+        return result
 
     def is_own(self, peer: Expr, rank: int) -> bool:
         """Whether a peer can be the rank itself."""

@@ -54,13 +54,13 @@ class ExprTranslator:
     def strides(self) -> list[Expr]:
         """Return the distance of neighbours along each dimension."""
         sides = [self.sides[size] for size in self.shape.sizes]
-        found: list[Expr] = [Const(1)] * len(sides)
+        result: list[Expr] = [Const(1)] * len(sides)
         order = range(len(sides)) if self.shape.column_major else range(len(sides) - 1, -1, -1)
         stride: Expr = Const(1)
         for axis in order:
-            found[axis] = stride
+            result[axis] = stride
             stride = sides[axis] if stride == Const(1) else Binary("*", stride, sides[axis])
-        return found
+        return result
 
     def coordinate(self, axis: int, task: Expr = RANK) -> Expr:
         """Return the coordinate of a task along a dimension."""

@@ -101,8 +101,8 @@ class ScalableMessageEmitter(StatementWriter):
 
     def local(self, part: Value | Cond) -> bool:
         """Whether something depends on the task."""
-        found = names_in(part)
-        return bool(found & self.mine) or "Element(" in repr(part)
+        result = names_in(part)
+        return bool(result & self.mine) or "Element(" in repr(part)
 
     def fixed(self, part: Value | Cond) -> bool:
         """Whether something depends on the task only, and on no loop."""
