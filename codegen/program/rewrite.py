@@ -5,75 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from scalatrace.formula import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Element,
-    Expr,
-    Item,
-    Lookup,
-    Member,
-    Select,
-    Special,
-    Truth,
-    Value,
-    Var,
-    add,
-    all_of,
-    choose,
-    either,
-    mul,
-    select,
-    sub,
-)
+from scalatrace.formula import add, all_of, choose, either, mul, nodes, select, sub
 
 __all__ = ["Rewriter", "rewritten", "rewritten_cond"]
 
-Change = Callable[[Expr], Expr | None]
+Change = Callable[[nodes.Expr], nodes.Expr | None]
 
 
 class Rewriter:
     """Rebuilds expressions and conditions from their parts, inner parts first; subclasses replace parts."""
 
-    def expr(self, e: Expr) -> Expr:
+    def expr(self, e: nodes.Expr) -> nodes.Expr:
         """Return the rebuilt expression; of a choice that is decided, only the chosen part is rebuilt."""
         match e:
-            case Const() | Var():
+            case nodes.Const() | nodes.Var():
                 return e
-            case Element(array, index):
-                return Element(array, self.expr(index))
-            case Binary(op, a, b):
+            case nodes.Element(array, index):
+                return nodes.Element(array, self.expr(index))
+            case nodes.Binary(op, a, b):
                 return self.binary(op, self.expr(a), self.expr(b))
-            case Choose(cond, a, b):
+            case nodes.Choose(cond, a, b):
                 decided = self.cond(cond)
-                if isinstance(decided, Truth):
+                if isinstance(decided, nodes.Truth):
                     return self.expr(a if decided.value else b)
                 return choose(decided, self.expr(a), self.expr(b))
-            case Item(table, index):
+            case nodes.Item(table, index):
                 return self.item(table, self.expr(index))
-        return Called(e.name, tuple(map(self.expr, e.arguments)))
+        return nodes.Called(e.name, tuple(map(self.expr, e.arguments)))
 
-    def value(self, value: Value) -> Value:
+    def value(self, value: nodes.Value) -> nodes.Value:
         """Return a rebuilt expression, symbol or choice of symbols."""
         match value:
-            case Special():
+            case nodes.Special():
                 return value
-            case Select(cond, a, b):
+            case nodes.Select(cond, a, b):
                 decided = self.cond(cond)
-                if isinstance(decided, Truth):
+                if isinstance(decided, nodes.Truth):
                     return self.value(a if decided.value else b)
                 return select(decided, self.value(a), self.value(b))
-            case Lookup(table, index):
+            case nodes.Lookup(table, index):
                 return self.lookup(table, self.expr(index))
         return self.expr(value)
 
-    def binary(self, op: str, a: Expr, b: Expr) -> Expr:
+    def binary(self, op: str, a: nodes.Expr, b: nodes.Expr) -> nodes.Expr:
         """Return an operation on rebuilt operands."""
         match op:
             case "+":
@@ -82,46 +56,46 @@ class Rewriter:
                 return sub(a, b)
             case "*":
                 return mul(a, b)
-        return Binary(op, a, b)
+        return nodes.Binary(op, a, b)
 
-    def item(self, table: tuple[int, ...], index: Expr) -> Expr:
+    def item(self, table: tuple[int, ...], index: nodes.Expr) -> nodes.Expr:
         """Return an entry of a table at a rebuilt index."""
-        return Const(table[index.value]) if isinstance(index, Const) else Item(table, index)
+        return nodes.Const(table[index.value]) if isinstance(index, nodes.Const) else nodes.Item(table, index)
 
-    def lookup(self, table: tuple[int | Special, ...], index: Expr) -> Value:
+    def lookup(self, table: tuple[int | nodes.Special, ...], index: nodes.Expr) -> nodes.Value:
         """Return an entry of a table with symbols at a rebuilt index."""
-        if not isinstance(index, Const):
-            return Lookup(table, index)
+        if not isinstance(index, nodes.Const):
+            return nodes.Lookup(table, index)
         result = table[index.value]
-        return result if isinstance(result, Special) else Const(result)
+        return result if isinstance(result, nodes.Special) else nodes.Const(result)
 
-    def cond(self, cond: Cond) -> Cond:
+    def cond(self, cond: nodes.Cond) -> nodes.Cond:
         """Return the rebuilt condition."""
         match cond:
-            case Truth():
+            case nodes.Truth():
                 return cond
-            case Compare(op, a, b):
+            case nodes.Compare(op, a, b):
                 return self.compare(op, self.expr(a), self.expr(b))
-            case AllOf(parts):
+            case nodes.AllOf(parts):
                 return all_of(*map(self.cond, parts))
-            case AnyOf(parts):
+            case nodes.AnyOf(parts):
                 return either(*map(self.cond, parts))
         return self.member(self.expr(cond.expr), cond.values, cond.outside)
 
-    def compare(self, op: str, a: Expr, b: Expr) -> Cond:
+    def compare(self, op: str, a: nodes.Expr, b: nodes.Expr) -> nodes.Cond:
         """Return a comparison of rebuilt sides."""
-        return Compare(op, a, b)
+        return nodes.Compare(op, a, b)
 
-    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> Cond:
+    def member(self, e: nodes.Expr, values: tuple[int, ...], outside: bool) -> nodes.Cond:
         """Return a test of a rebuilt value."""
-        return Member(e, values, outside)
+        return nodes.Member(e, values, outside)
 
 
 class _Replacer(Rewriter):
     def __init__(self, change: Change) -> None:
         self.change = change
 
-    def expr(self, e: Expr) -> Expr:
+    def expr(self, e: nodes.Expr) -> nodes.Expr:
         rebuilt = super().expr(e)
         if type(rebuilt) is not type(e):
             return rebuilt  # one of its own parts, which is replaced already
@@ -130,14 +104,14 @@ class _Replacer(Rewriter):
 
 
 @overload
-def rewritten(e: Expr, change: Change) -> Expr: ...
+def rewritten(e: nodes.Expr, change: Change) -> nodes.Expr: ...
 @overload
-def rewritten(e: Value, change: Change) -> Value: ...
-def rewritten(e: Value, change: Change) -> Value:
+def rewritten(e: nodes.Value, change: Change) -> nodes.Value: ...
+def rewritten(e: nodes.Value, change: Change) -> nodes.Value:
     """Return an expression with parts replaced, inner parts first; `change` gives None for a part to keep."""
     return _Replacer(change).value(e)
 
 
-def rewritten_cond(cond: Cond, change: Change) -> Cond:
+def rewritten_cond(cond: nodes.Cond, change: Change) -> nodes.Cond:
     """Return a condition with parts of its expressions replaced."""
     return _Replacer(change).cond(cond)

@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scalatrace.formula.nodes import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Element,
-    Expr,
-    Item,
-    Lookup,
-    Member,
-    Select,
-    Special,
-    Truth,
-    Value,
-    Var,
-)
+from scalatrace.formula import nodes
 
 __all__ = [
     "children",
@@ -38,107 +19,110 @@ __all__ = [
 ]
 
 
-def children(part: Value | Cond) -> tuple[Value | Cond, ...]:
+def children(part: nodes.Value | nodes.Cond) -> tuple[nodes.Value | nodes.Cond, ...]:
     """The parts of an expression or condition, in order."""
     match part:
-        case Element(_, e) | Item(_, e) | Lookup(_, e) | Member(e, _, _):
+        case nodes.Element(_, e) | nodes.Item(_, e) | nodes.Lookup(_, e) | nodes.Member(e, _, _):
             return (e,)
-        case Binary(_, a, b) | Compare(_, a, b):
+        case nodes.Binary(_, a, b) | nodes.Compare(_, a, b):
             return a, b
-        case Choose(cond, a, b) | Select(cond, a, b):
+        case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
             return cond, a, b
-        case Called(_, arguments):
+        case nodes.Called(_, arguments):
             return arguments
-        case AllOf(conds) | AnyOf(conds):
+        case nodes.AllOf(conds) | nodes.AnyOf(conds):
             return conds
     return ()
 
 
-def variables(*parts: Value | Cond) -> Iterator[Var]:
+def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
     """The variables, in order and as often as they stand there."""
     for part in parts:
-        if isinstance(part, Var):
+        if isinstance(part, nodes.Var):
             yield part
         else:
             yield from variables(*children(part))
 
 
-def names_in(*parts: Value | Cond) -> set[str]:
+def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """The names of the variables."""
     return {variable.name for variable in variables(*parts)}
 
 
-def functions_in(*parts: Value | Cond) -> set[str]:
+def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """The names of the functions that are called."""
     result: set[str] = set()
     for part in parts:
-        if isinstance(part, Called):
+        if isinstance(part, nodes.Called):
             result.add(part.name)
         result |= functions_in(*children(part))
     return result
 
 
-def mentions(e: Expr, variable: Var) -> bool:
+def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
     """Whether a sum, product, quotient or table index holds a variable; of a choice, the safe answer."""
     match e:
-        case Var():
+        case nodes.Var():
             return e == variable
-        case Binary(_, a, b):
+        case nodes.Binary(_, a, b):
             return mentions(a, variable) or mentions(b, variable)
-        case Item(_, index):
+        case nodes.Item(_, index):
             return mentions(index, variable)
-        case Called(_, arguments):
+        case nodes.Called(_, arguments):
             return any(mentions(a, variable) for a in arguments)
-        case Const():
+        case nodes.Const():
             return False
     return True
 
 
-def length(*parts: Value | Cond) -> int:
+def length(*parts: nodes.Value | nodes.Cond) -> int:
     """How many variables and numbers there are, as often as they would be written."""
-    return sum(1 if isinstance(part, Const | Var | Special | Truth) else _length(part) for part in parts)
+    return sum(
+        1 if isinstance(part, nodes.Const | nodes.Var | nodes.Special | nodes.Truth) else _length(part)
+        for part in parts
+    )
 
 
-def _length(part: Value | Cond) -> int:
+def _length(part: nodes.Value | nodes.Cond) -> int:
     try:
         return part._length  # type: ignore[union-attr]
     except AttributeError:
         match part:
-            case Element(_, e) | Item(_, e) | Lookup(_, e) | Member(e, _, _):
+            case nodes.Element(_, e) | nodes.Item(_, e) | nodes.Lookup(_, e) | nodes.Member(e, _, _):
                 result = 1 + length(e)
-            case Binary(_, a, b) | Compare(_, a, b):
+            case nodes.Binary(_, a, b) | nodes.Compare(_, a, b):
                 result = length(a, b)
-            case Choose(cond, a, b) | Select(cond, a, b):
+            case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 result = length(cond, a, b)
-            case Called(_, arguments):
+            case nodes.Called(_, arguments):
                 result = length(*arguments)
-            case AllOf(conds) | AnyOf(conds):
+            case nodes.AllOf(conds) | nodes.AnyOf(conds):
                 result = length(*conds)
         object.__setattr__(part, "_length", result)
         return result
 
 
-def leaves(value: Value) -> Iterator[Value]:
+def leaves(value: nodes.Value) -> Iterator[nodes.Value]:
     """The alternatives of a value's choices."""
-    if isinstance(value, Choose | Select):
+    if isinstance(value, nodes.Choose | nodes.Select):
         yield from leaves(value.then)
         yield from leaves(value.otherwise)
     else:
         yield value
 
 
-def specials_in(value: Value) -> set[str]:
+def specials_in(value: nodes.Value) -> set[str]:
     """The names of the symbols that a value can be."""
     result: set[str] = set()
     for leaf in leaves(value):
-        if isinstance(leaf, Special):
+        if isinstance(leaf, nodes.Special):
             result.add(leaf.name)
-        elif isinstance(leaf, Lookup):
-            result |= {entry.name for entry in leaf.table if isinstance(entry, Special)}
+        elif isinstance(leaf, nodes.Lookup):
+            result |= {entry.name for entry in leaf.table if isinstance(entry, nodes.Special)}
     return result
 
 
-def numbers_in(e: Value, operands: bool = False) -> set[int]:
+def numbers_in(e: nodes.Value, operands: bool = False) -> set[int]:
     """The numbers that a value can be, as far as they are written out in it.
 
     Args:
@@ -147,12 +131,12 @@ def numbers_in(e: Value, operands: bool = False) -> set[int]:
     result: set[int] = set()
     for leaf in leaves(e):
         match leaf:
-            case Const(value):
+            case nodes.Const(value):
                 result.add(value)
-            case Item(table, _):
+            case nodes.Item(table, _):
                 result.update(table)
-            case Lookup(entries, _):
+            case nodes.Lookup(entries, _):
                 result.update(entry for entry in entries if isinstance(entry, int))
-            case Binary(_, a, b) if operands:
+            case nodes.Binary(_, a, b) if operands:
                 result |= numbers_in(a, True) | numbers_in(b, True)
     return result

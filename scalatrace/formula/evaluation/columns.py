@@ -14,28 +14,10 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormulaError, UsageError
+from scalatrace.formula import nodes
 from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Interval
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
-from scalatrace.formula.nodes import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Element,
-    Item,
-    Lookup,
-    Member,
-    Select,
-    Special,
-    Truth,
-    Value,
-    Var,
-)
 
 __all__ = ["Columns"]
 
@@ -73,7 +55,7 @@ class Columns:
     _known: dict[Any, Any] = field(default_factory=dict)
     _intervals: dict[Any, Interval] = field(default_factory=dict)
 
-    def value(self, value: Value) -> Any:
+    def value(self, value: nodes.Value) -> Any:
         """Return the integers of an expression: an array, or one int for all.
 
         Raises:
@@ -81,35 +63,35 @@ class Columns:
             ZeroDivisionError: one divides by zero.
             KeyError: a name is not given.
         """
-        if isinstance(value, Const):
+        if isinstance(value, nodes.Const):
             return value.value
         if value not in self._known:
             result, interval = self._computed(value)
             self._known[value], self._intervals[value] = result, interval
         return self._known[value]
 
-    def mask(self, cond: Cond) -> Any:
+    def mask(self, cond: nodes.Cond) -> Any:
         """Return where a condition holds: an array of bools, or one bool. Raises as `value`."""
-        if isinstance(cond, Truth):
+        if isinstance(cond, nodes.Truth):
             return cond.value
         if cond not in self._known:
             self._known[cond] = self._holds(cond)
         return self._known[cond]
 
-    def _holds(self, cond: Cond) -> Any:
+    def _holds(self, cond: nodes.Cond) -> Any:
         match cond:
-            case Truth(truth):
+            case nodes.Truth(truth):
                 return truth
-            case Compare(op, a, b):
+            case nodes.Compare(op, a, b):
                 return _COMPARE[op](self.value(a), self.value(b))
-            case Member(e, values, outside):
+            case nodes.Member(e, values, outside):
                 return np.isin(self.value(e), np.array(values, dtype=np.int64), invert=outside)
-            case AllOf(parts):
+            case nodes.AllOf(parts):
                 return self._joined(parts, np.logical_and, True)
-            case AnyOf(parts):
+            case nodes.AnyOf(parts):
                 return self._joined(parts, np.logical_or, False)
 
-    def _joined(self, parts: Sequence[Cond], joined: Callable[[Any, Any], Any], start: bool) -> Any:
+    def _joined(self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool) -> Any:
         """Later parts count only where earlier ones have not decided."""
         result: Any = start
         for part in parts:
@@ -126,37 +108,37 @@ class Columns:
                 result = merged
         return result
 
-    def _interval(self, value: Value) -> Interval:
-        if isinstance(value, Const):
+    def _interval(self, value: nodes.Value) -> Interval:
+        if isinstance(value, nodes.Const):
             return value.value, value.value
         return self._intervals[value]
 
-    def _computed(self, value: Value) -> tuple[Any, Interval]:
+    def _computed(self, value: nodes.Value) -> tuple[Any, Interval]:
         match value:
-            case Var(name):
+            case nodes.Var(name):
                 given = self.names[name]
                 return given, _spanned(given)
-            case Special(name):
+            case nodes.Special(name):
                 return self.specials[name], _spanned(self.specials[name])
-            case Element(array, index):
+            case nodes.Element(array, index):
                 return self._entries(self.arrays[array], index, array)
-            case Item(table, index):
+            case nodes.Item(table, index):
                 return self._entries(table, index, "a table")
-            case Lookup(table, index):
-                numbers = [self.specials[v.name] if isinstance(v, Special) else v for v in table]
+            case nodes.Lookup(table, index):
+                numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")
-            case Called(name, arguments):
+            case nodes.Called(name, arguments):
                 return self._called(name, arguments)
-            case Choose(cond, Const(1), Const(0)):
+            case nodes.Choose(cond, nodes.Const(1), nodes.Const(0)):
                 held = self.mask(cond)
                 return (held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)), (0, 1)
-            case Choose(cond, a, b) | Select(cond, a, b):
+            case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(self.mask(cond), a, b)
-            case Binary(op, a, b):
+            case nodes.Binary(op, a, b):
                 return self._binary(op, a, b)
         raise AssertionError(value)
 
-    def _entries(self, table: Any, index: Value, name: str) -> tuple[Any, Interval]:
+    def _entries(self, table: Any, index: nodes.Value, name: str) -> tuple[Any, Interval]:
         at, entries = self.value(index), np.asarray(table, dtype=np.int64)
         low, high = _spanned(at)
         if low < 0 or high >= len(entries):
@@ -165,7 +147,7 @@ class Columns:
         result = entries[at]
         return (result if isinstance(result, np.ndarray) else int(result)), _spanned(entries)
 
-    def _called(self, name: str, arguments: Sequence[Value]) -> tuple[Any, Interval]:
+    def _called(self, name: str, arguments: Sequence[nodes.Value]) -> tuple[Any, Interval]:
         given = [self.value(argument) for argument in arguments]
         if not any(isinstance(one, np.ndarray) for one in given):
             result = called(name, given)
@@ -208,7 +190,7 @@ class Columns:
         cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
         return _stored([called(name, cell) for cell in cells], rows[0].shape)
 
-    def _chosen(self, held: Any, a: Value, b: Value) -> tuple[Any, Interval]:
+    def _chosen(self, held: Any, a: nodes.Value, b: nodes.Value) -> tuple[Any, Interval]:
         if not isinstance(held, np.ndarray) or held.all() or not held.any():
             branch = a if np.all(held) else b
             return self.value(branch), self._interval(branch)
@@ -230,7 +212,7 @@ class Columns:
 
         return Columns({name: some(given) for name, given in self.names.items()}, self.arrays, self.specials)
 
-    def _binary(self, op: str, left: Value, right: Value) -> tuple[Any, Interval]:
+    def _binary(self, op: str, left: nodes.Value, right: nodes.Value) -> tuple[Any, Interval]:
         a, b = self.value(left), self.value(right)
         if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
             amount = min(max(int(b), 0), MAX_SHIFT) if op in ("<<", ">>") else int(b)

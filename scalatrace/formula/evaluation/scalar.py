@@ -10,26 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from scalatrace.errors import FormulaError, UsageError
+from scalatrace.formula import nodes
 from scalatrace.formula.functions import FUNCTIONS
-from scalatrace.formula.nodes import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Element,
-    Item,
-    Lookup,
-    Member,
-    Select,
-    Special,
-    Truth,
-    Value,
-    Var,
-)
 
 __all__ = ["MAX_SHIFT", "called", "compiled", "exceeds"]
 
@@ -72,19 +54,19 @@ def _item(table: Sequence[int], index: int, name: str) -> int:
     return int(table[index])
 
 
-def _entry(table: Sequence[int | Special], index: int, specials: Mapping[str, int]) -> int:
-    numbers = [specials[value.name] if isinstance(value, Special) else value for value in table]
+def _entry(table: Sequence[int | nodes.Special], index: int, specials: Mapping[str, int]) -> int:
+    numbers = [specials[value.name] if isinstance(value, nodes.Special) else value for value in table]
     return _item(numbers, index, "a table")
 
 
 @lru_cache(maxsize=1 << 16)
-def compiled(value: Value | Cond) -> Evaluate:
+def compiled(value: nodes.Value | nodes.Cond) -> Evaluate:
     """Return the function of an expression or condition: (names, arrays, specials) -> int.
 
     It raises KeyError for an unknown name, ZeroDivisionError, and FormulaError.
     """
     writer = _Writer()
-    result = writer.value(value) if not isinstance(value, Cond) else writer.truth(value)
+    result = writer.value(value) if not isinstance(value, nodes.Cond) else writer.truth(value)
     lines = "\n".join(writer.lines)
     source = f"def evaluate(names, arrays, specials):\n{lines}\n    return {result}\n"
     scope: dict[str, Any] = {
@@ -113,9 +95,9 @@ class _Writer:
         self._known: dict[int, tuple[Any, str]] = {}  # node -> variable that holds its value here
         self._count, self._depth = 0, 1
 
-    def value(self, value: Value) -> str:
+    def value(self, value: nodes.Value) -> str:
         """Return the text of a value: a literal or a variable."""
-        if isinstance(value, Const):
+        if isinstance(value, nodes.Const):
             return f"({value.value})"
         known = self._known.get(id(value))
         if known is None:
@@ -123,22 +105,22 @@ class _Writer:
             self._known[id(value)] = known
         return known[1]
 
-    def truth(self, cond: Cond) -> str:
+    def truth(self, cond: nodes.Cond) -> str:
         """Return the text of a condition: a literal or a variable."""
         match cond:
-            case Truth(value):
+            case nodes.Truth(value):
                 return str(int(value))
-            case Compare(op, a, b):
+            case nodes.Compare(op, a, b):
                 return self._assigned(f"{self.value(a)} {op} {self.value(b)}")
-            case Member(e, values, outside):
+            case nodes.Member(e, values, outside):
                 table = self._table(frozenset(values))
                 return self._assigned(f"{self.value(e)} {'not in' if outside else 'in'} {table}")
-            case AllOf(parts):
+            case nodes.AllOf(parts):
                 return self._joined(parts, "if {}:")
-            case AnyOf(parts):
+            case nodes.AnyOf(parts):
                 return self._joined(parts, "if not {}:")
 
-    def _joined(self, parts: Sequence[Cond], undecided: str) -> str:
+    def _joined(self, parts: Sequence[nodes.Cond], undecided: str) -> str:
         """Evaluate parts until one decides: later ones may have no value."""
         first, *others = parts
         result = self._fresh()
@@ -152,24 +134,24 @@ class _Writer:
             self._known = dict(known)
         return result
 
-    def _computed(self, value: Value) -> str:
+    def _computed(self, value: nodes.Value) -> str:
         match value:
-            case Var(name):
+            case nodes.Var(name):
                 return self._assigned(f"names[{name!r}]")
-            case Special(name):
+            case nodes.Special(name):
                 return self._assigned(f"specials[{name!r}]")
-            case Element(array, index):
+            case nodes.Element(array, index):
                 return self._assigned(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
-            case Item(table, index):
+            case nodes.Item(table, index):
                 return self._assigned(f"item({self._table(table)}, {self.value(index)}, 'a table')")
-            case Lookup(table, index):
+            case nodes.Lookup(table, index):
                 return self._assigned(f"entry({self._table(table)}, {self.value(index)}, specials)")
-            case Called(name, arguments):
+            case nodes.Called(name, arguments):
                 given = ", ".join(map(self.value, arguments))
                 return self._checked(f"called({name!r}, [{given}])")
-            case Choose(cond, a, b) | Select(cond, a, b):
+            case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(cond, a, b)
-            case Binary(op, a, b):
+            case nodes.Binary(op, a, b):
                 return self._binary(op, self.value(a), self.value(b))
         raise AssertionError(value)
 
@@ -181,7 +163,7 @@ class _Writer:
         amount = f"min(max({b}, 0), {MAX_SHIFT})"
         return self._checked(f"{a} << {amount}") if op == "<<" else self._assigned(f"{a} >> {amount}")
 
-    def _chosen(self, cond: Cond, a: Value, b: Value) -> str:
+    def _chosen(self, cond: nodes.Cond, a: nodes.Value, b: nodes.Value) -> str:
         truth = self.truth(cond)
         result = self._fresh()
         known = dict(self._known)

@@ -4,26 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.formula.nodes import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
-    Compare,
-    Cond,
-    Const,
-    Element,
-    Expr,
-    Item,
-    Lookup,
-    Member,
-    Select,
-    Special,
-    Truth,
-    Value,
-    Var,
-)
+from scalatrace.formula import nodes
 
 __all__ = ["AND", "ATOM", "CHOICE", "COMPARISON", "OR", "PRODUCT", "SUM", "Printed", "Printer"]
 
@@ -47,66 +28,68 @@ class Printer:
     conjunction, disjunction = "&&", "||"
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[Value, Printed]] = {}
+        self._texts: dict[int, tuple[nodes.Value, Printed]] = {}
 
-    def expr(self, value: Value) -> str:
+    def expr(self, value: nodes.Value) -> str:
         """Return the text of a value, without parentheses around it."""
         return self.printed(value)[0]
 
-    def cond(self, cond: Cond) -> str:
+    def cond(self, cond: nodes.Cond) -> str:
         """Return the text of a condition, without parentheses around it."""
         return self.printed_condition(cond)[0]
 
-    def printed(self, value: Value) -> Printed:
+    def printed(self, value: nodes.Value) -> Printed:
         """Return the text of a value and its level."""
-        if isinstance(value, Const | Var):
+        if isinstance(value, nodes.Const | nodes.Var):
             return self._printed(value)
         if id(value) not in self._texts:
             self._texts[id(value)] = value, self._printed(value)
         return self._texts[id(value)][1]
 
-    def _printed(self, value: Value) -> Printed:
+    def _printed(self, value: nodes.Value) -> Printed:
         match value:
-            case Const(number):
+            case nodes.Const(number):
                 return self.constant(number)
-            case Var(name):
+            case nodes.Var(name):
                 return self.variable(name), ATOM
-            case Special(name):
+            case nodes.Special(name):
                 return self.special(name), ATOM
-            case Element(array, index):
+            case nodes.Element(array, index):
                 return self.element(array, index), ATOM
-            case Item(table, index) | Lookup(table, index):
+            case nodes.Item(table, index) | nodes.Lookup(table, index):
                 return self.item(table, index), ATOM
-            case Called(name, arguments):
+            case nodes.Called(name, arguments):
                 return self.call(name, [self.expr(argument) for argument in arguments]), ATOM
-            case Choose(cond, a, b) | Select(cond, a, b):
+            case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self.choice(cond, a, b)
-            case Binary(op, a, b):
+            case nodes.Binary(op, a, b):
                 return self.binary(op, a, b)
 
-    def printed_condition(self, cond: Cond) -> Printed:
+    def printed_condition(self, cond: nodes.Cond) -> Printed:
         """Return the text of a condition and its level."""
         match cond:
-            case Truth(value):
+            case nodes.Truth(value):
                 return self.truth(value), ATOM
-            case Compare(op, a, b):
+            case nodes.Compare(op, a, b):
                 sides = self.at(self.printed(a), SUM), self.at(self.printed(b), SUM)
                 return self.comparison(op, *sides), COMPARISON
-            case AllOf(parts):
+            case nodes.AllOf(parts):
                 return self.joined(self.conjunction, parts, COMPARISON), AND
-            case AnyOf(parts):
+            case nodes.AnyOf(parts):
                 return self.joined(self.disjunction, parts, COMPARISON), OR
-            case Member(e, values, outside):
+            case nodes.Member(e, values, outside):
                 distinct = tuple(dict.fromkeys(values))
                 if len(distinct) <= MAX_WRITTEN_MEMBERS:
                     op = "!=" if outside else "=="
-                    one_by_one = tuple(Compare(op, e, Const(value)) for value in distinct)
+                    one_by_one = tuple(nodes.Compare(op, e, nodes.Const(value)) for value in distinct)
                     if len(distinct) == 1:
                         return self.printed_condition(one_by_one[0])
-                    return self.printed_condition(AllOf(one_by_one) if outside else AnyOf(one_by_one))
+                    return self.printed_condition(
+                        nodes.AllOf(one_by_one) if outside else nodes.AnyOf(one_by_one)
+                    )
                 return self.member(e, values, outside), COMPARISON
 
-    def joined(self, word: str, parts: Sequence[Cond], level: int) -> str:
+    def joined(self, word: str, parts: Sequence[nodes.Cond], level: int) -> str:
         """Return conditions with a word between them."""
         return f" {word} ".join(self.at(self.printed_condition(part), level) for part in parts)
 
@@ -130,27 +113,27 @@ class Printer:
         """Return a symbol that is no number."""
         return name
 
-    def element(self, array: str, index: Expr) -> str:
+    def element(self, array: str, index: nodes.Expr) -> str:
         """Return an entry of an array."""
         return f"{array}[{self.expr(index)}]"
 
-    def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
+    def item(self, table: tuple[int | nodes.Special, ...], index: nodes.Expr) -> str:
         """Return an entry of a static table."""
         raise NotImplementedError
 
-    def entry(self, entry: int | Special) -> str:
+    def entry(self, entry: int | nodes.Special) -> str:
         """Return a number or symbol of a static table."""
-        return self.special(entry.name) if isinstance(entry, Special) else self.constant(entry)[0]
+        return self.special(entry.name) if isinstance(entry, nodes.Special) else self.constant(entry)[0]
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         """Return a call of a function."""
         return f"{name}({', '.join(arguments)})"
 
-    def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
+    def choice(self, cond: nodes.Cond, then: nodes.Value, otherwise: nodes.Value) -> Printed:
         """Return one of two values."""
         raise NotImplementedError
 
-    def binary(self, op: str, left: Expr, right: Expr) -> Printed:
+    def binary(self, op: str, left: nodes.Expr, right: nodes.Expr) -> Printed:
         """Return a sum, product, quotient, remainder or bit operation."""
         raise NotImplementedError
 
@@ -158,7 +141,7 @@ class Printer:
         """Return a comparison."""
         return f"{left} {op} {right}"
 
-    def member(self, e: Expr, values: tuple[int, ...], outside: bool) -> str:
+    def member(self, e: nodes.Expr, values: tuple[int, ...], outside: bool) -> str:
         """Return whether a value is one of a set, or outside it."""
         raise NotImplementedError
 
