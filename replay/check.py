@@ -1,4 +1,4 @@
-"""What is asked of a trace before any of its calls is issued."""
+"""Check that a trace can be replayed, before any of its calls is issued."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
 
     Args:
-        force: do not ask whether the calls of a selected part have their partners in it.
+        force: do not check that the calls of a selected part have their partners in it.
 
     Raises:
         UsageError: a rule of the options is for calls that the trace does not have.

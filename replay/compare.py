@@ -1,4 +1,4 @@
-"""What the trace says should have happened, against what the replay did (§3.4.1)."""
+"""Compare the calls and bytes of a replay with those of the trace (dissertation, §3.4.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def recorded(trace: Trace) -> dict[str, float | None]:
 
 
 def expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], list[int]]:
-    """Return [calls, bytes handed over] of a rank by operation and family, from the compressed form."""
+    """Return [calls, bytes sent] of a rank by operation and family, from the compressed form."""
     result: dict[tuple[str, int], list[int]] = {}
     for event, times in executions_of(trace, rank):
         op = trace.ops[event.op].name

@@ -1,4 +1,4 @@
-"""What a replay has done, per rank and in all."""
+"""Results of a replay, per rank and of all ranks."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class RankResult:
 
     Attributes:
         wall_ns: from the first event to the last.
-        computed_ns: computation that was waited out.
+        computed_ns: computation for which the rank waited.
         engine_ns: the engine's own time between calls, hidden in computation or not.
         late_ns: what could not be hidden.
-        rows: (operation, communicator family, calls, time in them, bytes handed over).
-        left: requests that nobody completed.
-        received: messages that came, in the replay of a probabilistic trace.
+        rows: (operation, communicator family, calls, time in them, bytes sent).
+        left: requests that no call completed.
+        received: messages received in the replay of a probabilistic trace.
         unequal: rows of `scalatrace.replay.compare`; None when nothing was compared.
     """
 
@@ -59,7 +59,7 @@ class RankResult:
 
     @property
     def sent(self) -> dict[str, int]:
-        """Bytes handed over by operation."""
+        """Bytes sent by operation."""
         return dict(_by_op(self.rows, 4))
 
     def pack(self) -> bytes:
@@ -68,7 +68,7 @@ class RankResult:
 
     @classmethod
     def unpack(cls, data: bytes) -> RankResult:
-        """Return what was packed."""
+        """Return the result of `pack`."""
         fields = json.loads(data)
         fields["rows"] = [tuple(row) for row in fields["rows"]]
         return cls(**fields)
@@ -89,9 +89,9 @@ class Summary:
         nprocs: ranks.
         wall_s: of the slowest rank.
         computed_s, engine_s, late_s: means over the ranks.
-        calls, mpi_s, sent: calls, seconds in them, bytes handed over, by operation, over all ranks.
-        left: requests that nobody completed, over all ranks.
-        received: messages that came, in the replay of a probabilistic trace.
+        calls, mpi_s, sent: calls, seconds in them, bytes sent, by operation, over all ranks.
+        left: requests that no call completed, over all ranks.
+        received: messages received in the replay of a probabilistic trace.
         unequal: what differs from the trace, ranks with the same difference together; None: not compared.
     """
 

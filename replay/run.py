@@ -1,4 +1,4 @@
-"""The replay of one rank: walk its events, hand each to its handler.
+"""The replay of one rank: walk its events and pass each to its handler.
 
 trace.walk(rank) -> handler of the event's operation -> transport
                  `- compute time of the event after its predecessor -> pace
@@ -36,10 +36,10 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     """Issue all calls of the transport's rank, in order and at their time.
 
     Args:
-        report: told now and then how many events are done.
+        report: called regularly with the number of events done.
 
     Raises:
-        ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
+        ReplayError: MPI returned an error, or the trace is inconsistent; names the event.
     """
     pace = Pace(options.compute)
     rank = RankReplay(transport, pace, options.io_folder)
@@ -70,9 +70,9 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
 
 
 class Ahead:
-    """The events of a rank with the nanoseconds to compute before each, some of them prepared beforehand."""
+    """The events of a rank, each with the nanoseconds to compute before it; some are prepared early."""
 
-    MOST = 1024
+    MAX_PREPARED = 1024
 
     def __init__(self, events: Iterator[tuple[Any, int]]) -> None:
         self._walk = events
@@ -88,8 +88,8 @@ class Ahead:
             yield item
 
     def more(self) -> bool:
-        """Walk to one event more; False when that is not possible or there are enough."""
-        item = next(self._walk, None) if len(self._ready) < self.MOST else None
+        """Prepare one more event; return False at the end, or when enough are prepared."""
+        item = next(self._walk, None) if len(self._ready) < self.MAX_PREPARED else None
         if item is None:
             return False
         self._ready.append(item)

@@ -1,4 +1,4 @@
-"""Bring MPI up as the recorded program did: with MPI_Init, or MPI_Init_thread and its level."""
+"""Start MPI as the recorded program did: with MPI_Init, or MPI_Init_thread and its level."""
 
 from __future__ import annotations
 

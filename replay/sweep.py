@@ -61,7 +61,7 @@ def replayed(command: Sequence[str | Path], setting: Setting) -> float:
         command: launcher, `scalatrace replay`, the trace, and options for all settings.
 
     Raises:
-        ReplayError: it failed; with what it said.
+        ReplayError: it failed; the message has its output.
     """
     done = subprocess.run(
         [*command, *setting.options(), "--json"], capture_output=True, text=True, check=False

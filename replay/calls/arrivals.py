@@ -1,4 +1,4 @@
-"""Wait for the message that a receive is to take, where messages of several lengths can match it."""
+"""Wait for the message of a receive that messages of several lengths can match."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _arrival(rank: RankReplay, event: AnyCall, planned: int | None) -> tuple[int
 
 
 def _await(rank: RankReplay, source: Any, envelope: tuple[Any, ...]) -> tuple[int, int] | None:
-    """Wait for a message of a source: its source and bytes, or None when it has not come in time."""
+    """Wait for a message of a source: its source and bytes, or None when it has not arrived in time."""
     flag, status, backoff = Out(), Status(), Backoff(rank.mpi.shares_cores)
     start = time.monotonic()
     limit = min(MAX_WAIT_S, rank.senders.left_s)

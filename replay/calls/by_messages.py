@@ -1,7 +1,7 @@
 """Collectives as point-to-point messages, between each pair of ranks directly (the study of Figure 4.13).
 
-No tree, no ring, no pattern: who has something for another sends it, and waits for all. Messages travel on a
-duplicate of the communicator, where no receive of the program can take them.
+There is no algorithm such as a tree or a ring: each rank sends its data to each rank that gets some, and
+waits for all. A duplicate of the communicator keeps these messages away from receives of the program.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
 
 
 def _side(rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
-    """The pieces of a side; in place, where it is not given, they lie as on the other."""
+    """The pieces of a side. With MPI_IN_PLACE it is not given, and the other side has their places."""
     sides = ("send", "recv") if sends else ("recv", "send")
     side = next(side for side in sides if is_given(event, f"{side}type"))
     built, counts = rank.type(event[f"{side}type"]), event.get(f"{side}counts")
@@ -156,8 +156,8 @@ ROUNDS: dict[str, Sequence[Pieces]] = {
     "Alltoall": (_to_all,),
     "Alltoallv": (_to_all,),
 }
-"""The collectives that become messages, with the exchanges each consists of. Those of neighbours, those that
-return before they are done, MPI_Alltoallw and those of intercommunicators stay what they are."""
+"""The collectives that become messages, with the exchanges each consists of. Neighbourhood and
+nonblocking collectives, MPI_Alltoallw and collectives of intercommunicators are issued as recorded."""
 
 
 def becomes_messages(event: AnyCall) -> bool:

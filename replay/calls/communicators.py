@@ -1,4 +1,4 @@
-"""Communicators are made again by the calls that made them, and must get the recorded members."""
+"""Calls that make or free communicators. A new communicator must have the recorded members."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dup_with_info(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Comm_idup", "Comm_idup_with_info")
 def idup(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Comm_idup(comm, newcomm, request); the members are checked when somebody uses them."""
+    """MPI_Comm_idup(comm, newcomm, request); its members are not checked."""
     handle, live = rank.mpi.handle("comm"), Live(rank.mpi.handle("request"))
     info = [Constant.INFO_NULL] if event.op.endswith("info") else []
     rank.issue(event.op, rank.comm(event.comm.family), *info, Ref(handle), Ref(live.handle))
@@ -70,7 +70,8 @@ def create_group(rank: RankReplay, event: AnyCall) -> None:
 def intercomm_create(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm).
 
-    Leaders talk over the peer communicator; where messages on that are taken as they come, they go aside.
+    Leaders exchange messages on the peer communicator. A probabilistic replay receives all messages on that,
+    so it gives another one.
     """
     peer, leader = event["peer_comm"], rank.mpi.constant(event["remote_leader"])
     family = peer.family if hasattr(peer, "family") else NULL

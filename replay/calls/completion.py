@@ -1,7 +1,7 @@
 """Completion of requests.
 
-What the program saw complete is what completes here. Where MPI may choose (any, some) or may say "not yet"
-(Test), the replay waits for the recorded requests; what the program polled for is polled for.
+The same requests complete as in the program. Where MPI may choose (any, some) or return false (Test), the
+replay waits for the recorded requests. It polls where the program polled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scalatrace.trace.values.vec import UNDEFINED
 
 
 def of_ages(rank: RankReplay, ages: Sequence[int]) -> list[Live]:
-    """Return the requests of these ages; a null request is one of its own."""
+    """Return the requests of these ages; `rank.no_request` for a null request."""
     return [rank.no_request if age == UNDEFINED else rank.requests.at(age) for age in ages]
 
 
@@ -32,7 +32,7 @@ def wait(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Test")
 def test(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Test(request, flag, status), until it says yes."""
+    """MPI_Test(request, flag, status), until the flag is true."""
     (live,) = of_ages(rank, [event["request"]])
     flag = Out()
     rank.poll("Test", flag, Ref(live.handle), flag, Constant.STATUS)
@@ -49,7 +49,7 @@ def waitall(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Testall")
 def testall(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Testall(count, requests, flag, statuses), until it says yes."""
+    """MPI_Testall(count, requests, flag, statuses), until the flag is true."""
     lives = of_ages(rank, event["requests"])
     flag = Out()
     rank.poll("Testall", flag, len(lives), Handles([x.handle for x in lives]), flag, Statuses(len(lives)))
@@ -107,14 +107,14 @@ def some_of(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Request_get_status")
 def get_status(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Request_get_status(request, flag, status), until it says yes; the request stays."""
+    """MPI_Request_get_status(request, flag, status), until the flag is true; the request stays."""
     (live,) = of_ages(rank, [event["request"]])
     flag = Out()
     rank.poll("Request_get_status", flag, live.handle, flag, Constant.STATUS)
 
 
 def await_quietly(rank: RankReplay, op: str, lives: Sequence[Live]) -> None:
-    """Wait, in the time of a call, until requests could complete: past any tracer, not completing them."""
+    """Wait until requests can complete, without completing them. The time counts for the call."""
     start, flag, backoff = rank.pace.wait(), Out(), Backoff(rank.mpi.shares_cores)
     for live in lives:
         flag.values = [0]

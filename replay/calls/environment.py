@@ -1,4 +1,4 @@
-"""What surrounds the communication: start and end."""
+"""Calls that start and end MPI."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SILENT = ("Init", "Init_thread", "Finalize")
 
 @handles(*SILENT)
 def lifecycle(rank: RankReplay, event: AnyCall) -> None:
-    """MPI is up when the replay starts, and goes down when its process ends."""
+    """MPI is initialised before the replay and finalised when its process ends."""
     rank.pace.wait()
 
 

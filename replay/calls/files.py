@@ -1,4 +1,4 @@
-"""MPI-IO. Files lie in a folder of the replay's own under their last name: what is written is random."""
+"""MPI-IO. Files are in a folder of the replay under their last name. Their content is random."""
 
 from __future__ import annotations
 

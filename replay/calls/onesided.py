@@ -1,4 +1,4 @@
-"""One-sided communication. A window exposes memory of the recorded size; what is put into it means nothing.
+"""One-sided communication. A window exposes memory of the recorded size; its content has no meaning.
 
 Dynamic windows have no handlers: their displacements are addresses of the recorded run.
 """
@@ -80,14 +80,14 @@ def unlock(rank: RankReplay, event: AnyCall) -> None:
 
 
 ENDING = {"Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_complete"}
-"""What all calls of this rank on a window are complete after."""
+"""Calls after which all calls of this rank on the window are complete."""
 
 
 @handles(
     "Win_unlock_all", "Win_flush_all", "Win_flush_local_all", "Win_sync", "Win_complete", "Win_wait",
 )  # fmt: skip
 def whole(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Win_complete(win), and what else takes the window only."""
+    """MPI_Win_complete(win), and other calls with the window as their only argument."""
     rank.issue(event.op, window_of(rank, event).handle)
     if event.op in ENDING:
         _settle(rank, event)
@@ -95,7 +95,7 @@ def whole(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Win_test")
 def test(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Win_test(win, flag), until it says yes."""
+    """MPI_Win_test(win, flag), until the flag is true."""
     flag = Out()
     rank.poll("Win_test", flag, window_of(rank, event).handle, flag)
 

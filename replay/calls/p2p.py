@@ -36,7 +36,7 @@ def recv(rank: RankReplay, event: AnyCall) -> None:
 
 
 def _recv_directed(rank: RankReplay, event: AnyCall) -> None:
-    """Make a receive whose source, and count if need be, are those of the message that it is to take."""
+    """Issue a receive with the source, and if necessary the count, of its message."""
     with directed(rank, event) as (source, nbytes):
         message = rank.message(event, out=False, nbytes=nbytes)
         tag = rank.mpi.constant(event["tag"])

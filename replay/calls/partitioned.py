@@ -42,6 +42,6 @@ def pready_list(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Parrived")
 def parrived(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Parrived(request, partition, flag), until it says yes."""
+    """MPI_Parrived(request, partition, flag), until the flag is true."""
     flag = Out()
     rank.poll("Parrived", flag, rank.requests.at(event["request"]).handle, event["partition"], flag)

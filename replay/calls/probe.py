@@ -21,7 +21,7 @@ def probe(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Iprobe")
 def iprobe(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Iprobe(source, tag, comm, flag, status), until it says yes."""
+    """MPI_Iprobe(source, tag, comm, flag, status), until the flag is true."""
     flag = Out()
     rank.poll("Iprobe", flag, *_envelope(rank, event), flag, Constant.STATUS)
 
@@ -37,7 +37,7 @@ def mprobe(rank: RankReplay, event: AnyCall) -> None:
 
 @handles("Improbe")
 def improbe(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Improbe(source, tag, comm, flag, message, status), until it says yes."""
+    """MPI_Improbe(source, tag, comm, flag, message, status), until the flag is true."""
     (live, status), flag = _matched(rank), Out()
     with directed(rank, event) as (source, _):
         rank.poll("Improbe", flag, source, *_channel(rank, event), flag, Ref(live.handle), status)

@@ -1,4 +1,4 @@
-"""The two sides of a collective: what goes out, what comes in, and what is not significant on this rank."""
+"""Arguments of the send and receive sides of a collective; a side may be not significant on this rank."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def each_its_type(rank: RankReplay, event: AnyCall, side: str, out: bool, wide: 
 
 
 def displacements(event: AnyCall, side: str, counts: Sequence[int]) -> Sequence[int]:
-    """Return the recorded displacements, else those of pieces that lie one behind the other."""
+    """Return the recorded displacements, or those of pieces without gaps."""
     for name in ("displs", f"{side[0]}displs"):
         displs = event.get(name)
         if isinstance(displs, tuple) and len(displs) == len(counts):
@@ -73,7 +73,7 @@ def displacements(event: AnyCall, side: str, counts: Sequence[int]) -> Sequence[
 
 
 def reach(counts: Sequence[int], displs: Sequence[int]) -> tuple[int, int]:
-    """Return the first element and the number of elements that the pieces lie in."""
+    """Return the first element of the pieces and the number of elements up to their end."""
     used = [(d, d + n) for n, d in zip(counts, displs, strict=True) if n > 0]
     low = min((start for start, _ in used), default=0)
     return low, max((stop for _, stop in used), default=0) - low

@@ -1,10 +1,10 @@
-"""What can go wrong in a replay, as one line for the user."""
+"""Errors of replays."""
 
 from scalatrace.errors import ScalatraceError
 
 
 class ReplayError(ScalatraceError):
-    """MPI refused a call, or did not do what the trace says it did."""
+    """MPI returned an error, or did something else than recorded."""
 
 
 class UnsupportedError(ScalatraceError):

@@ -9,7 +9,7 @@ from scalatrace.replay.common.whatif import Rule
 
 
 class Compute(Enum):
-    """What stands in for the program's computation."""
+    """What a rank does in place of computing."""
 
     SPIN = "spin"
     SLEEP = "sleep"
@@ -17,7 +17,7 @@ class Compute(Enum):
 
 
 class Times(Enum):
-    """How long a computation takes, of which the trace has a histogram."""
+    """How long a computation takes: the mean of its histogram, or a sample."""
 
     MEAN = "mean"
     DRAWN = "drawn"
@@ -37,11 +37,11 @@ class Options:
     Attributes:
         compute: wait out the recorded computation by spinning, sleeping, or not at all.
         compute_scale: factor on the recorded computation times.
-        seed: of the random payload and of drawn times; each rank derives its own.
+        seed: of random payload and sampled times; each rank derives its own.
         times: the mean of each histogram, or drawn from it.
         rules: factors for some of the calls.
         collectives: MPI's own, or messages between each pair of ranks.
-        io_folder: where the files of MPI-IO lie; the recorded ones are left alone.
+        io_folder: folder of the files of MPI-IO; the files of the program are not touched.
     """
 
     compute: Compute = Compute.SPIN

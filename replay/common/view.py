@@ -1,4 +1,4 @@
-"""Calls of the walk with other parameters: what handlers get in their place."""
+"""Calls of the walk, and views of them with other parameters. Handlers take both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class View:
 
     Attributes:
         op: operation, without `MPI_`.
-        values: what tells it from other calls of its place.
+        values: equal for equal calls of a place.
     """
 
     __slots__ = ("_call", "op", "values")

@@ -1,7 +1,7 @@
 """Prepared calls by place and values: an event with the values of an earlier one needs no converting.
 
 A blocking call is free at once. A call that makes a request is free again when the request has completed;
-while it is under way, another call of the same values is prepared. A call that completes requests can be
+until then, another call of the same values is prepared. A call that completes requests can be
 issued again when the newest live requests are the same as then.
 """
 
@@ -79,7 +79,7 @@ class CallCache:
             self._nbytes += sum(buffer.nbytes for buffer in prepared.live.buffers)
 
     def clear(self) -> None:
-        """Remove all calls, since what they refer to has changed. Requests under way complete as usual."""
+        """Remove all calls, since what they refer to has changed. Requests in progress complete as usual."""
         free = {id(prepared) for calls in self.free.values() for prepared in calls}
         for prepared in self._cached:
             self._buffers.give_back(prepared.buffers)

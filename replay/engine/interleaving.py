@@ -24,7 +24,8 @@ class Message(NamedTuple):
     """A message to this rank.
 
     Attributes:
-        earliest: number of the first receive that it can reach, as what its sender waits for is sent before.
+        earliest: number of the first receive that it can match: its sender waits for messages that are sent
+            before.
     """
 
     tag: int
@@ -52,7 +53,7 @@ class Receive:
     likely: int = NOBODY
 
     def takes(self, message: Message | None) -> bool:
-        """Return whether the message can be what this receive takes."""
+        """Return whether the receive can take a message."""
         return (
             message is not None
             and message.earliest <= self.number
@@ -74,11 +75,11 @@ def interleaving(
 
 
 class _Lane:
-    """The messages of one sender, some of them taken.
+    """The messages of one sender.
 
     Attributes:
-        left: how many are not.
-        taken: by tag, how many are.
+        left: number of messages that no receive has taken.
+        taken: number of taken messages by tag.
     """
 
     __slots__ = ("_of_tag", "left", "taken")

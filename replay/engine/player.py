@@ -1,4 +1,4 @@
-"""What plays the events of a rank: as recorded, or drawn from histograms."""
+"""The interface of the two ways to replay a rank: events as recorded, or sampled from histograms."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 REPORT_MASK = 255
 
 Report = Callable[[int], None]
-"""Told now and then how many events are done."""
+"""Called regularly with the number of events done."""
 
 
 class Player(Protocol):
-    """What a rank does with its events.
+    """Replays the events of one rank.
 
     Attributes:
         prepare: returns a call as `play_all` wants it, some time before it is due, in the order of the walk;
@@ -25,11 +25,11 @@ class Player(Protocol):
     prepare: Callable[[Call], Any] | None
 
     def play_all(self, events: Iterable[tuple[Any, int]], report: Report | None) -> None:
-        """Make all calls, each once the computation before it, in nanoseconds, is over.
+        """Issue all calls, each after the computation before it (in nanoseconds).
 
         Raises:
-            ReplayError: MPI refused a call, or the trace contradicts itself; names the event.
+            ReplayError: MPI returned an error, or the trace is inconsistent; names the event.
         """
 
     def finish(self) -> int:
-        """Do what is left when all calls are made; return how many messages came that no call received."""
+        """Finish when all calls are issued; return the number of messages that no call received."""

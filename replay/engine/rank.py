@@ -317,7 +317,7 @@ class RankReplay:
         return self.requests.add(Live(self.mpi.handle("request"), persistent, self.take_buffers()))
 
     def start(self, event: AnyCall, *args: Any) -> None:
-        """Issue a call that may be blocking, nonblocking or persistent; the variant's name says which.
+        """Issue a call that may be blocking, nonblocking or persistent; its name decides which.
 
         The nonblocking form returns a request after the blocking one's arguments, the persistent form of a
         collective takes an info object before it.

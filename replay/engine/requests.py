@@ -1,4 +1,4 @@
-"""The live requests of a rank, named by age as the recorder names them: the newest is 0."""
+"""The live requests of a rank, identified by age as in the trace: the newest has age 0."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ class _Own:
 
 
 def _answer(last: Receive | None, peer: int) -> None:
-    """Note with whom the rank communicates next after a receive from any source: often its sender."""
+    """Record with which rank it communicates next after a receive from any source: often its sender."""
     if last is not None and peer != ANY_SOURCE:
         last.likely = peer
 

@@ -1,10 +1,9 @@
 """The replay of one rank of a probabilistic trace (§5.2.6).
 
-Sends and collectives are made with drawn parameters; receives are not made, since what they would take is not
-known: the inbox receives whatever comes. The time that the program spent in them passes all the same, less by
-what the rank is late: where a program waits for others it catches up. Nothing blocks in MPI without
-receiving meanwhile: what blocks becomes its nonblocking form, and calls without one are entered when all
-ranks are there. So no rank waits for one that waits for it, whatever was drawn.
+Sends and collectives are issued with sampled parameters. Receives are not issued, since their messages are
+not known: the inbox receives all messages. A rank waits as long as the program was in a receive, less the
+time by which it is late. No call blocks without receiving messages: blocking calls become nonblocking, and
+collective calls without a nonblocking form are issued when all ranks are at them. So there is no deadlock.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class ProbabilisticPlayer:
             self._replay(plan)
 
     def finish(self) -> int:
-        """Receive all that is under way; return how many messages came."""
+        """Receive all messages in progress; return the number of messages received."""
         self.inbox.close_all()
         return self.inbox.messages
 

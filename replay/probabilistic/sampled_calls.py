@@ -1,8 +1,8 @@
 """Calls whose parameters are drawn from the histograms of a probabilistic trace (§5.2.6).
 
-What one rank sends is its own affair: a peer and a count for each execution. What all ranks must agree on,
-the counts of a collective, is sampled with a number that depends on the index of the collective on its
-communicator it is, from one distribution for all its calls, wherever in the trace a rank meets it.
+Each rank samples a peer and a count for each of its sends. The counts of a collective, on which all ranks
+must agree, are sampled with a number that depends on the index of the collective on its
+communicator, from one distribution for all its calls, independent of its place in the trace.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from scalatrace.trace.query.walk import Call, Place
 
 MAX_DRAWS = 8
-"""So many peers are drawn before the nearest rank that there is must do."""
+"""Samples of a peer outside the communicator, before the nearest rank in it is taken."""
 
 ONE_COUNT = {
     "Bcast": ("count",), "Reduce": ("count",), "Allreduce": ("count",),
@@ -50,19 +50,19 @@ ONE_COUNT = {
     "Allgather": ("sendcount", "recvcount"), "Allgatherv": ("sendcount", "recvcounts"),
     "Alltoall": ("sendcount", "recvcount"), "Alltoallv": ("sendcounts", "recvcounts"),
 }  # fmt: skip
-"""The counts of a collective, which are one number here; the first says what it is."""
+"""Counts of a collective that are derived from one number, which the first count gives."""
 
 Group = tuple[str, int, int]
 """Collectives that draw from one distribution: operation, family, size of the datatype."""
 
 WAITING = {"Win_start", "Win_wait", "Win_complete", "Comm_create_group"}
-"""Calls that block until certain other ranks come, which may wait for this one to receive meanwhile."""
+"""Calls that wait for certain other ranks, which may wait for a message to be received here."""
 
 DISPLACEMENTS = {"displs", "sdispls", "rdispls"}
 
 
 def summary_of(param: Param) -> Summary | None:
-    """Return a parameter's summary, if that is what it has."""
+    """Return the summary of a parameter; None for a parameter with values."""
     value = param.value if isinstance(param, Peer) else param
     return value if isinstance(value, Summary) else None
 
@@ -80,10 +80,10 @@ def is_probabilistic(trace: Trace) -> bool:
 
 
 def check_sampled(trace: Trace) -> None:
-    """Make sure that all that was summarised can be drawn.
+    """Check that all summarised parameters can be sampled.
 
     Raises:
-        UnsupportedError: a parameter was dropped, or a histogram does not tell how its values fit together.
+        UnsupportedError: a parameter was dropped, or its values depend on each other.
     """
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
@@ -143,7 +143,7 @@ class ParameterSampler:
         self._counts: dict[Place, tuple[tuple[str, Weighted], ...]] = {}
 
     def call(self, call: Call) -> AnyCall:
-        """Return the call as it is to be made."""
+        """Return the call with sampled parameters."""
         category = operation(call.op).category
         if category in SENDING:
             return self._sent(call)
@@ -274,7 +274,7 @@ def _groups_of(trace: Trace, leaf: Event, rank: int, times: int) -> Counter[Grou
 
 
 def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Iterator[Bin]:
-    """Yield what a leaf's count is on some ranks, in a share of their calls."""
+    """Yield the counts of a leaf on some ranks, as bins, for a share of their calls."""
     if param is None or isinstance(param, Peer):
         return
     if isinstance(param, Summary):
@@ -288,7 +288,7 @@ def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Ite
 
 
 def _bin(vec: Vec, times: int, nranks: float) -> Bin:
-    """Return what stands for the values of so many calls on so many ranks: their mean."""
+    """Return a bin for the values of calls of several ranks: their mean."""
     weight: Any = times * nranks
     if vec.constant is not None:
         return Bin(weight, vec.constant, vec.constant, vec.constant)
@@ -312,7 +312,7 @@ class _CallNumbers:
 
     @classmethod
     def of(cls, number: int, classes: Sequence[tuple[RankList, int]], rank: int) -> _CallNumbers:
-        """Count from what the classes of ranks execute."""
+        """Count the calls of all classes of ranks."""
         before = total = 0
         for ranks, times in classes:
             total += times * len(ranks)

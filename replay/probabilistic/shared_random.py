@@ -1,4 +1,4 @@
-"""Numbers that all ranks agree on without asking each other (§5.2.6), and values drawn with them.
+"""Random numbers that are equal on all ranks without communication (§5.2.6), and samples drawn with them.
 
 All executions of a call on all ranks are numbered, and each has a stratum of its own: a permutation (a
 lattice with a random start) of equal parts of 0..1. So what they draw in all adds up to what the histogram
@@ -19,18 +19,18 @@ STEPS = (0.7548776662466927, 0.4142135623730951)
 """For each kind of number, the part of all strata that one draw is away from the draw before."""
 
 PEER, COUNT = 0, 1
-"""The kinds: what a call draws for one says nothing about the other."""
+"""The kinds, which are independent."""
 
 
 class SharedRandom:
-    """Numbers from 0 to below 1 as a function of the seed and of what they are for."""
+    """Numbers from 0 to below 1 as a function of the seed and a key."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._known: dict[Hashable, tuple[int, int, int, float]] = {}
 
     def at(self, kind: int, what: Hashable, i: int, n: int) -> float:
-        """Return the number for draw i, from 0, of n for `what`: each n-th part of 0..1 comes up once."""
+        """Return number i, from 0, of n for the key `what`: each n-th part of 0..1 has one."""
         key = (kind, what)
         found = self._known.get(key)
         if found is None or found[0] != n:
@@ -71,7 +71,7 @@ class Weighted:
 
     @property
     def mean(self) -> float:
-        """The mean of what is drawn. A histogram's own is rounded to an integer when it is small."""
+        """The mean of the samples. A histogram's own is rounded to an integer when it is small."""
         return sum(b.count * b.mean for b in self.bins) / self.total
 
     def draw(self, u: float) -> int:
@@ -102,5 +102,5 @@ def counts_of(histogram: Histogram, samples: float = 0) -> tuple[Bin, ...]:
 
 
 def is_special(value: float) -> bool:
-    """Say whether a value from a histogram stands for an MPI constant, which is rounded there."""
+    """Return whether a value of a histogram, which is rounded, stands for an MPI constant."""
     return value < SPECIAL_MAX * 0.99

@@ -1,4 +1,4 @@
-"""What the replay of a probabilistic trace must amount to: as many calls, about as many bytes."""
+"""Compare the replay of a probabilistic trace with it: equal numbers of calls, similar numbers of bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLERANCE = 0.02
 
 
 def expected(trace: Trace, whatif: WhatIf) -> tuple[Counter[str], dict[str, float]]:
-    """Return calls and bytes handed over by operation, over all ranks; where need be, what histograms say."""
+    """Return calls and bytes sent by operation, over all ranks; from means where values are not known."""
     ncalls: Counter[str] = Counter()
     nbytes: dict[str, float] = {}
     shared = shared_counts(trace)

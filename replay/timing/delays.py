@@ -1,7 +1,7 @@
-"""How long to compute before an event: what the histogram after its predecessor says (§2.3, §3.4.2).
+"""How long to compute before an event: from the histogram for its predecessor (§2.3, §3.4.2).
 
-A histogram is over all ranks that make its call; how much more or less than these means a rank computes in
-all is a factor on them.
+A histogram has the samples of all ranks that make the call. A factor for each rank corrects its mean: the
+total computation of the rank divided by the total of the means.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Waiting in place of computing.
+"""Wait in place of computing.
 
-The wait ends at an absolute deadline, counted from the end of the call before: whatever the engine itself
-needs between two calls (walking the trace, preparing arguments) is part of the wait and does not lengthen
-it. What is left when the engine was late is added up, so that the report can say how much could not be
-hidden.
+The wait ends at an absolute deadline, counted from the end of the call before: the time that the engine needs
+between two calls (walking the trace, preparing arguments) is part of the wait. Time beyond the deadline is
+added up for the report.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ SLEEP_SLACK_NS = 100_000
 """A sleep may end this much late; the last stretch before a deadline, and a shorter wait, is spun."""
 
 NAP_NS = 500_000
-"""So long may a message lie there at first while its receiver computes, asleep."""
+"""First interval between polls for messages while a rank computes, asleep."""
 
 MAX_NAP_FACTOR = 10
-"""So many times as long later on: each poll takes time from the ranks that share the core."""
+"""Factor up to which the interval grows: each poll takes time from ranks that share the core."""
 
 SHORT_NS = 50_000
-"""A wait so short is spun as the program computed it: a core that is let go may be gone for milliseconds."""
+"""Shorter waits never yield the processor: it may take milliseconds to get it back."""
 
 YIELD_NS = 20_000
-"""Only while more than this is left, a core is let go: it comes back late."""
+"""The processor is yielded only while more than this is left."""
 
 AHEAD_NS = 100_000
-"""Only while more than this is left, later events are prepared: each may take this long."""
+"""Later events are prepared only while more than this is left; each may take this long."""
 
 
 @dataclass
@@ -45,12 +44,12 @@ class Pace:
         clock: nanoseconds, monotonic.
         last_ns: when the call before returned.
         deadline_ns: when the next call is due.
-        waited_ns: computation that was asked for so far.
-        late_ns: how much of the engine's own time could not be hidden in it.
+        waited_ns: computation so far, in full.
+        late_ns: sum of the times beyond deadlines.
         engine_ns: the engine's own time between calls, hidden or not.
         nap_ns: how long to sleep at first when something polls.
-        poll: called now and then in longer waits; says whether it had something to do.
-        idle: does a little of what is to be done later; False when there is nothing.
+        poll: called regularly in longer waits; returns whether it did something.
+        idle: does a part of later work; returns False when there is none.
     """
 
     compute: Compute
@@ -66,11 +65,11 @@ class Pace:
     nap_ns: int = NAP_NS
 
     def start(self) -> None:
-        """Begin: the first deadline counts from here."""
+        """Set the time from which the first deadline counts."""
         self.last_ns = self.deadline_ns = self.clock()
 
     def due_in(self, ns: int) -> None:
-        """Let the next call be due this long after the end of the last one."""
+        """Set the deadline of the next call: this long after the end of the last one."""
         self.deadline_ns = self.last_ns + ns
         self.waited_ns += ns
 
@@ -89,7 +88,7 @@ class Pace:
         return deadline_ns - left
 
     def _rest(self, deadline_ns: int, left: int) -> int:
-        """Wait; return what is left of the time then, less than nothing."""
+        """Wait until the deadline; return the time left, which is negative."""
         lets_go = self.compute is Compute.SPIN and left > SHORT_NS
         while left > AHEAD_NS and self.idle():
             left = deadline_ns - self.clock()
@@ -104,7 +103,7 @@ class Pace:
         return left
 
     def _sleep(self, deadline_ns: int, left: int) -> int:
-        """Sleep until shortly before the deadline, in naps if something polls; return what is left."""
+        """Sleep until shortly before the deadline, in parts if `poll` is set; return the time left."""
         longest = self.nap_ns
         while left > SLEEP_SLACK_NS:
             nap = left - SLEEP_SLACK_NS
@@ -120,7 +119,7 @@ class Pace:
         return left
 
     def called(self) -> int:
-        """Note that the call has returned; return the time."""
+        """Record the end of a call; return the time."""
         self.last_ns = self.deadline_ns = now = (
             self.clock()
         )  # a further call of the same event is due at once

@@ -1,4 +1,4 @@
-"""How much of the mean waits for messages a rank has time for.
+"""Which share of the mean waits for messages a rank has time for.
 
 A histogram says how long ranks waited on the average. In a program whose ranks run different parts, those
 that compute longest hardly wait; if they waited as long as the others did, the whole run would last longer.

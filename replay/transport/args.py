@@ -1,6 +1,6 @@
-"""What an MPI call is given: the C arguments, typed just as far as the C interface needs it.
+"""Arguments of MPI calls, with the types that the C interface distinguishes.
 
-A handler lists the arguments in the order of the C binding; a transport turns them into its own.
+A handler lists the arguments in the order of the C binding; a transport converts them.
 Plain integers are C ints; handles (communicators, datatypes, requests, ...) are the transport's own objects.
 """
 

@@ -1,8 +1,7 @@
 """Memory for payloads.
 
-Sends share one random buffer: MPI only reads it. What MPI writes into has memory of its own for as long as
-the operation is under way; it is used again afterwards, so that a long run needs no more than its widest
-moment.
+Sends share one random buffer: MPI only reads it. Each receive has a buffer of its own until it
+completes; then the buffer is used again.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ class Buffers:
         return self._random
 
     def incoming(self, nbytes: int) -> Buffer:
-        """Return at least `nbytes` that nobody else uses until they are given back."""
+        """Return a buffer of at least `nbytes` for the caller alone, until it is given back."""
         size = size_class(nbytes)
         free = self._free.get(size)
         return free.pop() if free else self._transport.buffer(size)
 
     def give_back(self, buffers: list[Any]) -> None:
-        """Let these be used again."""
+        """Take buffers back for later use."""
         for buffer in buffers:
             self._free.setdefault(buffer.nbytes, []).append(buffer)
 

@@ -80,7 +80,7 @@ class Ready:
             step()
 
     def refused(self, code: int) -> ReplayError:
-        """Return what says that MPI refused the call."""
+        """Return the error of a call that MPI refused."""
         return ReplayError(f"{self.name}: {MPI.Get_error_string(code)}")
 
 

@@ -1,6 +1,7 @@
-"""Whether ranks share cores: of sixteen on two, one that polls is in the way of those that compute.
+"""Whether ranks share cores.
 
-A launcher may bind each rank to a core of its own: then what one rank may use says nothing, all together do.
+A launcher may bind each rank to some cores. So the cores of all ranks of the machine are compared with their
+number.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Receiving what is sent, without being told what (§5.2.6): a message is received when it comes.
+"""Receive all messages of a rank when they arrive, without knowing their receives (§5.2.6).
 
-In a trace with histograms for destinations nobody knows which receive takes which message. ScalaReplay 2 lets
-every rank walk through its senders' traces to find the sends to itself. Here MPI is asked instead (receives
-of any message): it knows what has come, whoever sent it and however the senders' times drift. No message is
-lost, since all are counted, and at the end, or before a communicator goes, as many are received as were
-sent. Nobody waits for ever, since whoever waits receives.
+In a trace with histograms for destinations it is not known which receive takes which message. In ScalaReplay
+2 every rank walks its senders' traces to find the messages to itself. Here each rank posts receives from any
+source. Messages are counted: at the end, and before a communicator is freed, all messages that were sent are
+received. A rank that waits receives messages, so there is no deadlock.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Inbox:
     """The messages of one rank, by communicator family."""
 
     def __init__(self, transport: Transport, largest_sent: int) -> None:
-        """Begin; all ranks do, each with the bytes of the largest message that it will send."""
+        """Take the bytes of the largest message that this rank sends. All ranks create an inbox together."""
         self._mpi, self._post = transport, transport.mailboxes(largest_sent)
         self._comms: dict[int, tuple[Handle, int]] = {}
         self._alone: dict[int, Handle] = {}
@@ -29,10 +28,10 @@ class Inbox:
         self.nbytes = 0
 
     def open(self, family: int, comm: Handle, npeers: int, alone: bool = False) -> None:
-        """Watch a communicator, whose peer parameters count to `npeers`; or of which this is the only rank.
+        """Receive on a communicator with `npeers` ranks that a peer can be. `alone`: this is its only rank.
 
-        There each message is received once it is sent: MPICH (5.0) gives a receive of any message what a
-        collective sends to itself.
+        Alone, a message is received as soon as it is sent: in MPICH 5.0 a receive from any source would match
+        what a collective sends to itself.
         """
         self._alone.pop(family, None)
         if alone:
@@ -45,7 +44,7 @@ class Inbox:
         self._comms[family] = comm, npeers
 
     def sent(self, family: int, peer: int, tag: int) -> None:
-        """Note that a message is under way to a rank of a family."""
+        """Count a message to a rank of a family."""
         if family in self._alone:
             self.messages += 1
             self.nbytes += self._post.take_own(self._alone[family], tag)
@@ -53,7 +52,7 @@ class Inbox:
             self._sent[family][peer] += 1
 
     def poll(self) -> bool:
-        """Receive a message that has come; say whether there was one."""
+        """Receive a message that has arrived; return whether there was one."""
         return self._came(self._post.take())
 
     def wait(self, request: Handle) -> None:
@@ -62,7 +61,7 @@ class Inbox:
             pass
 
     def close(self, family: int) -> None:
-        """Receive all that was sent on a communicator; all its ranks come here."""
+        """Receive all messages on a communicator; all its ranks call this."""
         self._alone.pop(family, None)
         if family not in self._comms:
             return
@@ -80,7 +79,7 @@ class Inbox:
         self._post.close(family)
 
     def close_all(self) -> None:
-        """Receive all that was sent anywhere."""
+        """Receive all messages on all communicators."""
         for family in sorted(self._comms):
             self.close(family)
 

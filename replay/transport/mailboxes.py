@@ -1,7 +1,7 @@
-"""Receiving on some communicators whatever comes, from whomever, past any tracer.
+"""Receive every message on some communicators. No tracer sees these receives.
 
-On each a receive of any message is always posted. So a rank that waits for something of its own waits in MPI
-as the program did, and receives meanwhile: between polls it would sleep too long, or take the others' time.
+On each communicator a receive from any source is always posted. So a rank waits inside MPI, both for its own
+request and for messages. Polling would either delay it or take time from other ranks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scalatrace.replay.transport import clibrary
 from scalatrace.replay.transport.args import Constant, Count, Ref
 
 Message = tuple[int, int]
-"""The key of the communicator that it came on, and its bytes."""
+"""Key of the communicator of a message, and its bytes."""
 
 
 class _Mailbox(NamedTuple):
@@ -33,7 +33,7 @@ class Mailboxes:
     """The receives of one rank."""
 
     def __init__(self, nbytes: int) -> None:
-        """Make room for messages of so many bytes on each communicator."""
+        """Take the bytes of the largest message."""
         large = clibrary.has("PMPI_Recv_init_c")
         self._room = max(1, nbytes if large else min(nbytes, clibrary.INT_MAX))  # MPI can send no larger ones
         self._boxes: list[_Mailbox] = []
@@ -49,7 +49,7 @@ class Mailboxes:
         self._arrange()
 
     def open(self, key: int, comm: Any) -> None:
-        """Begin to receive on a communicator."""
+        """Start to receive on a communicator."""
         room, request = self._memory(), MPI.Request()
         message = (clibrary.address(room, 0), Count(self._room), MPI.BYTE, MPI.ANY_SOURCE, MPI.ANY_TAG)
         clibrary.ready("PMPI_", "Recv_init", (*message, comm, Ref(request)))()
@@ -59,7 +59,7 @@ class Mailboxes:
         self._arrange()
 
     def close(self, key: int) -> None:
-        """Receive no more on a communicator."""
+        """Stop to receive on a communicator."""
         for box in [box for box in self._boxes if box.key == key]:
             clibrary.ready("PMPI_", "Cancel", (Ref(box.request),))()
             clibrary.ready("PMPI_", "Wait", (Ref(box.request), Constant.STATUS))()
@@ -68,14 +68,14 @@ class Mailboxes:
         self._arrange()
 
     def take(self) -> Message | None:
-        """Receive a message that has come; None when there is none."""
+        """Receive a message that has arrived; None when there is none."""
         if not self._boxes:
             return None
         self._call(self._testany)
         return self._came(self._index.value) if self._flag.value else None
 
     def take_own(self, comm: Any, tag: int) -> int:
-        """Receive what this rank sent to itself on a communicator that it has alone; return its bytes."""
+        """Receive a message of this rank to itself on a communicator of one rank; return its bytes."""
         room = self._memory()
         message = (clibrary.address(room, 0), Count(self._room), MPI.BYTE, 0, tag)
         status = clibrary.address(self._status, 0)
@@ -84,7 +84,7 @@ class Mailboxes:
         return int(self._nbytes.value)
 
     def wait(self, request: Any) -> Message | None:
-        """Wait for a request, or for a message that comes before it ends; None: the request has ended."""
+        """Wait for a request or a message, whatever is first; return None for the request."""
         place = clibrary.by_value(request)
         self._slots[0] = place.value
         self._call(self._test)  # what has ended already, MPI would not tell from what there never was
@@ -96,7 +96,7 @@ class Mailboxes:
         return None
 
     def _memory(self) -> Any:
-        """Return room for a message; the system gives what is not written to only by name."""
+        """Return memory for a message. The system does not allocate pages that are not written."""
         return (ctypes.c_char * self._room).from_buffer(mmap(-1, self._room))
 
     def _came(self, at: int) -> Message:

@@ -1,6 +1,6 @@
-"""A transport that only keeps the calls: for tests, and to see what a replay would issue.
+"""A transport that only stores the calls, for tests.
 
-Completion is immediate: every flag comes back true, every index 0, every request null afterwards.
+Completion is immediate: every flag is true, every index 0, every request null afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIZES = {"MPI_DOUBLE": 8, "MPI_FLOAT": 4, "MPI_INT": 4, "MPI_BYTE": 1, "MPI_CHAR
 
 @dataclass(eq=False)
 class Named:
-    """A handle: what it is, and whether something has been made of it."""
+    """A handle with its kind, and whether a call has set it."""
 
     kind: str
     name: str = "null"
@@ -43,9 +43,9 @@ class Address:
 
 @dataclass
 class MemoryTransport:
-    """Keeps (op, args) of every call in `calls`, of the engine's own in `quiet_calls`.
+    """Stores (op, args) of every call in `calls`, of the engine's own calls in `quiet_calls`.
 
-    `groups` tells what members a communicator has, by handle; others are the world. `arrivals` are source and
+    `groups` has the members of communicators, by handle; others are the world. `arrivals` are source and
     bytes of the messages that probes match.
     """
 
@@ -77,7 +77,7 @@ class MemoryTransport:
         return Named("type", tree.name), size, size, 0, size
 
     def constant(self, value: int) -> int:
-        """Leave special values as the trace has them."""
+        """Return special values unchanged."""
         return value
 
     def named_constant(self, name: str) -> int:
@@ -111,7 +111,7 @@ class MemoryTransport:
         self._succeed(op, args)
 
     def members(self, comm: Named) -> tuple[int, ...]:
-        """Return what `groups` says, else the world."""
+        """Return the members in `groups`, else all ranks."""
         return self.groups.get(id(comm), tuple(range(self.size)))
 
     def group(self, ranks: Sequence[int]) -> Named:
@@ -123,7 +123,7 @@ class MemoryTransport:
         return self.arrivals.pop(0) if self.arrivals else (0, 0)
 
     def recorded_as_any_source(self) -> AbstractContextManager[None]:
-        """Do nothing: nobody records."""
+        """Do nothing: there is no tracer."""
         return nullcontext()
 
     def gather(self, data: bytes) -> list[bytes] | None:
@@ -131,11 +131,11 @@ class MemoryTransport:
         return [data]
 
     def mailboxes(self, nbytes: int) -> MemoryPost:
-        """Return what receives `incoming`."""
+        """Return a Post that receives `incoming`."""
         return MemoryPost(self)
 
     def exchange_counts(self, comm: Named, counts: list[int], poll: Callable[[], object]) -> int:
-        """Say that as many messages were sent here as lie here."""
+        """Return the number of messages of the transport."""
         return len(self.incoming)
 
     def is_null(self, handle: Named) -> bool:
@@ -168,7 +168,7 @@ class MemoryTransport:
 
 
 class MemoryPost:
-    """Receives what lies in a transport, on the first communicator that is open."""
+    """Receives the messages of a transport, on the first communicator that is open."""
 
     def __init__(self, transport: MemoryTransport) -> None:
         self._transport = transport

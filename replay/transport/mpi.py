@@ -43,7 +43,7 @@ BLOCK = 1 << 20
 """Bytes of random payload, repeated in larger messages."""
 
 _ALIVE: list[Memory] = []
-"""All memory that MPI was given: attached buffers and active requests use it until MPI_Finalize."""
+"""All memory passed to MPI: attached buffers and active requests use it until MPI_Finalize."""
 
 
 class Memory:
@@ -79,7 +79,7 @@ class MPITransport:
         return type(shared)(shared)
 
     def user_op(self) -> Any:
-        """Return a reduction that leaves its operands alone."""
+        """Return a reduction that changes nothing."""
         return MPI.Op.Create(_leave_alone, commute=True)
 
     def datatype(self, tree: TypeTree) -> tuple[Any, int, int, int, int]:
@@ -150,7 +150,7 @@ class MPITransport:
 
     @contextmanager
     def recorded_as_any_source(self) -> Iterator[None]:
-        """Let a tracer, if there is one, record MPI_ANY_SOURCE for the call that is made meanwhile."""
+        """Let a tracer, if there is one, record MPI_ANY_SOURCE for calls in the context."""
         self._record_any_source(1)
         try:
             yield
@@ -192,13 +192,13 @@ class MPITransport:
         MPI.Finalize()
 
     def abort(self, message: str, status: int = 1) -> None:
-        """Say why, if there is something to say, and end all ranks; does not return."""
+        """Print the message, if any, and end all ranks; does not return."""
         if message:
             print(message, file=sys.stderr, flush=True)
         MPI.COMM_WORLD.Abort(status)
 
     def mailboxes(self, nbytes: int) -> Mailboxes:
-        """Return what receives messages of up to as many bytes as any rank says."""
+        """Return mailboxes for messages of up to the largest number of bytes that a rank gives."""
         largest, mine = (ctypes.c_longlong * 1)(), (ctypes.c_longlong * 1)(nbytes)
         addresses = clibrary.address(mine, 0), clibrary.address(largest, 0)
         self.quiet("Allreduce", *addresses, 1, MPI.LONG_LONG, MPI.MAX, MPI.COMM_WORLD)

@@ -83,9 +83,10 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
 
 
 def _bytes(call: Call, size: Any, extent: Any) -> MPI.Datatype:
-    """Return as many bytes as the opaque type has, in its extent.
+    """Return a datatype with the size and extent of an opaque one.
 
-    What a tracer could not look into came from a large-count constructor; so does this, where MPI has them.
+    The tracer records datatypes of large-count constructors as opaque. The same constructors are used here,
+    where MPI has them.
     """
     inner, result = MPI.Datatype(), MPI.Datatype()
     suffix = "_c" if clibrary.has("MPI_Type_contiguous_c") else ""
