@@ -8,7 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.fit.fitter import fit
+from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms

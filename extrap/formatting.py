@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.format_formula import format_parts, format_shape

@@ -20,12 +20,12 @@ from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.files import read_file, write_file
 from scalatrace.formula import Expr, Value, format_text, parse_condition, parse_number
 from scalatrace.trace.io import decode
-from scalatrace.trace.io.format import pack_container, read_container
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.io.container import pack_container, read_container
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import NAMES
-from scalatrace.trace.symbolic.peers import read, written
+from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["load", "save"]

@@ -10,8 +10,8 @@ from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.errors import AloneError, MissingError, RanksError, UnsupportedError
 from scalatrace.replay.common.options import Collectives, Options
 from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
-from scalatrace.replay.engine.registry import missing
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.ops import Category, operation, sent_bytes
+from scalatrace.operations import Category, operation, sent_bytes
 from scalatrace.replay.calls.environment import SILENT
 from scalatrace.replay.common.options import Options
 from scalatrace.replay.common.whatif import WhatIf

@@ -9,9 +9,9 @@ from scalatrace.replay.calls.by_messages import becomes_messages, by_messages
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Collectives, Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.engine.player import REPORT_MASK, Report
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import HANDLERS
 
 if TYPE_CHECKING:
     from scalatrace.trace.query.walk import Call

@@ -23,7 +23,7 @@ from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
-from scalatrace.replay.timing.delays import Delays
+from scalatrace.replay.timing.compute_times import Delays
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.backoff import sleep_precisely
 from scalatrace.replay.transport.base import Transport

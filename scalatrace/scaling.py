@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import ceil
 
 from scalatrace.errors import UsageError
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 
 __all__ = ["COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "is_room", "parse_factor", "scaled"]
 

@@ -15,14 +15,14 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "ops", "launched")
+LOWEST = ("errors", "operations", "launched")
 BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache")
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
 EXTRAP = ("errors", "formatting", "workers", "solve", "grid", "timing.curves", "timing.largest", "timing")
 EXTRAP += ("fit", "instantiate", "extrapolate", "lossy", "")
-CODEGEN = ("errors", "expr", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
+CODEGEN = ("errors", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
 CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")
 CODEGEN += (

@@ -40,7 +40,7 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, remainder
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import (
     CYCLE,
     INDEXED,

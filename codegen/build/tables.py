@@ -13,7 +13,7 @@ from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
-from scalatrace.trace.symbolic.peers import stored
+from scalatrace.trace.symbolic.special_values import stored
 from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["TABLES", "Tables"]

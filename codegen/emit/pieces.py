@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 
 __all__ = ["Library", "Piece", "library"]
 

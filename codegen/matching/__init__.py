@@ -1,6 +1,6 @@
 """Which calls of a trace belong together: collectives across ranks, receives and their senders, deadlocks."""
 
-from scalatrace.codegen.matching.alignment.align import align_collectives, needs_alignment
+from scalatrace.codegen.matching.alignment.align_collectives import align_collectives, needs_alignment
 from scalatrace.codegen.matching.deadlock import check_deadlock
 from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report
 from scalatrace.codegen.matching.immediate import must_be_late, with_late_collectives

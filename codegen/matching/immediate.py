@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.matching.alignment.align import compressed
+from scalatrace.codegen.matching.alignment.align_collectives import compressed
 from scalatrace.codegen.matching.alignment.order import Order
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import is_collective
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING

@@ -37,7 +37,7 @@ from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
 from scalatrace.codegen.matching.execution.traffic import Traffic
 from scalatrace.errors import UsageError
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace

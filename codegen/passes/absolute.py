@@ -38,10 +38,10 @@ from scalatrace.formula import (
     specials_in,
     xor,
 )
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Communicator, Kind
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.symbolic.peers import constant, stored
+from scalatrace.trace.symbolic.special_values import constant, stored
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED

@@ -20,7 +20,7 @@ from scalatrace.codegen.program.tree import (
     Stmt,
 )
 from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, scaled
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.values.compress import vec_of

@@ -22,7 +22,7 @@ from scalatrace.formula import (
     mul,
     xor,
 )
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["SELF", "WORLD", "Peers", "decoder"]

@@ -33,7 +33,7 @@ from scalatrace.formula import (
     select,
 )
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
-from scalatrace.trace.symbolic.peers import constant, looked_up, stored
+from scalatrace.trace.symbolic.special_values import constant, looked_up, stored
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.specials import separate_specials

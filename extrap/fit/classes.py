@@ -11,7 +11,7 @@ from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Cl
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
-from scalatrace.trace.symbolic.peers import symbolic
+from scalatrace.trace.symbolic.special_values import symbolic
 
 __all__ = ["classes_of", "merged"]
 

@@ -18,8 +18,8 @@ from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Binary, Expr, Symbolic, Value, either, indicator, select
 from scalatrace.trace.model.rules import CYCLE, Shape
-from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts
+from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -13,8 +13,8 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, rows_equal
-from scalatrace.trace.symbolic.peers import evaluate, symbolic
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
+from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
 MAX_CYCLE_VALUES = 64
 """Values that a cycle has at most."""

@@ -15,8 +15,8 @@ from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.symbolic.peers import as_int
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts
+from scalatrace.trace.symbolic.special_values import as_int
 from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.vec import Vec
 

@@ -21,7 +21,8 @@ from scalatrace.extrap.instantiate.values import Values
 from scalatrace.extrap.timing.rules import Timing
 from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
-from scalatrace.trace.model.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.symbolic.evaluate import Ends

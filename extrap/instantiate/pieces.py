@@ -16,8 +16,8 @@ from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.evaluate import along, counted
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, levels_of
-from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.symbolic.shapes import cycle, join, vec_from
+from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec

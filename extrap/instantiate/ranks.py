@@ -18,7 +18,7 @@ from scalatrace.formula import Cond, Value, format_text, functions_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.symbolic.peers import evaluate
+from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
 from scalatrace.trace.values.ranklist import RankList
 

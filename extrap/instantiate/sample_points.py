@@ -12,7 +12,7 @@ import numpy as np
 from scalatrace.formula import names_in
 from scalatrace.trace.symbolic.field import INDEXED, LOOPED, RANKWISE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.symbolic.peers import evaluate
+from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]

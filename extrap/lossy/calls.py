@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.query.walk import Call
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.fit import fields
+from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.align import Aligned
+from scalatrace.extrap.fit.fit_trace import Fitter, assembled
 from scalatrace.extrap.fit.fit_types import Chains
-from scalatrace.extrap.fit.fitter import Fitter, assembled
 from scalatrace.extrap.fit.rank_tree import RankNode
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space

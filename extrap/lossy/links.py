@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scalatrace.extrap.lossy.calls import Calls
-from scalatrace.ops import Category, Flow, operation
+from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.query.requests import ENDING, STARTING, ages
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.lossy.calls import Calls, Marks, Reason, droppable
 from scalatrace.extrap.lossy.links import Links
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 
 __all__ = ["Repair", "Saved"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalatrace.extrap.lossy.calls import Reason
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 
 if TYPE_CHECKING:
     from scalatrace.extrap.lossy.state import State

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import UNDEFINED

@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.extrap.solve.features import Names, features
-from scalatrace.extrap.solve.system import System
+from scalatrace.extrap.solve.formula_search import System
 from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
 

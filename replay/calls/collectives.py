@@ -6,8 +6,8 @@ from typing import Any
 
 from scalatrace.replay.calls.sides import each_its_type, in_place, plain, vector
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Count, Counts
 from scalatrace.trace.values.vec import ROOT
 

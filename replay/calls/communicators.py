@@ -6,8 +6,8 @@ from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import NULL, RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Ref
 

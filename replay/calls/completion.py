@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Handles, Out, Ref, Statuses
 from scalatrace.replay.transport.backoff import Backoff

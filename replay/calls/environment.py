@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 
 SILENT = ("Init", "Init_thread", "Finalize")
 """Events whose calls are made around the replay, not in it."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay, returns_request
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Count, Ref, Text, Wide
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from scalatrace.replay.calls.collectives import variants
 from scalatrace.replay.calls.sides import each_its_type, plain, vector
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 
 
 @handles(*variants("Neighbor_allgather"))

@@ -6,8 +6,8 @@ from typing import Any
 
 from scalatrace.replay.calls.arrivals import directed
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay, returns_request
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant
 
 

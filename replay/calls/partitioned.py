@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Ints, Out, Wide
 
 

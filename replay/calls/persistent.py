@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scalatrace.replay.calls.completion import of_ages
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Handles, Ref
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from scalatrace.replay.calls.arrivals import directed
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.transport.args import Constant, Out, Ref, Status
 from scalatrace.trace.values.vec import PROC_NULL

@@ -7,8 +7,8 @@ from typing import Any
 
 from scalatrace.replay.calls.communicators import make
 from scalatrace.replay.common.view import AnyCall
+from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.registry import handles
 from scalatrace.replay.transport.args import Constant, Ints
 
 

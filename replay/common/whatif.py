@@ -13,7 +13,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.replay.common.view import AnyCall, View
 from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, parse_factor, scaled
 from scalatrace.trace.model.sites import Range, parse_site, passes, spelled

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 from zlib import crc32
 
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.predefined import OPERATIONS
 from scalatrace.replay.common.call_stats import CallStats, Tally
 from scalatrace.replay.common.errors import ReplayError

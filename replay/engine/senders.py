@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scalatrace.ops import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.partners import peer_of, tag_of

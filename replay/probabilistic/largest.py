@@ -7,7 +7,7 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
-from scalatrace.ops import SENDING, operation
+from scalatrace.operations import SENDING, operation
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import histogram_of
 from scalatrace.replay.probabilistic.shared_random import counts_of

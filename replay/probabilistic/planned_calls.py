@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, SampledCall
-from scalatrace.replay.timing.delays import Delays
+from scalatrace.replay.timing.compute_times import Delays
 from scalatrace.replay.timing.wait_share import wait_share, waits
 from scalatrace.trace.query.load import COMM
 from scalatrace.trace.query.requests import ENDING, STARTING

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scalatrace.ops import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.calls.completion import of_ages
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.engine.player import REPORT_MASK, Report
 from scalatrace.replay.engine.rank import SELF, WORLD, RankReplay
-from scalatrace.replay.engine.registry import HANDLERS
 from scalatrace.replay.engine.requests import Live
 from scalatrace.replay.probabilistic.largest import largest_sent
 from scalatrace.replay.probabilistic.outgoing import Outgoing

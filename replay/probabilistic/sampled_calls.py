@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.ops import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.common.errors import UnsupportedError
 from scalatrace.replay.common.view import AnyCall, View
 from scalatrace.replay.probabilistic.shared_random import (

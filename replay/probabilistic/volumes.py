@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.ops import operation, sent_bytes
+from scalatrace.operations import operation, sent_bytes
 from scalatrace.replay.calls.environment import SILENT
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.query.load import COMM, COMPUTE, Loads, Means
 from scalatrace.trace.query.requests import ENDING
 

@@ -73,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
-    from scalatrace.codegen.emit.contract import EmitOptions
+    from scalatrace.codegen.emit.emitter import EmitOptions
     from scalatrace.codegen.generate import Options
 
     if args.json and not args.output:
@@ -118,7 +118,7 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
     """The benchmark of a trace, or of formulas; and the danger of a deadlock in a trace."""
     import scalatrace
     from scalatrace.codegen.generate import generate
-    from scalatrace.trace.io.format import is_symbolic
+    from scalatrace.trace.io.container import is_symbolic
 
     if is_symbolic(args.trace):
         from scalatrace.cli.scaling import scalable

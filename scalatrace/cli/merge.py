@@ -16,7 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.cli.output import need_file
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import is_stream, read_file, unreadable, write_file
-from scalatrace.trace.io.format import read_container
+from scalatrace.trace.io.container import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
 """Name of a part file."""

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and args.rank is None:
         raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
-    from scalatrace.trace.io.format import is_symbolic
+    from scalatrace.trace.io.container import is_symbolic
 
     if is_symbolic(args.trace):
         return _show_formulas(args.trace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scalatrace.pmpi import rules
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Parameter, Procedure
 

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from scalatrace.pmpi import emit, rules
+from scalatrace.pmpi import emit
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import Procedure, as_declared, declarations, procedures
 
 __all__ = ["generate", "selected"]

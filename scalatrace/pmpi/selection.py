@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scalatrace.ops import Flow, operation
-from scalatrace.pmpi import rules
+from scalatrace.operations import Flow, operation
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import Parameter, Procedure
 
 __all__ = ["roles", "selection"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from scalatrace.errors import UsageError
-from scalatrace.record.operations import choose
+from scalatrace.record.operation_selection import choose
 from scalatrace.trace.model.sites import Range, parse_sites, spelled
 
 __all__ = ["Selection", "Window", "from_table", "parse_size", "parse_window", "parse_words"]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from scalatrace.report.style import clean, ranks
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Summary, Value
-from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer
+from scalatrace.trace.model.nodes import Event, Param, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.format_formula import format_parts

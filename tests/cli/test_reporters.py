@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from scalatrace.ops import received_bytes, sent_bytes
+from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter
@@ -18,7 +18,7 @@ from scalatrace.report.tree import TreeReporter
 from scalatrace.report.values import peer_text, vec
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.elastic import Columns, Groups
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec

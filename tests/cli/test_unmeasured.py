@@ -12,7 +12,8 @@ from scalatrace.report.lines import LinesReporter
 from scalatrace.report.stats import StatsReporter
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Encoding, Event, PredStats
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Stat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.matrix import pairs

@@ -15,7 +15,7 @@ from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.tree import Call, Program, calls
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL, SPECIAL_MAX, Vec
 from support.builder import DOUBLE, Builder, Comm, To

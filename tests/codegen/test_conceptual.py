@@ -20,14 +20,15 @@ from scalatrace.codegen.emit.conceptual.common.durations import draw
 from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
-from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.codegen.program.tree import Duration, Program
 from scalatrace.formula import Binary, Const, Item, Var
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.model.nodes import Node
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Bin, Histogram

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.codegen.emit.c.emitter import CEmitter
-from scalatrace.codegen.emit.infix import Infix
+from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.interpret import Setting, holds
 from scalatrace.trace.values.ranklist import RankList

@@ -18,7 +18,7 @@ from scalatrace.codegen.matching import DeadlockError
 from scalatrace.codegen.passes.obfuscate import check
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.query.load import Loads
 from scalatrace.trace.values.compress import vec_of

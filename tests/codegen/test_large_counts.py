@@ -13,10 +13,10 @@ from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.c.large import LARGE
 from scalatrace.codegen.emit.c.typing import construct
-from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.compress import vec_of

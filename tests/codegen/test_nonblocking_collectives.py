@@ -16,7 +16,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.matching import align_collectives, must_be_late, with_late_collectives
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 from support.builder import DOUBLE, Builder, Comm, To

@@ -18,7 +18,7 @@ from scalatrace.codegen.program.tree import Argument, Call, Program
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.formula import Const, Item, Var, add, choose, compare, mul
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.specials import separate_specials

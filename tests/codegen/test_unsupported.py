@@ -6,7 +6,7 @@ from scalatrace import Trace
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.errors import cannot_write
 from scalatrace.codegen.generate import Options, generate
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 

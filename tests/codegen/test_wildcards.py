@@ -14,7 +14,8 @@ from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import Builder, Comm, To

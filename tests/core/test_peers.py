@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE
 from support.spmd import Rank, record, walked

@@ -14,7 +14,8 @@ from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.verify import verify

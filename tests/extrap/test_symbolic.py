@@ -11,7 +11,7 @@ from scalatrace.cli import main
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.extrap.formatting import lines
 from scalatrace.extrap.stx import load, save
-from scalatrace.trace.io.format import is_symbolic
+from scalatrace.trace.io.container import is_symbolic
 from scalatrace.trace.io.writer import save as save_trace
 from scalatrace.trace.query.diff import diff
 from support.grids import halo, trace_of, wavefront

@@ -15,7 +15,7 @@ from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.conceptual.common import expr_writer
-from scalatrace.codegen.emit.infix import Infix
+from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.emit.python.emitter import PythonEmitter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.rewrite import rewritten

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scalatrace.ops import Category, operation, received_bytes, sent_bytes
+from scalatrace.operations import Category, operation, received_bytes, sent_bytes
 from scalatrace.trace.io.flatlog import FlatCall, FlatComm, FlatLog
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.vec import UNDEFINED

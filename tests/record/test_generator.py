@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scalatrace.pmpi import emit, rules
+from scalatrace.pmpi import emit
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.generate import generate, selected
 from scalatrace.pmpi.standard import as_declared, declarations, procedures
 

@@ -11,7 +11,7 @@ import pytest
 import scalatrace as package
 from record.conftest import PROGRAMS, Builder, Traced
 from record.picking import Entry, is_in, keys, picked_keys
-from scalatrace.ops import Category
+from scalatrace.operations import Category
 from support.mpis import Mpi
 from support.running import Argument, mpirun, record, scalatrace
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from scalatrace.errors import UsageError
-from scalatrace.ops import Category, operation
-from scalatrace.pmpi import rules
+from scalatrace.operations import Category, operation
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.record.__main__ import arguments, options_of
-from scalatrace.record.operations import choose
+from scalatrace.record.operation_selection import choose
 from scalatrace.record.policy import from_toml
 from scalatrace.record.selection import Selection, parse_size, parse_window
 from support.running import run

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from record.conftest import Traced, plain
-from scalatrace.pmpi import rules
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
-from scalatrace.replay.engine.registry import missing
+from scalatrace.replay.engine.handlers import missing
 from support.mpis import Mpi
 from support.running import mpirun, scalatrace
 

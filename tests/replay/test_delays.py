@@ -10,7 +10,7 @@ from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.replay import Options
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.timing.delays import Delays
+from scalatrace.replay.timing.compute_times import Delays
 from scalatrace.trace.model.tables import Kind
 
 COMPUTE_NS = {0: ("Barrier", 4e6), 1: ("Allreduce", 1e5), 2: ("Allreduce", 3e5)}

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.replay import MissingError, Options, RanksError, ReplayError, UnsupportedError, check, run
 from scalatrace.replay.common.options import Compute
-from scalatrace.replay.engine.registry import HANDLERS
+from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref
 from scalatrace.replay.transport.memory import MemoryTransport, Named
 from scalatrace.trace.model.elastic import Groups

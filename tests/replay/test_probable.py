@@ -19,7 +19,7 @@ from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRan
 from scalatrace.replay.transport.inbox import Inbox
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import PROC_NULL, Vec

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalatrace.trace.model.elastic import Elastic
-from scalatrace.trace.model.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.compress import vec_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from scalatrace.formula import parse_condition, parse_number
 from scalatrace.trace.symbolic.field import Part
-from scalatrace.trace.symbolic.peers import read
+from scalatrace.trace.symbolic.special_values import read
 
 
 def part(

@@ -9,7 +9,7 @@ from typing import Any
 
 from scalatrace import Trace
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.query.requests import started
 
 Key = tuple[str, int, int]

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
-from scalatrace.trace.model.nodes import Encoding, Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Bin, Histogram

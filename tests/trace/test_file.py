@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
-from scalatrace.trace.io.format import HEADER, pack_container, read_container
+from scalatrace.trace.io.container import HEADER, pack_container, read_container
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.writer import pack_payload
-from scalatrace.trace.model.nodes import Encoding, Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, IntArray, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Bin, Histogram

@@ -16,13 +16,14 @@ from scalatrace.errors import FormatError, LimitError, TextError
 from scalatrace.report.stats import by_node, by_rank
 from scalatrace.report.tree import TreeReporter
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
-from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
-from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.model.nodes import Node
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query import counting
 from scalatrace.trace.query.diff import diff

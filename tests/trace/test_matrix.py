@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.ops import Category, operation, received_bytes, sent_bytes
-from scalatrace.trace.model.nodes import Encoding, Event, Peer, Sequence
+from scalatrace.operations import Category, operation, received_bytes, sent_bytes
+from scalatrace.trace.model.nodes import Event, Peer, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import PROC_NULL, ROOT, Vec

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from scalatrace.trace.model.elastic import Elastic, Groups, Summary
-from scalatrace.trace.model.nodes import Encoding, Event, Node
+from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec

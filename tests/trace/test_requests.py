@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import scalatrace
-from scalatrace.ops import operation
-from scalatrace.pmpi import rules
+from scalatrace.operations import operation
+from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.report.stats import Row, by_node, by_rank
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding, Node
+from scalatrace.trace.model.nodes import Node
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.query.requests import started, starts
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import PROC_NULL, UNDEFINED, Vec

@@ -11,7 +11,8 @@ from scalatrace import grammars
 from scalatrace.errors import FormatError, TextError
 from scalatrace.trace.io.text import RESERVED, text
 from scalatrace.trace.io.textparse import load_text, parse
-from scalatrace.trace.model.nodes import Encoding, Event, Peer, Sequence
+from scalatrace.trace.model.nodes import Event, Peer, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse

@@ -7,7 +7,8 @@ from hypothesis import given
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Encoding, Event, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Peer, PredStats, Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Histogram

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from scalatrace.codegen.emit.base import Writing
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
 from scalatrace.codegen.emit.c.typing import construct, needs_large, required
+from scalatrace.codegen.emit.imperative import Writing
 from scalatrace.codegen.emit.text import c_string
 from scalatrace.formula import Choose, Const, Special, Value, Var
 from scalatrace.predefined import OPERATIONS

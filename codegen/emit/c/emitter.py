@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace.codegen.emit.arguments import possible
-from scalatrace.codegen.emit.base import ImperativeEmitter, Writing
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
-from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.infix import Notation
+from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.formula_printer import Notation
+from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
@@ -18,7 +18,7 @@ from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Expr, bounds
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Kind
 
 __all__ = ["CEmitter"]

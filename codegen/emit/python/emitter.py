@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from scalatrace.codegen.emit.base import ImperativeEmitter, Writing
-from scalatrace.codegen.emit.contract import EmitOptions
-from scalatrace.codegen.emit.infix import Notation
+from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.formula_printer import Notation
+from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
 from scalatrace.codegen.emit.pieces import Library, Piece, library
 from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
@@ -15,7 +15,7 @@ from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Value, Var
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
 
 __all__ = ["PythonEmitter"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
-from scalatrace.codegen.emit.infix import Infix
 from scalatrace.codegen.emit.text import python_string
 from scalatrace.codegen.program.grid_shape import Array, Shape
 from scalatrace.formula import negate

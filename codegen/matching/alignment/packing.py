@@ -8,7 +8,8 @@ from typing import Any
 from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
-from scalatrace.trace.model.nodes import Encoding, Peer
+from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, is_collective, stream_parameter
-from scalatrace.ops import Category, Flow, Operation, operation
+from scalatrace.operations import Category, Flow, Operation, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, ages

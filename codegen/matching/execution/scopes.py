@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalatrace.errors import FormatError
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Communicator, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import UNDEFINED

@@ -14,7 +14,7 @@ from scalatrace.extrap.lossy.snippets.machine import Run as MachineRun
 from scalatrace.extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
 from scalatrace.extrap.lossy.state import State
 from scalatrace.formula import evaluate
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.query.walk import Call as Made
 
 __all__ = ["Fits", "apply"]

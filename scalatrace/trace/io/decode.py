@@ -9,7 +9,8 @@ from typing import Any
 
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
-from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer, PredStats
+from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList

@@ -16,7 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.errors import FormatError
 from scalatrace.files import read_file
 from scalatrace.trace.io import check, decode
-from scalatrace.trace.io.format import HEADER, Container, read_container
+from scalatrace.trace.io.container import HEADER, Container, read_container
 from scalatrace.trace.model.nodes import Node, Sequence
 from scalatrace.trace.model.trace import Trace
 

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Encoding, Event, Node, Param, Peer, PredStats
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram

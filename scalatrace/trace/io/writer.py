@@ -11,7 +11,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.files import write_file
-from scalatrace.trace.io.format import pack_container
+from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer
 from scalatrace.trace.model.tables import Family, IntArray, Op

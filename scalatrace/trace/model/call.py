@@ -9,7 +9,8 @@ from typing import Any
 from scalatrace.errors import FormatError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.callsite import Stack
-from scalatrace.trace.model.nodes import Encoding, Event, Param, Peer
+from scalatrace.trace.model.nodes import Event, Param, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Communicator, Kind, Op
 from scalatrace.trace.model.trace_tables import TraceTables
 from scalatrace.trace.values.histogram import Histogram

@@ -15,7 +15,7 @@ from scalatrace.formula import Const, Value, format_text, names_in, parse_condit
 from scalatrace.trace.model.groups import Columns, Groups
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part, levels_of
 from scalatrace.trace.symbolic.grid import NAMES, Grid
-from scalatrace.trace.symbolic.peers import read, written
+from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

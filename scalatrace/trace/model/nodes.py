@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 
 from scalatrace.trace.model.elastic import Elastic, Value
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
+from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "Encoding",
     "Event",
     "Node",
     "Param",
@@ -28,31 +27,6 @@ __all__ = [
     "named_ranks",
     "untimed",
 ]
-
-
-class Encoding(IntEnum):
-    """How a peer is stored; self and size are those of the event's communicator."""
-
-    ABSOLUTE = 0
-    RELATIVE = 1  # peer - self
-    MODULO = 2  # (peer - self) mod size
-    XOR = 3  # peer ^ self
-
-    def decode(self, value: int, own: int, size: int) -> int:
-        """The peer's rank; special values stand for themselves."""
-        if value < SPECIAL_MAX or self is Encoding.ABSOLUTE:
-            return value
-        if self is Encoding.RELATIVE:
-            return value + own
-        return (value + own) % size if self is Encoding.MODULO else value ^ own
-
-    def encode(self, peer: int, own: int, size: int) -> int:
-        """The stored value of a peer."""
-        if peer < SPECIAL_MAX or self is Encoding.ABSOLUTE:
-            return peer
-        if self is Encoding.RELATIVE:
-            return peer - own
-        return (peer - own) % size if self is Encoding.MODULO else peer ^ own
 
 
 @dataclass(frozen=True, slots=True)

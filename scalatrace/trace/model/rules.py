@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scalatrace.formula import Value
-from scalatrace.trace.model.nodes import Encoding
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
 

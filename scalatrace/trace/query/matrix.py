@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits, executions_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from scalatrace.ops import Category, Flow, operation
+from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer

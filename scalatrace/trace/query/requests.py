@@ -12,7 +12,7 @@ from enum import Enum, auto
 from functools import cache
 
 from scalatrace.errors import LimitError
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.trace import Trace

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace.errors import FormatError
-from scalatrace.ops import operation, received_bytes, sent_bytes
+from scalatrace.operations import operation, received_bytes, sent_bytes
 from scalatrace.trace.model.call import Call, Place, ended, vec_at
 from scalatrace.trace.model.elastic import Groups, Summary
-from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import (

@@ -11,8 +11,8 @@ from scalatrace.errors import FormulaError
 from scalatrace.formula import Value
 from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
-from scalatrace.trace.symbolic.peers import evaluate
 from scalatrace.trace.symbolic.shapes import cycle, vec_from
+from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.vec import Vec

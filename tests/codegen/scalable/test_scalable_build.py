@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace.codegen.build.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
-from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.codegen.program.grid_shape import shape_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.ops import Category
+from scalatrace.operations import Category
 
 __all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "PROBES", "RECEIVES", "SENDS", "SILENT"]
 

@@ -20,7 +20,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call, calls
 from scalatrace.formula import Const, Expr, Special, Value, add, mul, names_in, number
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED
 

@@ -25,7 +25,7 @@ from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
 from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
-from scalatrace.ops import operation
+from scalatrace.operations import operation
 
 __all__ = ["ScalableEmitter"]
 

@@ -11,7 +11,7 @@
 #include "core/flatlog.hpp"
 #include "values/loads.hpp"
 #include "fold/queue.hpp"
-#include "tree/similar.hpp"
+#include "tree/similar_stacks.hpp"
 #include "tree/tables.hpp"
 
 #include <map>

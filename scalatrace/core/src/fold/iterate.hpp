@@ -7,7 +7,7 @@
 #ifndef ST_ITERATE_HPP
 #define ST_ITERATE_HPP
 
-#include "fold/align.hpp"
+#include "tree/match.hpp"
 
 namespace st {
 

@@ -31,7 +31,7 @@
 #ifndef ST_QUEUE_HPP
 #define ST_QUEUE_HPP
 
-#include "fold/fold.hpp"
+#include "fold/partial_iterations.hpp"
 
 #include <unordered_map>
 

@@ -11,7 +11,7 @@
 #ifndef ST_UNITE_HPP
 #define ST_UNITE_HPP
 
-#include "fold/align.hpp"
+#include "tree/match.hpp"
 #include "merge/peers.hpp"
 
 namespace st {

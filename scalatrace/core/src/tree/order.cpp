@@ -2,7 +2,7 @@
 #include "tree/order.hpp"
 
 #include "tree/hash.hpp"
-#include "tree/similar.hpp"
+#include "tree/similar_stacks.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-/* similar.hpp - approximate stack signatures (§5.2.3): call sites a few lines or bytes apart count as one.
+/* similar_stacks.hpp - approximate stack signatures (§5.2.3): call sites a few lines or bytes apart count as one.
  *
  *     tolerance 2      app.py:12:step  app.py:40:main      represents itself: the first one
  *                      app.py:14:step  app.py:40:main      represented by the first one

@@ -1,4 +1,4 @@
-/* align.cpp - dynamic programming over the middle of two bodies.
+/* match.cpp - dynamic programming over the middle of two bodies.
  *
  *     a   [ head ][  n nodes  ][ tail ]        equal heads and tails match without a table
  *     b   [ head ][  m nodes  ][ tail ]
@@ -8,7 +8,7 @@
  *
  * The table has (n + 1)(m + 1) cells. Sequences in a cell are aligned recursively; their scores are cached.
  */
-#include "fold/align.hpp"
+#include "tree/match.hpp"
 
 #include <algorithm>
 #include <iterator>

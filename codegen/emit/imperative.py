@@ -9,9 +9,9 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
-from scalatrace.codegen.emit.contract import EmitOptions
+from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
-from scalatrace.codegen.emit.infix import Infix, Notation
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.errors import GenerateError, cannot_write

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Delays:
-    """The computation of one rank. SampledCall times depend on seed, rank and the events asked for so far."""
+    """The computation of one rank. Sampled times depend on seed, rank and the events asked for so far."""
 
     def __init__(
         self, trace: Trace, rank: int, options: Options, whatif: WhatIf, stat: str = COMPUTE

@@ -1,9 +1,9 @@
-/* similar.cpp - parse frames, and find the representative of a signature.
+/* similar_stacks.cpp - parse frames, and find the representative of a signature.
  *
  * Signatures with the same functions are in one list; the first of the list whose numbers are all near enough
  * represents a new one. So the result depends on the order of signatures, but equal orders give equal results.
  */
-#include "tree/similar.hpp"
+#include "tree/similar_stacks.hpp"
 
 #include "tree/hash.hpp"
 

@@ -18,8 +18,8 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Value, either, names_in
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
-from scalatrace.trace.symbolic.peers import constant
 from scalatrace.trace.symbolic.shapes import Parts
+from scalatrace.trace.symbolic.special_values import constant
 
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""

@@ -1,5 +1,5 @@
-/* fold.cpp - fold partial iterations until nothing changes. */
-#include "fold/fold.hpp"
+/* partial_iterations.cpp - fold partial iterations until nothing changes. */
+#include "fold/partial_iterations.hpp"
 
 namespace st {
 

@@ -1,4 +1,4 @@
-/* fold.hpp - the first and the last iteration of a loop, where they are not complete.
+/* partial_iterations.hpp - the first and the last iteration of a loop, where they are not complete.
  *
  *     pipeline, first stage receives nothing, last one sends nothing:
  *

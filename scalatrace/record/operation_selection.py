@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 
 from scalatrace.errors import UsageError
-from scalatrace.ops import Category, operation
+from scalatrace.operations import Category, operation
 
 __all__ = ["GROUPS", "choose"]
 
@@ -44,7 +44,7 @@ class _Choice:
 
 @cache
 def _choices() -> dict[str, _Choice]:
-    from scalatrace.pmpi import rules
+    from scalatrace.pmpi import parameter_rules as rules
     from scalatrace.pmpi.standard import procedures
 
     probes = frozenset(p.op for p in procedures() if (m := p.find("MESSAGE")) and m.direction == "OUT")

@@ -1,4 +1,4 @@
-/* align.hpp - the weighted longest common subsequence of two bodies (§5.2.2, §5.2.4).
+/* match.hpp - the weighted longest common subsequence of two bodies (§5.2.2, §5.2.4).
  *
  *     a    Bcast   Irecv   -      Isend   [Send Recv]            score   + 30 per matched event
  *            |       |              |         |                          -  8 per event on one side only

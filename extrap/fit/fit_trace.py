@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.fit import fields
+from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.align import Aligned, align
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
 from scalatrace.extrap.fit.held_out import (
@@ -28,7 +28,8 @@ from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.workers import each
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
-from scalatrace.trace.model.nodes import Encoding, Event, Peer
+from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import Chain
