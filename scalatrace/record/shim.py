@@ -79,7 +79,7 @@ def _key(mpi: Mpi) -> str:
 
 def _source_files() -> list[Path]:
     own = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(own), _PACKAGE / "ops.py", *sorted(INCLUDE.glob("*.h"))]
+    return [*sorted(own), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
 
 
 @contextmanager

@@ -10,7 +10,7 @@
 
 #include "st_core.h"
 
-/* How an operation is selected (selection.h); the same numbers as Role in rules.py. */
+/* How an operation is selected (selection.h); the same numbers as Role in parameter_rules.py. */
 enum st_role { ST_SELECTABLE, ST_ALWAYS, ST_FOLLOWS };
 
 struct st_op {
