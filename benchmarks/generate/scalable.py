@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.errors import errors_within
 from benchmarks.generate.programs import LANGUAGES, SUFFIXES, NotMadeError, checked
 from benchmarks.generate.runs import against, seconds
-from benchmarks.replay.runs import Pace, app_s, arguments, paced, recorded
+from benchmarks.replay.runs import Pace, app_s, equal_arguments, paced, recorded
 from scalatrace.trace.symbolic.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
@@ -119,8 +119,8 @@ def _line(
     mpi: Mpi, case: Case, nprocs: int, pace: Pace, times: int, texts: Mapping[str, str | None], folder: Path
 ) -> list[str]:
     slept = case.slept_us(pace, nprocs)
-    argv = arguments(case.of_steps(pace.steps), slept)
-    app = statistics.median(app_s(mpi, nprocs, argv, folder) for _ in range(times))
+    argv, env = equal_arguments(case.of_steps(pace.steps), slept)
+    app = statistics.median(app_s(mpi, nprocs, argv, folder, env) for _ in range(times))
 
     def spent(language: str) -> float:
         if (text := texts[language]) is None:
@@ -140,8 +140,8 @@ def _symbolic(mpi: Mpi, case: Case, pace: Pace, folder: Path) -> Path:
     """The symbolic trace of runs on the inputs' ranks. Raises NotMadeError, or as `recorded`."""
     traces, model = [], folder / "app.stx"
     for nprocs in case.inputs:
-        argv = arguments(case.of_steps(pace.steps), case.slept_us(pace, nprocs))
-        traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted()).trace)
+        argv, env = equal_arguments(case.of_steps(pace.steps), case.slept_us(pace, nprocs))
+        traces.append(recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted(), env).trace)
     checked("extrapolate", lambda: scalatrace(mpi, "extrapolate", *traces, "--symbolic", "-o", model).check())
     return model
 

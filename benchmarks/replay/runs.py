@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from support.mpis import Mpi
@@ -23,20 +24,28 @@ TRIAL_STEPS = 3
 
 TIMED = Path(__file__).with_name("timed.py")
 
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Ranks that share cores have one thread each: with more, a program's time varies by a fifth."""
 
 
-def arguments(sample: Sample, sleep_us: int) -> list[str]:
+def arguments(sample: Sample, sleep_us: int | str) -> list[str]:
     """A workload's program and its arguments; its computations sleep for so many microseconds each."""
     return [str(SAMPLES / sample.source), *sample.arguments, "--sleep-us", str(sleep_us)]
 
 
-def app_s(mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path) -> float:
+def equal_arguments(sample: Sample, sleep_us: int) -> tuple[list[str], dict[str, str]]:
+    """The same with an environment that has the time: runs of different times have the same arguments."""
+    return arguments(sample, "$SLEEP_US"), {"SLEEP_US": str(sleep_us)}
+
+
+def app_s(
+    mpi: Mpi, nprocs: int, argv: Sequence[str], folder: Path, env: Mapping[str, str] = NO_VARIABLES
+) -> float:
     """Seconds of the untraced program."""
     result = folder / "seconds"
     command = [str(mpi.python), TIMED, result, *argv]
-    mpirun(mpi, nprocs, command, env=ONE_THREAD, cwd=folder, timeout=300).check()
+    mpirun(mpi, nprocs, command, env=ONE_THREAD | dict(env), cwd=folder, timeout=300).check()
     return float(result.read_text())
 
 
@@ -91,12 +100,17 @@ class Recording:
 
 
 def recorded(
-    mpi: Mpi, nprocs: int, argv: Sequence[str], trace: Path, options: Sequence[str] = ()
+    mpi: Mpi,
+    nprocs: int,
+    argv: Sequence[str],
+    trace: Path,
+    options: Sequence[str] = (),
+    env: Mapping[str, str] = NO_VARIABLES,
 ) -> Recording:
     """Record the program, which begins as it does when it is timed."""
     result = trace.with_suffix(".seconds")
     command = [str(mpi.python), str(TIMED), str(result), *argv]
-    record(mpi, nprocs, command, trace, options=options, env=ONE_THREAD, timeout=300).check()
+    record(mpi, nprocs, command, trace, options=options, env=ONE_THREAD | dict(env), timeout=300).check()
     return Recording(trace, float(result.read_text()))
 
 

@@ -4,10 +4,11 @@
 
 The seconds of the slowest rank go to RESULT: from the end of MPI_Init to the program's end, as in a replay.
 MPI begins when the program has read its command line, so that loading modules, which takes as long as a short
-run, is no part of the program nor of its trace.
+run, is no part of the program nor of its trace. Environment variables in arguments are replaced.
 """
 
 import argparse
+import os
 import runpy
 import sys
 from array import array
@@ -36,7 +37,7 @@ def parse(self: argparse.ArgumentParser, *args: Any) -> argparse.Namespace:
 def main() -> None:
     """Run it; its exit status is ours."""
     result, program = sys.argv[1:3]
-    sys.argv = sys.argv[2:]
+    sys.argv = [os.path.expandvars(argument) for argument in sys.argv[2:]]
     sys.path.insert(0, str(Path(program).parent))
     argparse.ArgumentParser.parse_args = parse  # type: ignore[method-assign,assignment]
     status: Any = 0
