@@ -10,7 +10,7 @@ from hypothesis import given
 
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
-from scalatrace.codegen.matching.alignment import align as align_module
+from scalatrace.codegen.matching.alignment import align_collectives as align_module
 from scalatrace.codegen.matching.alignment.order import Order
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Groups
