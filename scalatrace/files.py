@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 from contextlib import suppress
@@ -119,7 +118,7 @@ def _create_beside(path: str, mode: int) -> tuple[int, str]:
     """Create a file with a random name in the folder of `path`; its descriptor and path."""
     folder, name = os.path.split(path)
     while True:
-        ending = f".{secrets.token_hex(8)}.tmp"
+        ending = f".{os.urandom(8).hex()}.tmp"
         short = os.fsdecode(os.fsencode(name)[: MAX_NAME_BYTES - len(ending)])
         temporary = os.path.join(folder, short + ending)
         with suppress(FileExistsError):
