@@ -16,7 +16,7 @@ from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
 from scalatrace.codegen.program.values import of_vec
-from scalatrace.errors import FormatError
+from scalatrace.errors import FormatError, FormulaError
 from scalatrace.formula import (
     Binary,
     Choose,
@@ -91,7 +91,7 @@ class _Absolute:
                 case Call():
                     try:
                         result += self.call(stmt)
-                    except GenerateError as error:
+                    except (GenerateError, FormulaError) as error:
                         raise GenerateError(f"MPI_{stmt.op}{where(stmt.site)}: {error}") from None
                 case Loop():
                     result.append(replace(stmt, body=self.body(stmt.body)))

@@ -16,7 +16,8 @@ from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.tree import Argument, Call, Program
 from scalatrace.codegen.program.values import of_vec
-from scalatrace.formula import Const, Item, Var, add, choose, compare, mul
+from scalatrace.errors import FormulaError
+from scalatrace.formula import Const, Item, Special, Var, add, choose, compare, mul
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
@@ -115,6 +116,12 @@ def test_arithmetic_with_a_special_value_is_refused(kind: Kind) -> None:
             check_arithmetic(Program(RANKS, (call,)))
     right = choose(compare("==", x, Const(0)), Const(PROC_NULL), add(size, Const(-1)))
     check_arithmetic(Program(RANKS, (Call("Isend", (Argument("dest", kind, right),)),)))
+
+
+def test_a_special_value_is_no_number() -> None:
+    call = Call("Recv", (Argument("tag", Kind.INT, Special("ANY_TAG")),))
+    with pytest.raises(FormulaError, match="ANY_TAG stands for no number"):
+        call.number("tag")
 
 
 def benchmark(mpi: Mpi, source: Path, language: str) -> list[str | Path]:

@@ -29,6 +29,7 @@ from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
 from scalatrace.trace.values.ranklist import RankList
 
@@ -140,7 +141,7 @@ class FixedEmitter:
             return
         try:
             self._call(call, ranks)
-        except GenerateError as error:
+        except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
     def _call(self, call: Call, ranks: RankList) -> None:

@@ -24,6 +24,7 @@ from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessage
 from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.operations import operation
 
@@ -144,7 +145,7 @@ class ScalableEmitter:
             return
         try:
             self._call(call, cond, ranks)
-        except GenerateError as error:
+        except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
     def _call(self, call: Call, cond: Cond, ranks: Mask) -> None:
