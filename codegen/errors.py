@@ -26,6 +26,11 @@ def cannot_write(op: str, site: Sequence[str], language: str, reason: object) ->
     return GenerateError(f"cannot write MPI_{op}{where(site)} to {language}: {reason}{advice}")
 
 
+def wrong_call(op: str, site: Sequence[str], reason: object) -> GenerateError:
+    """Return the error for a call that no language can express."""
+    return GenerateError(f"MPI_{op}{where(site)}: {reason}")
+
+
 def where(site: Sequence[str]) -> str:
     """Return the innermost frame of a call, for messages."""
     return f" at {site[0]}" if site else ""

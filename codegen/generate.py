@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.build.symbolic import Times, build_scalable
 from scalatrace.codegen.emit import emitter
-from scalatrace.codegen.emit.emitter import EmitOptions, Emitter
+from scalatrace.codegen.emit.interface import EmitOptions, Emitter
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from scalatrace.codegen.passes.absolute import absolute_ranks

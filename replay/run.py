@@ -23,7 +23,7 @@ from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
-from scalatrace.replay.timing.compute_times import Delays
+from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.backoff import sleep_precisely
 from scalatrace.replay.transport.base import Transport
@@ -54,7 +54,7 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
     if options.compute is Compute.NONE:
         events: Iterable[tuple[Any, int]] = zip(map(prepare, walk) if prepare else walk, repeat(0))
     else:
-        before = Delays(trace, transport.rank, options, whatif).before
+        before = ComputeTimes(trace, transport.rank, options, whatif).before
         events = ahead = Ahead((prepare(call) if prepare else call, before(call)) for call in walk)
         pace.idle = ahead.more
     transport.gather(b"")  # start together, also with a rank that took long to plan

@@ -8,7 +8,7 @@ import re
 import stat
 import sys
 from contextlib import suppress
-from os import PathLike, fspath
+from os import PathLike, fspath, urandom
 
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
@@ -118,7 +118,7 @@ def _create_beside(path: str, mode: int) -> tuple[int, str]:
     """Create a file with a random name in the folder of `path`; its descriptor and path."""
     folder, name = os.path.split(path)
     while True:
-        ending = f".{os.urandom(8).hex()}.tmp"
+        ending = f".{urandom(8).hex()}.tmp"
         short = os.fsdecode(os.fsencode(name)[: MAX_NAME_BYTES - len(ending)])
         temporary = os.path.join(folder, short + ending)
         with suppress(FileExistsError):

@@ -9,7 +9,7 @@ from benchmarks.cases import cases
 from benchmarks.generate.programs import NotMadeError, benchmark, command, started, traced
 from benchmarks.table import grouped
 from scalatrace import Trace
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.generate import Options
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards
 from scalatrace.trace.query.diff import diff

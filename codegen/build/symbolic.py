@@ -18,13 +18,14 @@ from scalatrace.codegen.build.position import Position
 from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
 from scalatrace.codegen.build.sample import Mask
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
+from scalatrace.errors import FormulaError
 from scalatrace.formula import (
     TRUE,
     Compare,
@@ -139,10 +140,10 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
                 what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
                 times = self.values.value(rule.repeat, position, what)
                 stmts, predecessors = self.repeated(rule, times, inner)
-        except GenerateError as error:
+        except (GenerateError, FormulaError) as error:
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
-            raise GenerateError(f"MPI_{rule.op}{where(rule.stack)}: {error}") from None
+            raise wrong_call(rule.op, rule.stack, error) from None
         if (rest := scope.position.ranks & ~ranks).any():
             predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
         return under(cond, stmts), predecessors

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.conceptual.emitter import ConceptualEmitter
-from scalatrace.codegen.emit.emitter import Emitter
+from scalatrace.codegen.emit.interface import Emitter
 from scalatrace.codegen.emit.python.emitter import PythonEmitter
 from scalatrace.entry_points import registered
 from scalatrace.errors import UsageError

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import Argument, Program, calls
-from scalatrace.formula import Const, Item, leaves, numbers_in
+from scalatrace.formula import Const, Item, Lookup, Special, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 
@@ -28,7 +28,7 @@ PREDEFINED = ("WORLD", "SELF", "NONE")
 def possible(argument: Argument, size: int) -> Iterable[int]:
     """Entries of a table that an argument can mean: those it names, or all where it counts."""
     e = argument.value
-    plain = all(isinstance(leaf, Const | Item) for leaf in leaves(e))
+    plain = all(isinstance(leaf, Const | Item | Special | Lookup) for leaf in leaves(e))
     return numbers_in(e) if plain else range(size)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
-from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
@@ -31,7 +31,7 @@ from scalatrace.codegen.program.tree import (
     statements,
 )
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
-from scalatrace.errors import FormatError
+from scalatrace.errors import FormatError, FormulaError
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.model.callsite import short_frame
@@ -250,7 +250,7 @@ class Writing(ABC):
             if len(call.arguments) != len(parameters):
                 raise GenerateError(f"it has {len(call.arguments)} parameters, expected {len(parameters)}")
             given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
-        except GenerateError as error:
+        except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, self.emitter.name, error) from None
         self.wanted[function] = None
         return f"{function}({', '.join(given)})"

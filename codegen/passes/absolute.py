@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
@@ -92,7 +92,7 @@ class _Absolute:
                     try:
                         result += self.call(stmt)
                     except (GenerateError, FormulaError) as error:
-                        raise GenerateError(f"MPI_{stmt.op}{where(stmt.site)}: {error}") from None
+                        raise wrong_call(stmt.op, stmt.site, error) from None
                 case Loop():
                     result.append(replace(stmt, body=self.body(stmt.body)))
                 case Branch():
@@ -234,10 +234,10 @@ class _Absolute:
             case Select(cond, a, b):
                 return Select(cond, self.local(a, rows), self.local(b, rows))
             case Lookup(table, index):
-                return Lookup(table, self.number(index, rows))
-        return self.number(peer, rows)
+                return Lookup(table, self.local_expr(index, rows))
+        return self.local_expr(peer, rows)
 
-    def number(self, peer: Expr, rows: dict[int, Communicator]) -> Expr:
+    def local_expr(self, peer: Expr, rows: dict[int, Communicator]) -> Expr:
         """The same for a peer that is always a rank."""
         match peer:
             case Element("own"):
@@ -245,11 +245,11 @@ class _Absolute:
             case Element("size"):
                 return self.of_ranks({rank: len(comm.peers) for rank, comm in rows.items()})
             case Binary(op, a, b):
-                return Binary(op, self.number(a, rows), self.number(b, rows))
+                return Binary(op, self.local_expr(a, rows), self.local_expr(b, rows))
             case Choose(cond, a, b):
-                return Choose(cond, self.number(a, rows), self.number(b, rows))
+                return Choose(cond, self.local_expr(a, rows), self.local_expr(b, rows))
             case Item(table, index):
-                return Item(table, self.number(index, rows))
+                return Item(table, self.local_expr(index, rows))
         return peer
 
     def subset(self, number: int) -> Subset:

@@ -123,7 +123,7 @@ def _renumber(tags: set[int] | None) -> Callable[[Value], Value]:
             case Select(cond, then, otherwise):
                 return select(cond, change(then), change(otherwise))
             case Lookup(table, index):
-                return Lookup(tuple(number[t] if isinstance(t, int) else t for t in table), index)
+                return Lookup(tuple(number.get(t, t) if isinstance(t, int) else t for t in table), index)
         return map_leaves(value, leaf)
 
     counting = ordinary == list(range(len(ordinary)))

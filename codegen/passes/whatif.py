@@ -24,6 +24,7 @@ from scalatrace.operations import operation
 from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, scaled
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import is_symbol
 
 __all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
 
@@ -59,7 +60,7 @@ def scale_bytes(program: Program, factor: float) -> Program:
         raise GenerateError("--bytes-scale: the arrays of sizes follow formulas; scale a trace of one size")
     n, exact, whole = len(program.arrays), Fraction(factor).limit_denominator(1000), ceil(factor)
     counts = tuple(_array(array, lambda v: scaled(v, exact)) for array in program.arrays)
-    rooms = tuple(_array(array, lambda v: v * whole) for array in program.arrays)
+    rooms = tuple(_array(array, lambda v: v if is_symbol(v) else v * whole) for array in program.arrays)
 
     def change(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Call) or operation(stmt.op).category not in SCALED:

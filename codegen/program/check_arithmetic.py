@@ -6,8 +6,8 @@ earlier versions have their numbers in formulas.
 
 from __future__ import annotations
 
-from scalatrace.codegen.errors import GenerateError, where
-from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.codegen.errors import GenerateError, wrong_call
+from scalatrace.codegen.program.tree import Program, calls
 from scalatrace.formula import (
     Binary,
     Called,
@@ -39,15 +39,15 @@ def check_arithmetic(program: Program) -> None:
     for call in calls(program.body):
         for argument in call.arguments:
             if (value := _operand(argument.value, argument.kind is Kind.PEER)) is not None:
-                raise GenerateError(_complaint(call, argument.name, value))
+                raise wrong_call(call.op, call.site, _complaint(argument.name, value))
     for array in (program.shape.arrays if program.shape else {}).values():
         if (value := _operand(array.element, is_rank=False)) is not None:
             raise GenerateError(f"an array of the trace computes with {_named(value)}, which is no number")
 
 
-def _complaint(call: Call, name: str, value: int) -> str:
+def _complaint(name: str, value: int) -> str:
     return (
-        f"MPI_{call.op}{where(call.site)}: its {name} computes with {_named(value)}, which "
+        f"its {name} computes with {_named(value)}, which "
         "stands for no number. Formulas of earlier versions do so: extrapolate the traces again"
     )
 

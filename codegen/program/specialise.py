@@ -131,8 +131,8 @@ def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
         start, rest = index.right.value, index.left
         if isinstance(rest, Var) and rest.limit:
             row = table[start : start + rest.limit]
-            if len(set(row)) > 1:
-                return entry(row, rest)
+            if len(set(row)) != 1:
+                return entry(row, rest)  # empty for ranks that never come here
             return row[0] if isinstance(row[0], Special) else Const(row[0])
     return entry(table, index)
 

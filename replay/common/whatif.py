@@ -107,8 +107,8 @@ class WhatIf:
     def nbytes(self, place: Place) -> float:
         """Return the factor on the elements that the calls of a place send."""
         if place not in self._nbytes:
-            scaled = operation(place.op.name).category in SCALED
-            rules = self.rules if scaled else ()
+            is_scaled = operation(place.op.name).category in SCALED
+            rules = self.rules if is_scaled else ()
             self._nbytes[place] = _product(
                 rule.nbytes for rule in rules if rule.holds(place.trace, place.node)
             )

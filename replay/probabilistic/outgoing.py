@@ -25,7 +25,7 @@ class Outgoing:
         if len(self._in_progress) >= MAX_IN_PROGRESS:
             self._end(MAX_IN_PROGRESS // 2)
 
-    def progress(self) -> None:
+    def wait_all(self) -> None:
         """Wait for all sends in progress."""
         self._end(len(self._in_progress))
 

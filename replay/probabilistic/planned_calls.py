@@ -11,7 +11,7 @@ from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, SampledCall
-from scalatrace.replay.timing.compute_times import Delays
+from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.wait_share import wait_share, waits
 from scalatrace.trace.query.load import COMM
 from scalatrace.trace.query.requests import ENDING, STARTING
@@ -57,7 +57,7 @@ class CallPlanner:
     def __init__(self, trace: Trace, rank: int, options: Options, whatif: WhatIf) -> None:
         self._sampler = ParameterSampler(trace, rank, options.seed)
         self._whatif = whatif
-        self._in_mpi = Delays(trace, rank, options, WhatIf(), COMM)
+        self._in_mpi = ComputeTimes(trace, rank, options, WhatIf(), COMM)
         self._wait_share = 1.0 if options.compute is Compute.NONE else wait_share(trace, rank)
         self._kinds: dict[str, _Kind] = {}
 

@@ -79,7 +79,7 @@ class ProbabilisticPlayer:
                 self._play(plan, delay_ns)
             except ReplayError as error:
                 raise self.rank.with_location(error, number, plan.call.op) from None
-        self._outgoing.progress()
+        self._outgoing.wait_all()
 
     def _play(self, plan: PlannedCall, delay_ns: int) -> None:
         call = plan.call
@@ -165,7 +165,7 @@ class ProbabilisticPlayer:
             if call.op in SYNCHRONISING or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
                 self._synchronise(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
-                self._outgoing.progress()
+                self._outgoing.wait_all()
                 self.inbox.close(call.family)
             self._issue(plan.issued)
             if call.op.startswith("Comm_idup"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
 
 
-class Delays:
+class ComputeTimes:
     """The computation of one rank. Sampled times depend on seed, rank and the events asked for so far."""
 
     def __init__(

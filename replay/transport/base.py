@@ -34,7 +34,7 @@ class Post(Protocol):
         """Start to receive on a communicator."""
 
     def close(self, key: int) -> None:
-        """Stop to receive on it."""
+        """Stop receiving on it."""
 
     def take(self) -> tuple[int, int] | None:
         """Receive a message that has arrived; return its key and its bytes, or None when there is none."""

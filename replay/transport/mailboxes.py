@@ -59,7 +59,7 @@ class Mailboxes:
         self._arrange()
 
     def close(self, key: int) -> None:
-        """Stop to receive on a communicator."""
+        """Stop receiving on a communicator."""
         for box in [box for box in self._boxes if box.key == key]:
             clibrary.ready("PMPI_", "Cancel", (Ref(box.request),))()
             clibrary.ready("PMPI_", "Wait", (Ref(box.request), Constant.STATUS))()

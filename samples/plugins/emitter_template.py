@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt
 
 

@@ -73,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
-    from scalatrace.codegen.emit.emitter import EmitOptions
+    from scalatrace.codegen.emit.interface import EmitOptions
     from scalatrace.codegen.generate import Options
 
     if args.json and not args.output:

@@ -5,7 +5,7 @@ Nothing here knows of traces, MPI or grids.
 """
 
 from scalatrace.formula.arithmetic import add, div, linear_combination, mod, mul, sub, xor
-from scalatrace.formula.bounds import bounds
+from scalatrace.formula.bounds import bounds, number_bounds
 from scalatrace.formula.conditions import (
     all_of,
     choose,
@@ -111,6 +111,7 @@ __all__ = [
     "names_in",
     "negate",
     "number",
+    "number_bounds",
     "number_or",
     "numbers_in",
     "parse",

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Value, Var
+from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Lookup, Select, Special, Value, Var
 
-__all__ = ["bounds"]
+__all__ = ["bounds", "number_bounds"]
 
 
-def bounds(e: Value) -> tuple[int, int] | None:
-    """The least and the largest number that a value can be, as far as that is easily known."""
+def number_bounds(value: Value) -> tuple[int, int] | None:
+    """As `bounds`, of a value that may be a symbol; None also of one that is never a number."""
+    match value:
+        case Special():
+            return None
+        case Select(_, Special(), other) | Select(_, other, Special()):
+            return number_bounds(other)
+        case Select(_, a, b):
+            return _hull(number_bounds(a), number_bounds(b))
+        case Lookup(table, _):
+            numbers = [entry for entry in table if isinstance(entry, int)]
+            return (min(numbers), max(numbers)) if numbers else None
+    return bounds(value)
+
+
+def bounds(e: Expr) -> tuple[int, int] | None:
+    """The least and the largest number that an expression can be, as far as that is easily known."""
     match e:
         case Const(value):
             return value, value

@@ -80,9 +80,11 @@ def separated(lookup: Lookup, change: Callable[[Expr], Value]) -> Value:
     """
     specials = sorted({v for v in lookup.table if isinstance(v, Special)}, key=lambda special: special.name)
     numbers = [v for v in lookup.table if isinstance(v, int)]
-    fill = numbers[0] if numbers else 0
-    rest = tuple(v if isinstance(v, int) else fill for v in lookup.table)
-    value = change(Const(fill) if len(set(rest)) == 1 else Item(rest, lookup.index))
+    if numbers:
+        rest = tuple(v if isinstance(v, int) else numbers[0] for v in lookup.table)
+        value = change(Const(numbers[0]) if len(set(rest)) == 1 else Item(rest, lookup.index))
+    else:
+        value = specials.pop()
     for special in specials:
         flags = Item(tuple(int(v == special) for v in lookup.table), lookup.index)
         value = select(is_nonzero(flags), special, value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from scalatrace.errors import FormulaError
 from scalatrace.formula.evaluation.scalar import compiled
-from scalatrace.formula.nodes import Cond, Value
+from scalatrace.formula.nodes import Cond, Expr, Value
 from scalatrace.formula.parts import names_in
 from scalatrace.formula.printing.text import format_text
 
@@ -62,7 +62,7 @@ def evaluate(
         raise FormulaError(f"the formula {_shown(value)} cannot be evaluated: {error}") from None
 
 
-def evaluate_all(formulas: Sequence[Value], names: Mapping[str, Any]) -> list[Any]:
+def evaluate_all(formulas: Sequence[Expr], names: Mapping[str, Any]) -> list[Any]:
     """Return the value of each formula; common parts are evaluated once. None: it divides by zero.
 
     Raises:

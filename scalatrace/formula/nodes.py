@@ -1,9 +1,9 @@
 """Nodes of expressions and conditions: small immutable values that know their hash, bounds and length.
 
-    Expr  : an integer           Const Var Element Binary Choose Item Called
-    Cond  : a truth value        Truth Compare AllOf AnyOf Member
-    Symbolic : maybe no number   Special Select Lookup
-    Value : an integer or symbol Expr or Symbolic
+    Expr     : an integer                     Const Var Element Binary Choose Item Called
+    Cond     : a truth value                  Truth Compare AllOf AnyOf Member
+    Symbolic : a symbol, or a choice of such  Special Select Lookup
+    Value    : an integer or symbol           Expr or Symbolic
 
 A Special is no number. No arithmetic accepts one: its parts are of type Expr.
 """

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import cast
 
 from scalatrace.errors import FormulaError
-from scalatrace.formula.conditions import all_of, either, indicator
+from scalatrace.formula.conditions import all_of, either, entry, indicator
 from scalatrace.formula.nodes import (
     Binary,
     Called,
@@ -110,6 +111,13 @@ class _Reader:
                 if isinstance(then, Symbolic) or isinstance(otherwise, Symbolic):
                     return Select(chosen, then, otherwise)
                 return Choose(chosen, then, otherwise)
+            case ast.Call(func=ast.Name(id="item"), args=[index, *entries], keywords=[]) if self._specials:
+                self._check(node, depth)
+                values = [self.value(one, depth + 1) for one in entries]
+                table = [one.value if isinstance(one, Const) else one for one in values]
+                if not all(isinstance(one, int | Special) for one in table):
+                    raise self._wrong(node)
+                return entry(cast("list[int | Special]", table), self.number(index, depth + 1))
         number = self.number(node, depth)
         if isinstance(number, Const) and number.value in self._names:
             return Special(self._names[number.value])
@@ -155,10 +163,10 @@ class _Reader:
         return Compare("!=", self.number(node, depth + 1), Const(0))
 
     def _entry(self, node: ast.expr, depth: int) -> int:
-        entry = self.number(node, depth + 1)
-        if not isinstance(entry, Const):
+        number = self.number(node, depth + 1)
+        if not isinstance(number, Const):
             raise self._wrong(node)
-        return entry.value
+        return number.value
 
     def _limited(self, node: ast.expr, value: int) -> int:
         if not -(1 << 63) <= value < 1 << 63:

@@ -10,7 +10,7 @@ from scalatrace.codegen.emit import emitter, names
 from scalatrace.entry_points import registered
 
 EMITTER = """
-from scalatrace.codegen.emit.emitter import Emitter
+from scalatrace.codegen.emit.interface import Emitter
 
 
 class Plain(Emitter):

@@ -20,7 +20,7 @@ from scalatrace.codegen.emit.conceptual.common.durations import draw
 from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.program.interpret import Setting, value

@@ -13,7 +13,7 @@ from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.c.large import LARGE
 from scalatrace.codegen.emit.c.typing import construct
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.operations import Category, operation

@@ -10,7 +10,7 @@ from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.replay import Options
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.timing.compute_times import Delays
+from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.trace.model.tables import Kind
 
 COMPUTE_NS = {0: ("Barrier", 4e6), 1: ("Allreduce", 1e5), 2: ("Allreduce", 3e5)}
@@ -34,6 +34,6 @@ def test_a_rank_computes_as_long_as_it_did(tmp_path: Path) -> None:
     cores[0].write(tmp_path / "a.st")
     trace = load(tmp_path / "a.st")
     for rank, (_, ns) in COMPUTE_NS.items():
-        delays = Delays(trace, rank, Options(), WhatIf(()))
+        delays = ComputeTimes(trace, rank, Options(), WhatIf(()))
         total = sum(delays.before(call) for call in trace.walk(rank))
         assert total == pytest.approx(20 * ns, rel=0.1)

@@ -81,7 +81,7 @@ def test_symbolic_link_stays(tmp_path: Path) -> None:
 def test_temporary_name_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever guesses a name and puts a link there gains nothing."""
     tokens = iter([b"\xaa", b"\xaa", b"\xbb"])
-    monkeypatch.setattr(files.os, "urandom", lambda nbytes: next(tokens))
+    monkeypatch.setattr(files, "urandom", lambda nbytes: next(tokens))
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     (tmp_path / "a.st.aa.tmp").symlink_to(victim)

@@ -8,16 +8,16 @@ from scalatrace.codegen.emit.arguments import possible
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
-from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
-from scalatrace.formula import Choose, Const, Expr, bounds
+from scalatrace.formula import Choose, Const, Expr, Special, number_bounds
 from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Kind
 
@@ -171,7 +171,8 @@ class _Writing(CData):
 
     def argument(self, argument: Argument, parameter: str) -> str:
         """One argument; of numbers that may be large, in 64 bits."""
-        limits = bounds(argument.value) if argument.kind is Kind.INT else (0, 0)
+        is_number = argument.kind is Kind.INT and not isinstance(argument.value, Special)
+        limits = number_bounds(argument.value) if is_number else (0, 0)
         if self.program.shape and not isinstance(argument.value, Const):
             limits = None  # those of its sides are none
         is_long = parameter.startswith("long ")

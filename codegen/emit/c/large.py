@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from scalatrace.codegen.emit.pieces import Library, Piece, library
-from scalatrace.formula import Binary, Called, Choose, Const, Item, Select, Value, bounds
+from scalatrace.formula import Binary, Called, Choose, Const, Item, Lookup, Select, Value, number_bounds
 
 __all__ = ["INT_MAX", "LARGE", "REQUIRED", "beyond_int", "both_forms"]
 
@@ -80,7 +80,7 @@ def beyond_int(e: Value, sized: bool = True) -> bool:
         sized: the number of ranks is known. Of a grid that is given at run time no limits are known, so only
             numbers count that are written out.
     """
-    limits = bounds(e) if sized or isinstance(e, Const | Item) else None
+    limits = number_bounds(e) if sized or isinstance(e, Const | Item | Lookup) else None
     if limits is not None:
         return limits[1] > INT_MAX
     match e:

@@ -19,7 +19,7 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
 from scalatrace.codegen.emit.conceptual.fixed.emitter import FixedEmitter
 from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import refused
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Program

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from scalatrace.codegen.emit.emitter import EmitOptions
 from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece, library
 from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct

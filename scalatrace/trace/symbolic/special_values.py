@@ -43,13 +43,12 @@ def looked_up(numbers: Sequence[int], index: Expr) -> Value:
 
 def stored(value: Value) -> int | None:
     """Return the integer of a number or symbol; None of any other formula."""
-    return (
-        value.value
-        if isinstance(value, Const)
-        else SPECIAL[value.name]
-        if isinstance(value, Special)
-        else None
-    )
+    match value:
+        case Const(number):
+            return number
+        case Special(name):
+            return SPECIAL[name]
+    return None
 
 
 def symbolic(value: Value) -> Value:

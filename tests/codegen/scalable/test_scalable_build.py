@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace.codegen.build.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.codegen.program.grid_shape import shape_of
@@ -23,6 +23,7 @@ from scalatrace.formula.functions import diagonal
 from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
 from support.formulas import part
 from support.grids import (
@@ -272,3 +273,31 @@ def test_drawn_times_want_a_trace() -> None:
     found = model(halo(False), LINES)
     with pytest.raises(UsageError, match="drawn"):
         generate_scalable(found, "c", still, FUNCTIONS, Options(EmitOptions(drawn=True)))
+
+
+def ring(border: bool) -> Body:
+    """Messages to the right; any tag everywhere, or only where a border has no neighbour."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        size, left, right = rank.dims[0], rank.number - 1, rank.number + 1
+        source = (left if left >= 0 else PROC_NULL) if border else left % size
+        dest = (right if right < size else PROC_NULL) if border else right % size
+        tag = (1 if source >= 0 else ANY_TAG) if border else ANY_TAG
+        return [
+            call("Irecv", 10, count=64, source=source, tag=tag, comm="world"),
+            call("Send", 11, count=64, dest=dest, tag=1, comm="world"),
+            call("Wait", 12, request=0),
+            call("Irecv", 13, count=64, source=source, tag=2, comm="world"),
+            call("Send", 14, count=64, dest=dest, tag=2, comm="world"),
+            call("Wait", 15, request=0),
+        ]
+
+    return body
+
+
+@pytest.mark.parametrize("border", [False, True])
+def test_any_tag(border: bool) -> None:
+    """A receive of any tag takes all of them; one from nobody leaves the others their tags."""
+    found = typed(model(ring(border), LINES))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    assert ("USING TAG 2" in text) == border

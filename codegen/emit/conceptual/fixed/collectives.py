@@ -15,7 +15,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call
-from scalatrace.formula import Const, Expr, Item, Var, add, div, map_leaves, mod, mul, number
+from scalatrace.formula import Const, Expr, Item, Symbolic, Var, add, div, map_leaves, mod, mul, number
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 
@@ -122,9 +122,12 @@ class CollectiveEmitter:
         """The world rank of the root; where the ranks say it by different rules, those of its iterations."""
         if "root" not in call:
             return Const(members[0])
-        roots = list({self.writer.special.expr(call["root"], rank) for rank in members})
-        if all(isinstance(root, Const) for root in roots) and len(roots) > 1:
+        roots = list(dict.fromkeys(self.writer.special.expr(call["root"], rank) for rank in members))
+        symbols = any(isinstance(root, Symbolic) for root in roots)
+        if len(roots) > 1 and (symbols or all(isinstance(root, Const) for root in roots)):
             raise GenerateError("the ranks of its communicator give different roots")
+        if symbols:
+            raise GenerateError("its root is no rank of its communicator")
         if isinstance(roots[0], Const):
             return Const(members[roots[0].value])
         return number(combined(roots[:1], lambda root: members[root]))

@@ -25,7 +25,7 @@ from scalatrace.codegen.emit.conceptual.common.statement_writer import for_each_
 from scalatrace.codegen.emit.conceptual.fixed.collectives import CollectiveEmitter
 from scalatrace.codegen.emit.conceptual.fixed.messages import MessageEmitter
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
-from scalatrace.codegen.emit.emitter import EmitOptions
+from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for

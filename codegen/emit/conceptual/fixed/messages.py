@@ -64,8 +64,9 @@ class MessageEmitter:
 
     def transfer(self, call: Call, ranks: RankList, sends: bool, later: bool, names: Names) -> None:
         count, datatype, peer, tag = names
-        known = [call[count], call[datatype], self.tag(call, tag)]
-        for some, (n, kind, channel) in self.writer.special.classes(known, ranks):
+        tagged = self.tagged and tag in call
+        known = [call[count], call[datatype], call[tag] if tagged else Const(0)]
+        for some, (n, kind, value) in self.writer.special.classes(known, ranks):
             nbytes = self.sizes.nbytes(n, kind)
             for those, other in self.peers.split(self.peers.of(call, peer, some), sends and not later):
                 own = sends and not later and self.peers.is_own(other, those.first)
@@ -74,7 +75,7 @@ class MessageEmitter:
                 named = RANK in names_in(other)
                 actors = writing.tasks(those, self.writer.nprocs, named=named, target=not sends)
                 at = self.writer.special.expr(other, those.first) if len(those) == 1 else other
-                tag_used = writing.expr(number(channel)) if self.tagged else None
+                tag_used = writing.expr(self.channel(call, number(value))) if self.tagged else None
                 statement = transfer(
                     sends, actors, writing.expr(nbytes), tag_used, writing.expr(at), later or own
                 )
@@ -154,6 +155,8 @@ class MessageEmitter:
         """The requests a call names; None for those that differ from call to call: all."""
         if "request" in call:
             age = self.writer.special.expr(call["request"], rank)
+            if isinstance(age, Special):
+                return ()
             return (age.value,) if isinstance(age, Const) else (0,)
         index = self.writer.special.expr(call["requests"], rank)
         if not isinstance(index, Const):
@@ -164,12 +167,9 @@ class MessageEmitter:
         one = self.writer.special.expr(call["index"], rank)
         return every[one.value : one.value + 1] if isinstance(one, Const) and one.value >= 0 else ()
 
-    def tag(self, call: Call, name: str) -> Expr:
+    def channel(self, call: Call, tag: Expr) -> Expr:
         """The number that keeps messages of other tags and communicators away."""
-        if not self.tagged:
-            return Const(0)
         families = sorted({family for family, _ in self.channels})
         family = call["comm"] if "comm" in call else Const(0)
         place = families.index(family.value if isinstance(family, Const) else -1)
-        tag = call.number(name) if name in call else Const(0)
         return add(mul(tag, Const(len(families))), Const(place)) if len(families) > 1 else tag

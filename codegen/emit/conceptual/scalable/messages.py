@@ -45,7 +45,9 @@ from scalatrace.formula import (
     map_leaves,
     mul,
     names_in,
+    number,
     number_or,
+    specials_in,
 )
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED
@@ -141,19 +143,30 @@ class ScalableMessageEmitter(StatementWriter):
         count, datatype, peer, tag = names
         family = call.number("comm") if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
-            if leaf == Special("ANY_SOURCE"):
+            if "ANY_SOURCE" in specials_in(leaf):
                 raise GenerateError("it receives from any source, and no formula gives its sender")
             if isinstance(leaf, Special):
                 continue  # nothing is sent to PROC_NULL
-            number = number_or(leaf, NO_TASK)
-            if sends and not later and self.own(there, number, family):
-                mine = Compare("==", number, self.shape.variables()["r"])
-                self.transfer(with_peer(call, peer, number), all_of(there, mine), sends, True, names)
+            other = number_or(leaf, NO_TASK)
+            if sends and not later and self.own(there, other, family):
+                mine = Compare("==", other, self.shape.variables()["r"])
+                self.transfer(with_peer(call, peer, other), all_of(there, mine), sends, True, names)
                 there = all_of(there, opposite(mine))
             nbytes = self.nbytes(call[count], call[datatype])
             for here, size in self.cases(nbytes, there):
-                for some, channel in self.cases(self.tag(family, call.number(tag)), here):
-                    self.one(call, some, sends, later, number, family, size, channel)
+                for some, channel in self.channel_cases(call[tag], family, here):
+                    self.one(call, some, sends, later, other, family, size, channel)
+
+    def channel_cases(self, tag: Value, family: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
+        """The channels of messages, each with the condition for its tasks."""
+        if not self.tagged:
+            return [(cond, Const(0))]
+        return [
+            case
+            for there, leaf in self.alternatives(tag, cond)
+            if not self.fixed(there) or self.sample.mask(there).any()
+            for case in self.cases(self.channel(family, number(leaf)), there)
+        ]
 
     def one(
         self,
@@ -238,10 +251,10 @@ class ScalableMessageEmitter(StatementWriter):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
         raise GenerateError("its datatype varies and follows no formula")
 
-    def tag(self, family: Expr, tag: Expr) -> Expr:
+    def channel(self, family: Expr, tag: Expr) -> Expr:
         """The number that keeps messages of other tags and communicators away."""
         families = sorted({repr(f) for f, _ in self.channels})
-        if not self.tagged or len(families) < 2:
+        if len(families) < 2:
             return tag
         return add(mul(tag, Const(len(families))), Const(families.index(repr(family))))
 
@@ -269,6 +282,8 @@ class ScalableMessageEmitter(StatementWriter):
         }
         if "index" in call:
             at = call["index"]
+            if isinstance(at, Special):
+                return lambda rank: ()
             k = at.value if isinstance(at, Const) else 0
             return lambda rank: (lists[numbers[rank]] or ())[k : k + 1]
         return lambda rank: lists[numbers[rank]]

@@ -8,8 +8,8 @@
  *
  * This is only known once the surrounding sequence is complete.
  */
-#ifndef ST_FOLD_HPP
-#define ST_FOLD_HPP
+#ifndef ST_PARTIAL_ITERATIONS_HPP
+#define ST_PARTIAL_ITERATIONS_HPP
 
 #include "fold/iterate.hpp"
 #include "tree/order.hpp"

@@ -9,8 +9,8 @@
  * that looks like one iteration of a sequence in the other body matches this sequence, too: the pseudo-loop of the
  * dissertation's rule 2. Equal nodes at the beginning and the end match without a table.
  */
-#ifndef ST_ALIGN_HPP
-#define ST_ALIGN_HPP
+#ifndef ST_MATCH_HPP
+#define ST_MATCH_HPP
 
 #include "tree/order.hpp"
 

@@ -7,8 +7,8 @@
  * A signature is represented by the first similar one: as many frames, in the same functions, no line (module offset)
  * further away than the tolerance. Frames in a range that the user named are equal, whatever their line.
  */
-#ifndef ST_SIMILAR_HPP
-#define ST_SIMILAR_HPP
+#ifndef ST_SIMILAR_STACKS_HPP
+#define ST_SIMILAR_STACKS_HPP
 
 #include <cstdint>
 #include <string>
