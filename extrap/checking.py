@@ -70,9 +70,9 @@ def leave_one_out(
         known = [dims for n, dims in enumerate(grids) if n != k]
         name = f"{trace.nprocs} ranks ({'x'.join(map(str, grids[k]))})"
         try:
-            predicted = extrapolate(others, trace.nprocs, grids[k], inputs_of(trace), known).trace
+            made = extrapolate(others, trace.nprocs, grids[k], inputs_of(trace), known, check=False)
         except ExtrapolationError as error:
             yield Prediction(name, trace.nevents(), trace.nprocs, str(error).splitlines()[0])
             continue
-        found = diff(predicted, trace, ["times"])
+        found = diff(made.trace, trace, ["times"])
         yield Prediction(name, trace.nevents(), len(found), str(found[0]) if found else "")

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from scalatrace.errors import FormulaError, UsageError
+from typing import TYPE_CHECKING
 
-__all__ = ["ExtrapolationError", "InputError"]
+from scalatrace.errors import FormulaError, UsageError
+from scalatrace.formula import Expr, format_text
+
+if TYPE_CHECKING:
+    from scalatrace.trace.symbolic.grid import Grid
+
+__all__ = ["ExtrapolationError", "InputError", "UndeterminedError"]
 
 
 class ExtrapolationError(FormulaError):
     """Something in the traces follows no formula that was found; says which event, parameter and values."""
+
+
+class UndeterminedError(ExtrapolationError):
+    """Two formulas hold for all traces and differ at the size that was asked for.
+
+    Attributes:
+        formula, rival: the formulas.
+        rank, grid: where they differ.
+    """
+
+    def __init__(self, formula: Expr, rival: Expr, rank: int, grid: Grid, what: str = "") -> None:
+        self.formula, self.rival, self.rank, self.grid = formula, rival, rank, grid
+        super().__init__(
+            f"{what}{': ' if what else ''}the traces cannot tell {format_text(formula)} from "
+            f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): "
+            "add a trace in which they differ"
+        )
+
+    def of(self, what: str) -> UndeterminedError:
+        """The error of this quantity."""
+        return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
 
 
 class InputError(UsageError):

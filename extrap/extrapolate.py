@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.fit.fit_trace import fit
+from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms
@@ -18,6 +19,7 @@ from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
 from scalatrace.trace.query.absolute import absolute
+from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import MAX_RANK
 from scalatrace.trace.values.vec import INT64
@@ -25,7 +27,10 @@ from scalatrace.trace.values.vec import INT64
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Extrapolation", "extrapolate", "inputs_of", "model_of", "of_model", "prepared"]
+__all__ = ["Extrapolation", "check_largest", "extrapolate", "inputs_of", "model_of", "of_model", "prepared"]
+
+MIN_HINTED = 3
+"""Traces of which the smallest one may be left out."""
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
@@ -33,12 +38,18 @@ PARAMETER = "param."
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """A result: the trace, its grid, and what it was made from."""
+    """A result: the trace, its grid, and what it was made from.
+
+    Attributes:
+        evidence: how the grid was found.
+        check: whether the smaller traces predict the largest one (see `check_largest`).
+    """
 
     trace: Trace
     grid: Grid
     model: Model
     evidence: str = ""
+    check: str = ""
 
 
 def extrapolate(
@@ -50,6 +61,7 @@ def extrapolate(
     timing_model: str | None = None,
     run_noise: float = 0.0,
     workers: int = 1,
+    check: bool = True,
 ) -> Extrapolation:
     """The trace of a program on `nprocs` ranks, from traces on fewer.
 
@@ -61,14 +73,47 @@ def extrapolate(
         timing_model: a name of `extrap.timing.curves.registry.TIMING_MODELS`; chosen by its fit unless given.
         run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
         workers: processes, forked from this one, that share the work; the result is the same.
+        check: whether four or more traces are checked with `check_largest`.
 
     Raises:
         InputError: the inputs do not go together.
-        ExtrapolationError: something in the traces follows no rule.
+        ExtrapolationError: something follows no rule, or the smaller traces mispredict the largest.
     """
     _, model, evidence = model_of(traces, dims_of, workers)
+    checked = check_largest(traces, dims_of, workers) if check else ""
     result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
-    return replace(result, evidence=evidence)
+    return replace(result, evidence=evidence, check=checked)
+
+
+def check_largest(
+    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None, workers: int = 1
+) -> str:
+    """Predict the largest of four or more traces from the others and compare all its ranks.
+
+    Returns:
+        One line on the result; "" with fewer traces, or if a size varies in the largest one only.
+
+    Raises:
+        InputError: the traces do not go together.
+        ExtrapolationError: the prediction is wrong; names the first event that differs.
+    """
+    ordered, runs, _ = prepared(traces, dims_of)
+    if not is_predictable(runs):
+        return ""
+    real, run = ordered[-1], runs[-1]
+    name = f"{real.nprocs} ranks ({run.grid})"
+    try:
+        model = fit(ordered[:-1], runs[:-1], workers)
+        predicted = of_model(model, real.nprocs, run.grid.dims, run.inputs, workers=workers).trace
+    except (ExtrapolationError, InputError) as error:
+        return f"the smaller traces alone do not determine {name}: {str(error).splitlines()[0]}"
+    differing = diff(predicted, real, ["times"])
+    if differing:
+        raise ExtrapolationError(
+            f"the smaller traces predict {len(differing)} of {real.nprocs} ranks of the largest one wrongly: "
+            f"{differing[0]}\nA larger size could break the rules again: add traces of further sizes"
+        )
+    return f"the smaller traces predict {name}: all {real.nevents():,} events are equal"
 
 
 def of_model(
@@ -98,7 +143,22 @@ def model_of(
 ) -> tuple[list[Trace], Model, str]:
     """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
     ordered, runs, evidence = prepared(traces, dims_of)
-    return ordered, fit(ordered, runs, workers), evidence
+    try:
+        return ordered, fit(ordered, runs, workers), evidence
+    except ExtrapolationError as error:
+        hint = _too_small(ordered, runs, workers)
+        raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+
+
+def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> str:
+    """A hint that the smallest trace, on which too much is equal or missing, is the one to leave out."""
+    if len(traces) < MIN_HINTED:
+        return ""
+    try:
+        fit(traces[1:], runs[1:], workers)
+    except ExtrapolationError:
+        return ""
+    return f"\nThe others follow rules: the trace of {traces[0].nprocs} ranks is too small. Leave it out"
 
 
 def prepared(
@@ -114,14 +174,15 @@ def prepared(
     ordered = [absolute(traces[k]) for k in order]
     if dims_of is None:
         found = topology.identify(ordered)
-        grids, evidence = found.grids, found.evidence
+        grids, evidence, butterflies = found.grids, found.evidence, found.butterflies
     else:
         grids, evidence = tuple(Grid(tuple(dims_of[k])) for k in order), "as given"
+        butterflies = topology.has_butterflies(ordered, grids)
         for grid, trace in zip(grids, ordered, strict=True):
             if grid.nprocs != trace.nprocs:
                 raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
         topology.same_dimensions(grids)
-    runs = [Run(grid, inputs_of(trace)) for grid, trace in zip(grids, ordered, strict=True)]
+    runs = [Run(grid, inputs_of(trace), butterflies) for grid, trace in zip(grids, ordered, strict=True)]
     _same_inputs(runs)
     check_arguments(ordered, runs)
     return ordered, runs, evidence

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import (
+    BY_INDEX,
+    BY_LOOPS,
+    MIXED,
+    PLAIN,
+    Class,
+    FitInput,
+    Ints,
+    Rival,
+    rivals_of,
+)
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
@@ -40,6 +50,7 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
     table = np.array([value.slots for value in values if value is not None], dtype=np.int64)
     over = space.points(points)
     formulas: list[Value] = []
+    rivals: list[Rival] = []
     weight, confirmed = 0.0, True
     for column in table.T:
         solution = over.solve_unconfirmed(np.ascontiguousarray(column))
@@ -48,7 +59,8 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
         formulas.append(symbolic(solution.formula))
         weight += solution.weight
         confirmed = confirmed and solution.confirmed
-    result = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed)
+        rivals += rivals_of(solution)
+    result = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed, tuple(rivals))
     return result if confirmed else _otherwise(fit_input, conditions, points) or result
 
 
@@ -60,14 +72,19 @@ def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) 
         return None
     result = None
     if len(given) == len(values):
-        result = by_cycle(space, conditions, points, given)
+        result = by_cycle(fit_input, conditions, points, given)
         if result is None and fit_input.effort == BY_INDEX:
-            result = by_index(space, conditions, points, given)
+            found = by_index(space, conditions, points, given), by_loops(fit_input, conditions, points)
+            result = min((one for one in found if one is not None), key=_weight, default=None)
     elif fit_input.effort < MIXED:
         return None
     if result is None and fit_input.effort >= BY_LOOPS:
         result = by_loops(fit_input, conditions, points)
     return result
+
+
+def _weight(one: Class) -> float:
+    return round(one.weight - one.length_weight, 6)
 
 
 def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
@@ -99,10 +116,11 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
     points = np.sort(np.concatenate([a.points, b.points]))
     both = a.conditions + b.conditions
     if a.formulas == b.formulas and a.shape == b.shape:
-        return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed)
+        rivals = tuple(pair for pair in a.rivals if pair in b.rivals)
+        return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed, rivals)
     for one, other in ((a, b), (b, a)):
         if one.shape in (INDEXED, LOOPED) and holds(fit_input, one, other.points):
-            return Class(both, points, one.shape, one.formulas, one.weight)
+            return Class(both, points, one.shape, one.formulas, one.weight, rivals=one.rivals)
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
     result = _fitted(replace(fit_input, effort=PLAIN), both, points)

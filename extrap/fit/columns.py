@@ -6,18 +6,21 @@ in each; instead, the classes become conditions within the formula of their inte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.classes import classes_of, merged
-from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
+from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput, Rival
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Binary, Expr, Symbolic, Value, either, indicator, select
+from scalatrace.formula import Binary, Const, Expr, Symbolic, Value, choose, either, indicator, select
 from scalatrace.trace.model.rules import CYCLE, Shape
+from scalatrace.trace.symbolic.counters import Chain
+from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.shapes import Parts
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
@@ -30,17 +33,21 @@ __all__ = ["COARSE", "by_columns"]
 
 
 def by_columns(
-    space: Space, order: Ints, position: Ints, values: Sequence[Parts | None]
-) -> tuple[Shape, tuple[Value, ...], float] | None:
-    """A shape and formulas that hold for all ranks, and what they cost; None: none."""
+    space: Space,
+    order: Ints,
+    position: Ints,
+    values: Sequence[Parts | None],
+    chains: Sequence[Chain | None],
+) -> tuple[Part, float] | None:
+    """A part that holds for all ranks, and what its formulas cost; None: there is none."""
     given = [value for value in values if value is not None]
     if len(given) < len(values):
         return None
-    table, shape = _table(given)
+    table, shape = _table(given, chains)
     if len(table) < 2:
         return None
-    known: dict[bytes, tuple[Value, float] | None] = {}
-    formulas, cost = [], 0.0
+    known: dict[bytes, _Column | None] = {}
+    columns = []
     for column in table:
         key = column.tobytes()
         if key not in known:
@@ -48,20 +55,30 @@ def by_columns(
         found = known[key]
         if found is None:
             return None
-        formulas.append(found[0])
-        cost += found[1]
-    return shape, tuple(formulas), cost
+        columns.append(found)
+    formulas = tuple(column.formula for column in columns)
+    rivals = tuple(dict.fromkeys(pair for column in columns for pair in column.rivals))
+    return Part(EVERYWHERE, shape, formulas, rivals), sum(column.cost for column in columns)
 
 
-def _table(values: Sequence[Parts]) -> tuple[Ints, Shape]:
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The formula of one integer, and what it costs."""
+
+    formula: Value
+    cost: float
+    rivals: tuple[Rival, ...]
+
+
+def _table(values: Sequence[Parts], chains: Sequence[Chain | None]) -> tuple[Ints, Shape]:
     """A row per integer, a column per rank; without rows when values have different shapes."""
     if all(value.shape == values[0].shape for value in values):
         return np.array([value.slots for value in values], dtype=np.int64).T, values[0].shape
-    rows = None if any(value.times < 1 for value in values) else rows_of(values)
+    rows = None if any(value.times < 1 for value in values) else rows_of(values, chains)
     return np.array([] if rows is None else rows, dtype=np.int64).T, CYCLE
 
 
-def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[Value, float] | None:
+def _column(space: Space, order: Ints, position: Ints, column: Ints) -> _Column | None:
     scalars = [Parts(None, (value,)) for value in column.tolist()]
     fit_input = FitInput(space, position, list(scalars), [None] * len(scalars), PLAIN)
     for partition in space.partitions():
@@ -76,8 +93,16 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> tuple[Va
         formula = _piecewise(groups)
         if _holds(formula, space, order, column):
             cost = sum(group.weight for group in groups) + PER_PART * (len(groups) - 1)
-            return formula, cost
+            return _Column(formula, cost, tuple(_rivals(groups)))
     return None
+
+
+def _rivals(groups: Sequence[Class]) -> Iterator[Rival]:
+    """The rivals of classes, where their conditions hold."""
+    for group in groups:
+        holds = either(*group.conditions)
+        for one, other in group.rivals:
+            yield choose(holds, one, Const(0)), choose(holds, other, Const(0))
 
 
 def _piecewise(groups: Sequence[Class]) -> Value:

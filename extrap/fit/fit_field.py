@@ -7,24 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
-from scalatrace.extrap.fit.fit_types import EFFORTS, MIXED, PER_PART, Chains, Class, FitInput, Ints, Samples
+from scalatrace.extrap.fit.fit_types import (
+    EFFORTS,
+    MIXED,
+    PER_PART,
+    PLAIN,
+    Chains,
+    Class,
+    FitInput,
+    Ints,
+    Rival,
+    Samples,
+)
+from scalatrace.extrap.fit.neighbour_lists import by_neighbours
+from scalatrace.extrap.fit.rivals import apart
+from scalatrace.extrap.fit.simple_conditions import SimpleConditions
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Value, either, names_in
+from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
 from scalatrace.trace.symbolic.shapes import Parts
 from scalatrace.trace.symbolic.special_values import constant
+from scalatrace.trace.values.vec import special_name
+
+BY_BORDERS = 1 << 16
+"""The number of the search by borders: after all partitions of the ranks into classes."""
 
 PER_RANK = 40.0
 """What it costs when a formula has another value on each rank: the trace then holds one per rank."""
 
-__all__ = ["PER_RANK", "fit", "no_formula_error", "shown"]
+__all__ = ["PER_RANK", "fit", "fit_neighbours", "no_formula_error", "shown"]
 
 
 def fit(
@@ -59,6 +79,22 @@ def fit(
     return space.known[key]
 
 
+def fit_neighbours(space: Space, samples: Samples, chains: Chains) -> Field | None:
+    """The field of peers, relative to the own rank, that are lists of neighbours of different lengths."""
+    order = np.array(sorted(samples), dtype=np.int64)
+    fit_input = _input(space, order, [samples[int(p)] for p in order], [chains[int(p)] for p in order], PLAIN)
+    result = by_neighbours(fit_input, (TRUE,), order)
+    return None if result is None else _field(space, order, [result])
+
+
+def _input(
+    space: Space, order: Ints, values: list[Parts | None], around: list[Chain | None], effort: int
+) -> FitInput:
+    position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
+    position[order] = np.arange(len(order))
+    return FitInput(space, position, values, around, effort)
+
+
 def _search(
     space: Space,
     order: Ints,
@@ -68,27 +104,56 @@ def _search(
     until: Step | None,
 ) -> Field | None:
     """The first rule that is found, the cheapest efforts and the coarsest classes first."""
-    position = np.full(int(space.starts[-1]), -1, dtype=np.int64)
-    position[order] = np.arange(len(order))
     tried = False
     for effort in efforts:
-        fit_input = FitInput(space, position, values, around, effort)
+        fit_input = _input(space, order, values, around, effort)
         for number, partition in enumerate(space.partitions()):
             step = effort, number
             if until is not None and step > until:
                 return None
             if len(partition) > COARSE and not tried:
                 tried = True
-                columns = by_columns(space, order, position, values)
+                columns = by_columns(space, order, fit_input.position, values, around)
                 if columns is not None:
-                    shape, formulas, cost = columns
-                    parts = (Part(EVERYWHERE, shape, formulas),)
-                    return Field(parts, cost + PER_PART, cost + PER_PART, step)
+                    part, cost = columns
+                    part = replace(part, rivals=apart(space, part.rivals, EVERYWHERE))
+                    return Field((part,), cost + PER_PART, cost + PER_PART, step)
             classes = classes_of(fit_input, partition)
             groups = None if classes is None else merged(fit_input, classes)
             if groups is not None:
-                return replace(_field(groups), step=step)
+                return replace(_field(space, order, groups), step=step)
+        if effort == PLAIN and (until is None or until > (PLAIN, BY_BORDERS)):
+            result = _by_borders(space, order, values, around, efforts)
+            if result is not None:
+                return result
     return None
+
+
+def _by_borders(
+    space: Space,
+    order: Ints,
+    values: list[Parts | None],
+    around: list[Chain | None],
+    efforts: Sequence[int],
+) -> Field | None:
+    """The rule of ranks that take part, and the borders that decide who does."""
+    taking = np.array([value is not None for value in values])
+    if taking.all() or not taking.any():
+        return None
+    found = border_condition(space, order[taking], order[~taking])
+    if found is None:
+        return None
+    condition, rival = found
+    samples = {int(order[k]): values[k] for k in np.flatnonzero(taking)}
+    chains = {int(order[k]): around[k] for k in np.flatnonzero(taking)}
+    inner = fit(space, samples, chains, efforts=efforts)
+    if inner is None:
+        return None
+    parts = [replace(part, condition=all_of(condition, part.condition)) for part in inner.parts]
+    parts[0] = replace(parts[0], rivals=(*parts[0].rivals, *apart(space, [rival], TRUE)))
+    elsewhere = Part(EVERYWHERE, None, None)
+    step = PLAIN, BY_BORDERS
+    return Field((*parts, elsewhere), inner.cost + PER_PART, inner.weight + PER_PART, step)
 
 
 def _runs_everywhere(space: Space, samples: Samples) -> bool:
@@ -104,14 +169,27 @@ def _constant(condition: Cond, value: Parts | None) -> Part:
     return Part(condition, value.shape, tuple(map(constant, value.slots)))
 
 
-def _field(groups: Sequence[Class]) -> Field:
+def _simple_conditions(space: Space) -> SimpleConditions:
+    if "conditions" not in space.memo:
+        space.memo["conditions"] = SimpleConditions(space)
+    result: SimpleConditions = space.memo["conditions"]
+    return result
+
+
+def _field(space: Space, order: Ints, groups: Sequence[Class]) -> Field:
     """Parts of the groups; the one with the most conditions becomes what holds elsewhere."""
     ordered = sorted(groups, key=lambda group: len(group.conditions))
     weight, cost = PER_PART * (len(groups) - 1), 0.0
     parts = []
     for group in ordered:
-        condition = EVERYWHERE if group is ordered[-1] else either(*group.conditions)
-        parts.append(Part(condition, group.shape, group.formulas))
+        condition = EVERYWHERE
+        others: tuple[Rival, ...] = ()
+        if group is not ordered[-1]:
+            condition = either(*group.conditions)
+            if (simple := _simple_conditions(space).simplest(order, group.points)) is not None:
+                condition, others = simple
+        rivals = (*apart(space, group.rivals, condition), *apart(space, others, TRUE))
+        parts.append(Part(condition, group.shape, group.formulas, rivals))
         weight += group.weight
         cost += sum(PER_RANK for formula in group.formulas or () if depends_on_rank(formula))
     return Field(tuple(parts), weight + cost, weight)
@@ -123,19 +201,56 @@ def depends_on_rank(formula: Value) -> bool:
 
 
 def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:
-    """The error for a quantity that follows no rule: what was seen on the lowest ranks of each trace."""
-    lines = []
+    """The error for a quantity that follows no rule: what was seen in each trace, and what may help."""
+    lines, typical = [], []
     for k, run in enumerate(space.runs):
-        start, stop = int(space.starts[k]), int(space.starts[k + 1])
-        seen = [(p - start, samples[p]) for p in range(start, stop) if p in samples][:4]
-        ranks = "; ".join(f"rank {rank}: {shown(value)}" for rank, value in seen)
-        lines.append(f"  {run.grid.nprocs} ranks ({run.grid}): {ranks}")
-    hint = "" if space.inputs else "\nIf it follows from a size of the problem: tell that (--inputs n=...)"
-    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + hint)
+        ranks_of: dict[str, list[int]] = {}
+        for point in range(int(space.starts[k]), int(space.starts[k + 1])):
+            if point in samples:
+                ranks_of.setdefault(shown(samples[point]), []).append(point - int(space.starts[k]))
+        groups = sorted(ranks_of.items(), key=lambda group: -len(group[1]))
+        seen = "; ".join(f"{_ranks(ranks)}: {value}" for value, ranks in groups[:MAX_SHOWN_GROUPS])
+        rest = len(groups) - MAX_SHOWN_GROUPS
+        lines.append(
+            f"  {run.grid.nprocs} ranks ({run.grid}): {seen}{f'; {rest} more values' if rest > 0 else ''}"
+        )
+        values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
+        typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
+    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + _hint(space, typical))
+
+
+MAX_SHOWN_GROUPS = 4
+"""Values of one trace that a message shows, each with its ranks."""
+
+MIN_TRACES = 4
+"""With fewer traces, more of them may help."""
+
+
+def _hint(space: Space, typical: Sequence[int]) -> str:
+    """What to try next: the size of the problem where numbers shrink as the grid grows, or more traces."""
+    if not space.inputs and all(a > b > 1 for a, b in pairwise(typical)):
+        return "\nIt shrinks as the grid grows: if a size of the problem is divided, give it (--inputs n=...)"
+    if len(space.runs) < MIN_TRACES:
+        return f"\nThese are {len(space.runs)} sizes: add traces of further sizes"
+    return ""
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    """Ranks as ranges, the first few of them."""
+    ranges: list[list[int]] = []
+    for rank in ranks:
+        if ranges and rank == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], rank]
+        else:
+            ranges.append([rank])
+    texts = ["-".join(map(str, one)) for one in ranges[:MAX_SHOWN_GROUPS]]
+    more = ", ..." if len(ranges) > MAX_SHOWN_GROUPS else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}{more}"
 
 
 def shown(value: Parts | None) -> str:
     """The first integers of a value, for messages."""
     if value is None:
         return "none"
-    return " ".join(map(str, value.slots[:12])) + (" ..." if len(value.slots) > 12 else "")
+    names = (special_name(slot) or str(slot) for slot in value.slots[:12])
+    return " ".join(names) + (" ..." if len(value.slots) > 12 else "")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
+from scalatrace.extrap.alignment.canonical_folding import folded_anew
+from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.align import Aligned, align
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
 from scalatrace.extrap.fit.held_out import (
     Mismatch,
@@ -19,7 +21,6 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.fit.rivals import with_rivals
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.grid.communicators import fit_families
@@ -81,8 +82,20 @@ PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
 
+NO_TRIP = Parts(None, (0,))
+"""The repeat of a loop that runs 0 times: it is not in the trace."""
+
 _Fitted = tuple[Field, tuple[ParamRule, ...]]
 """Of an event: how often it runs, and its parameters."""
+
+
+class _Spaces:
+    """The ranks of all traces, and of all but the largest where these have to predict it."""
+
+    def __init__(self, whole: Space) -> None:
+        self.whole = whole
+        kinds = whole.names.partners, whole.names.lists
+        self.smaller = Space(whole.runs[:-1], *kinds) if is_predictable(whole.runs) else None
 
 
 class Fitter:
@@ -90,19 +103,45 @@ class Fitter:
 
     def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
         self.traces, self.space, self._workers = traces, space, workers
-        self._smaller = Space(space.runs[:-1]) if is_predictable(space.runs) else None
+        self._of_partners = _Spaces(space)
+        self._of_others = _Spaces(Space(space.runs, partners=False))
         self._fitted: dict[int, _Fitted] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
+
+    @cached_property
+    def _of_lists(self) -> _Spaces:
+        return _Spaces(Space(self.space.runs, partners=False, lists=True))
 
     def trees(self) -> dict[int, tuple[RankNode, ...]]:
         """Every rank's tree."""
         return {p: rank_tree(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
 
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules of all nodes of all trees."""
+    def _place(self, point: int) -> tuple[Trace, int]:
+        """The trace and the rank of a point."""
+        k, rank = self.run_of[point]
+        return self.traces[k], rank
+
+    def alignments(self) -> Iterator[tuple[Aligned, ...]]:
+        """The trees as recorded and folded anew, aligned; those that are more alike first."""
         trees = self.trees()
-        nodes, around = align(trees), dict.fromkeys(trees)
+        anew = folded_anew(trees, self._place)
+        found = [align(trees), *([] if anew is None else [align(anew)])]
+        yield from sorted(found, key=aligned_nodes)
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of all nodes of all trees. Raises ExtrapolationError."""
+        first: ExtrapolationError | None = None
+        for nodes in self.alignments():
+            try:
+                return self._rules(nodes)
+            except ExtrapolationError as error:
+                first = first or error
+        assert first is not None
+        raise first
+
+    def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
+        around: Chains = dict.fromkeys(range(len(self.run_of)))
         if self._workers > 1:
             events = list(self._leaves(nodes, around))
             found = each(lambda event: self._event(*event), events, self._workers)
@@ -140,7 +179,15 @@ class Fitter:
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
-        return self._found(f"repeat of {where(node)}", samples, self._fit(samples, around, repeats=True))
+        field = self._fit(samples, around, self._of_partners, repeats=True)
+        if field is None and None in samples.values():
+            zeros = {point: NO_TRIP if value is None else value for point, value in samples.items()}
+            field = self._fit(zeros, around, self._of_partners)
+            samples = samples if field is None else zeros
+        if field is None or not _is_determined(field):
+            other = self._fit(samples, around, self._of_lists, repeats=True)
+            field = other if other is not None and (field is None or _is_determined(other)) else field
+        return self._found(f"repeat of {where(node)}", samples, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
@@ -180,7 +227,12 @@ class Fitter:
         return self._found(f"{what} of {where(node)}", samples, self._fit(samples, inside))
 
     def _fit(
-        self, samples: Samples, chains: Chains, repeats: bool = False, efforts: Sequence[int] = EFFORTS
+        self,
+        samples: Samples,
+        chains: Chains,
+        spaces: _Spaces | None = None,
+        repeats: bool = False,
+        efforts: Sequence[int] = EFFORTS,
     ) -> Field | _Mispredicted | None:
         """The field through all samples.
 
@@ -188,16 +240,17 @@ class Fitter:
         simple is that one, though the smaller traces alone may not confirm it. Where these do not show how a
         parameter is divided, they predict nothing.
         """
-        whole = fields.fit(self.space, samples, chains, repeats, efforts)
-        if self._smaller is None or whole is None or not whole.weight:
+        space, smaller = (spaces or self._of_others).whole, (spaces or self._of_others).smaller
+        whole = fields.fit(space, samples, chains, repeats, efforts)
+        if smaller is None or whole is None or not whole.weight:
             return whole
-        start = int(self._smaller.starts[-1])
+        start = int(smaller.starts[-1])
         rest = {point: value for point, value in samples.items() if point < start}
-        field = fields.fit(self._smaller, rest, chains, repeats, efforts, whole.step) if rest else None
+        field = fields.fit(smaller, rest, chains, repeats, efforts, whole.step) if rest else None
         if field is None or whole.weight <= field.weight + TOLERANCE or field.parts == whole.parts:
             return whole
-        mismatch = first_mismatch(self.space, field, samples, chains, start)
-        if mismatch is None or is_ambiguous(self.space, with_rivals(self._smaller, field, rest), start):
+        mismatch = first_mismatch(space, field, samples, chains, start)
+        if mismatch is None or is_ambiguous(space, with_rivals(smaller, field, rest), start):
             return whole
         return _Mispredicted(field.cost, mismatch)
 
@@ -218,19 +271,24 @@ class Fitter:
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
         for effort in (PLAIN, BY_INDEX, BY_LOOPS):
-            if found and (effort > BY_INDEX or min(found, key=_cost)[0] < fields.PER_RANK):
+            tried = effort > BY_INDEX and not self.space.names.butterflies
+            if found and (tried or min(found, key=_cost)[0] < fields.PER_RANK):
                 break
             for encoding in order:
                 if any(encoding is known for _, known, _ in found):
                     continue
                 if encoding not in samples:
                     samples[encoding] = _encoded(decoded, encoding)
-                field = self._fit(samples[encoding], inside, efforts=(effort,))
-                if field is not None:
-                    found.append((field.cost, encoding, field))
-                if field is not None and field.cost < PER_PART:
+                one = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
+                if one is not None:
+                    found.append((one.cost, encoding, one))
+                if one is not None and one.cost < PER_PART:
                     break
         what = f"{name} of {where(node)}"
+        if not found or not _is_determined(min(found, key=_cost)[2]):
+            relative = _encoded(decoded, Encoding.RELATIVE)
+            if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
+                return ParamRule(name, kind, field, Encoding.RELATIVE)
         if not found:
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
@@ -240,7 +298,10 @@ class Fitter:
         """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
         if kind is Kind.ARRAY:
             samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
-            if (by_value := self._fit(samples, inside)) is not None:
+            by_value = self._fit(samples, inside)
+            if by_value is None or not _is_determined(by_value):
+                by_value = self._fit(samples, inside, self._of_lists) or by_value
+            if by_value is not None:
                 return self._found(f"{name} of {where(node)}", samples, by_value)
         return self._field(node, name, self._samples(node, at, kind), inside)
 
@@ -282,11 +343,11 @@ class Fitter:
         by_pred: dict[tuple[str, tuple[str, ...]] | None, list[tuple[Any, ...]]] = {}
         seen: set[int] = set()
         for point, trace, _, event in self._events(node):
-            if id(event) in seen:
-                continue
-            seen.add(id(event))
             k = self.run_of[point][0]
             for stats in event.stats:
+                if id(stats) in seen:
+                    continue
+                seen.add(id(stats))
                 op, signature = trace.preds[stats.pred]
                 pred = None if op < 0 else (trace.ops[op].name, trace.stack(signature))
                 rows = by_pred.setdefault(pred, [()] * len(self.traces))
@@ -306,6 +367,10 @@ class _Mispredicted:
 
 def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
     return found[0]
+
+
+def _is_determined(field: Field | _Mispredicted) -> bool:
+    return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
 
 
 def _samples_in(row: Sequence[Any]) -> int:

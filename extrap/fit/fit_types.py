@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Value
+from scalatrace.extrap.solve.exact import Solution
+from scalatrace.formula import Cond, Expr, Value
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.shapes import Parts
@@ -27,12 +28,23 @@ PER_PART = 3.0
 """What a further part of a field costs, in weights of formulas."""
 
 
+Rival = tuple[Expr, Expr]
+"""A formula, and another one with the same values in all traces."""
+
+
+def rivals_of(solution: Solution) -> tuple[Rival, ...]:
+    """A formula with each of its rivals."""
+    return tuple((solution.formula, rival) for rival in solution.rivals)
+
+
 @dataclass(frozen=True, slots=True)
 class Class:
     """A part while it is fit_input: its points, and what all its formulas weigh together.
 
     Attributes:
         confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
+        rivals: formulas of it, each with another one that has the same values.
+        length_weight: the part of its weight that only gives the number of values.
     """
 
     conditions: tuple[Cond, ...]
@@ -41,6 +53,8 @@ class Class:
     formulas: tuple[Value, ...] | None
     weight: float
     confirmed: bool = True
+    rivals: tuple[Rival, ...] = ()
+    length_weight: float = 0.0
 
 
 Samples = Mapping[int, Parts | None]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Samples
-from scalatrace.extrap.grid.space import Space
+from scalatrace.extrap.grid.space import Run, Space, columns_of
 from scalatrace.formula import (
     Binary,
     Called,
@@ -32,8 +33,9 @@ from scalatrace.formula import (
 )
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field
+from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["differing", "rivals", "with_rivals"]
+__all__ = ["apart", "differing", "rivals", "with_rivals"]
 
 BLOCKS = (
     "{n}//{s}",
@@ -49,6 +51,9 @@ OFFSETS = ("{c}*{n}//{s}", "{c}*({n}//{s})+min({c},{n}%{s})")
 
 SQUARES = ("{n}//({s}*{s})", "-(-{n}//({s}*{s}))", "-(-(-(-{n}//{s}))//{s})", "(2*{n}+{s}*{s})//(2*{s}*{s})")
 """Sizes of blocks that are divided twice, as in a transposition."""
+
+SIDES, PROBED_SIDES, MAX_LINE = (2, 3, 4, 5, 7, 8, 11), 4, 40
+"""Sides of grids, and lengths of lines, on which formulas are compared."""
 
 MAX_ITERATIONS = 8
 """Iterations of loops for which formulas over them are compared."""
@@ -113,6 +118,36 @@ def differing(formula: Expr, rival: Expr, env: Mapping[str, Any]) -> np.ndarray[
     return np.asarray(result, dtype=bool)
 
 
+def apart(space: Space, pairs: Sequence[tuple[Expr, Expr]], condition: Cond) -> tuple[tuple[Expr, Expr], ...]:
+    """The pairs of formulas that differ somewhere: under a condition, on grids like those of the traces."""
+    if not pairs:
+        return ()
+    if "probes" not in space.memo:
+        space.memo["probes"] = _probes(space)
+    columns = space.memo["probes"]
+    holds = np.broadcast_to(np.asarray(evaluate(condition, columns), dtype=bool), columns["r"].shape)
+    here = {name: column[holds] for name, column in columns.items()}
+    return tuple(pair for pair in pairs if differing(*pair, here).any())
+
+
+def _probes(space: Space) -> Mapping[str, Any]:
+    """The columns of the ranks of some grids, with other values of the parameters."""
+    ndims = len(space.names.sizes)
+    if all(len(set(run.grid.dims)) == 1 for run in space.runs):
+        shapes = [(side,) * ndims for side in (SIDES if ndims > 1 else range(2, MAX_LINE))]
+    else:
+        shapes = list(product(SIDES[:PROBED_SIDES], repeat=ndims))
+    if space.names.butterflies:
+        shapes = [(1 << a, 1 << b)[-ndims:] for a in range(4) for b in range(a, a + 2)]
+    column_major = space.runs[0].grid.column_major
+    runs = []
+    for k, dims in enumerate(shapes):
+        largest = {name: max(run.inputs[name] for run in space.runs) for name in space.inputs}
+        inputs = {name: (n, 2 * n + 1, 97, 128)[k % 4] for name, n in largest.items()}
+        runs.append(Run(Grid(dims, column_major), inputs))
+    return columns_of(runs)
+
+
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
     """The field with the other ways to divide that have the same values for all samples."""
     pairs = space.divisors
@@ -129,6 +164,6 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
             pair for formula in part.formulas or () for pair in rivals(formula, space.inputs, pairs)
         )
         equal = tuple(pair for pair in found if not differing(*pair, here).any())
-        parts.append(replace(part, rivals=equal))
+        parts.append(replace(part, rivals=(*part.rivals, *equal)))
         left = left[~mask]
     return replace(field, parts=tuple(parts))

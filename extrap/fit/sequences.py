@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.errors import FormulaError
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints, rivals_of
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
@@ -23,32 +24,37 @@ __all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
 
 
 def by_cycle(
-    space: Space, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
+    fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
     """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
     if sum(v.times for v in values) > MAX_INDEXED_VALUES:
         return None
-    rows = rows_of(values)
+    rows = rows_of(values, fit_input.around(points))
     if rows is None:
         return None
-    over = space.points(points)
+    over = fit_input.space.points(points)
     found = [over.solve(np.array(column, dtype=np.int64)) for column in zip(*rows, strict=True)]
     if any(solution is None for solution in found):
         return None
     weight = sum(solution.weight for solution in found if solution is not None)
     formulas = tuple(symbolic(solution.formula) for solution in found if solution is not None)
-    return Class(conditions, points, CYCLE, formulas, weight + 0.5)
+    rivals = tuple(pair for solution in found if solution is not None for pair in rivals_of(solution))
+    return Class(conditions, points, CYCLE, formulas, weight + 0.5, rivals=rivals)
 
 
-def rows_of(values: Sequence[Parts]) -> list[tuple[int, ...]] | None:
+def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tuple[int, ...]] | None:
     """The few values that each vec repeats, as many for all.
 
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
+    In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
     """
     width = values[0].width
     known = {value: listed(value, value.times) for value in values}
     if width < 2 or any(v.width != width or v.times % width for v in values):
         width = max(map(_shortest, known.values()))
+        trips = {None if chain is None else chain.repeat.constant for chain in chains}
+        if len(trips) > 1 and width in trips:
+            return None
     if width < 2 or width > MAX_CYCLE_VALUES:
         return None
     for row in known.values():
@@ -93,9 +99,10 @@ def by_index(
     value = space.solve_indexed(np.repeat(points, lengths), index, flat)
     if value is None:
         return None
-    return Class(
-        conditions, points, INDEXED, (length.formula, value.formula), length.weight + value.weight + PER_PART
-    )
+    weight = length.weight + value.weight + PER_PART
+    rivals = (*rivals_of(length), *rivals_of(value))
+    formulas = length.formula, value.formula
+    return Class(conditions, points, INDEXED, formulas, weight, rivals=rivals, length_weight=length.weight)
 
 
 def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
@@ -156,7 +163,9 @@ def _counted(
     value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
     if value is None:
         return None
-    return Class(conditions, points, LOOPED, (Const(levels), value.formula), value.weight + PER_PART)
+    weight = value.weight + PER_PART
+    formulas = Const(levels), value.formula
+    return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals_of(value))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -171,7 +180,7 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
     assert one.formulas is not None
     first, formula = one.formulas
     for point, value, chain in zip(points, values, chains, strict=True):
-        place = {name: numbers[point] for name, numbers in fit_input.space.columns.items()}
+        place = {name: int(numbers[point]) for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
             return False
         row = _listed(value, value.times)
@@ -187,7 +196,10 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
             numbers = chain.columns(depth) if count else {}
         if count < 1 or (one.shape == INDEXED and count != len(row)):
             return False
-        expected = np.broadcast_to(evaluate(formula, {**place, **numbers}), (count,))
+        try:
+            expected = np.broadcast_to(evaluate(formula, {**place, **numbers}), (count,))
+        except FormulaError:
+            return False
         if not np.array_equal(expected, row[:count]):
             return False
     return True

@@ -7,7 +7,7 @@ the same borders form a class. A class is a condition on coordinates, so it is d
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import product
 from typing import Any
@@ -29,12 +29,21 @@ MAX_INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
 
 
+MAX_SAMPLED = 16
+"""Sets of executions whose features are kept: the quantities of one loop share them."""
+
+
 @dataclass(frozen=True)
 class Run:
-    """The grid and the parameters of one trace."""
+    """The grid and the parameters of one trace.
+
+    Attributes:
+        butterflies: whether partners are at powers of two in each dimension.
+    """
 
     grid: Grid
     inputs: Mapping[str, int]
+    butterflies: bool = False
 
 
 class Space:
@@ -42,29 +51,30 @@ class Space:
 
     Attributes:
         known: the rules of quantities that were fitted already, by all that decides them.
+        memo: what the search for rules keeps for these ranks.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[Run], partners: bool = True, lists: bool = False) -> None:
+        """`partners`, `lists`: see Names."""
         self.runs = tuple(runs)
         grid = runs[0].grid
         self.inputs = tuple(sorted(runs[0].inputs))
-        self.names = Names(grid.sizes, grid.coords, self.inputs)
+        square = len(grid.dims) == 2 and all(len(set(run.grid.dims)) == 1 for run in runs)
+        butterflies = partners and all(run.butterflies for run in runs)
+        self.names = Names(
+            grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
+            lists=lists,
+        )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
-        self.columns = {
-            name: np.concatenate([self._column(run, name) for run in runs])
-            for name in (*grid.sizes, *grid.coords, *self.inputs, "P", "r")
-        }
+        self.columns = columns_of(runs)
         self._basis = Basis(self.names, self.columns, self.all_runs())
         self._points: dict[bytes, Points] = {}
+        self.memo: dict[str, Any] = {}
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[Cond, Ints]]] = {}
         self._sieves: dict[Any, Sieve] = {}
+        self._sampled: dict[Any, Points] = {}
         self._numbered: dict[Any, Solution | None] = {}
-
-    @staticmethod
-    def _column(run: Run, name: str) -> Ints:
-        value = run.inputs[name] if name in run.inputs else run.grid.columns[name]
-        return np.broadcast_to(np.asarray(value, dtype=np.int64), (run.grid.nprocs,))
 
     @property
     def divisors(self) -> tuple[tuple[str, str], ...]:
@@ -81,12 +91,12 @@ class Space:
 
     def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
         """The simplest formula over points and numbers of executions, from some of them and true for all."""
-        names = Names(self.names.sizes, self.names.coords, self.inputs, "i")
+        names = replace(self.names, index="i")
         return self._over(names, chosen, {"i": index}, values)
 
     def solve_counted(self, chosen: Ints, counters: Mapping[str, Ints], values: Ints) -> Solution | None:
         """The simplest formula over points and iterations of loops, from some of them and true for all."""
-        names = Names(self.names.sizes, self.names.coords, self.inputs, counters=tuple(counters))
+        names = replace(self.names, counters=tuple(counters))
         return self._over(names, chosen, counters, values)
 
     def _over(self, names: Names, chosen: Ints, numbers: Mapping[str, Ints], values: Ints) -> Solution | None:
@@ -106,7 +116,11 @@ class Space:
             self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
         if not self._sieves[where].possible(values[first]):
             return None
-        result = Points(_at(names, columns, runs, some)).solve(np.ascontiguousarray(values[some]))
+        if where not in self._sampled:
+            if len(self._sampled) == MAX_SAMPLED:
+                self._sampled.pop(next(iter(self._sampled)))
+            self._sampled[where] = Points(_at(names, columns, runs, some))
+        result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
@@ -123,6 +137,10 @@ class Space:
                     (cond, np.flatnonzero(mask)) for cond, mask in zip(conditions, masks, strict=True)
                 ]
             yield [(cond, points) for cond, points in self._classes[number] if len(points)]
+
+    def conditions(self) -> Iterator[list[Cond]]:
+        """The conditions of each way to divide the ranks, without the one that does not divide them."""
+        return (conditions for conditions in _partitions(self.names) if len(conditions) > 1)
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -144,6 +162,18 @@ class Space:
     def all_runs(self) -> Ints:
         """Which run each point belongs to."""
         return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
+
+
+def columns_of(runs: Sequence[Run]) -> dict[str, Ints]:
+    """For each name its numbers on all ranks of all runs."""
+    grid = runs[0].grid
+    names = (*grid.sizes, *grid.coords, *sorted(runs[0].inputs), "P", "r")
+    return {name: np.concatenate([_column(run, name) for run in runs]) for name in names}
+
+
+def _column(run: Run, name: str) -> Ints:
+    value = run.inputs[name] if name in run.inputs else run.grid.columns[name]
+    return np.broadcast_to(np.asarray(value, dtype=np.int64), (run.grid.nprocs,))
 
 
 def _digest(rows: Sequence[Ints]) -> bytes:

@@ -7,7 +7,8 @@ same neighbours, and communicators are rows, columns and planes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,11 @@ import numpy as np
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.butterflies import butterfly_grids, on_a_line
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.matrix import matrix
 from scalatrace.trace.symbolic.grid import NAMES, Grid, balanced
@@ -41,13 +44,21 @@ Splits = list[tuple[tuple[int, ...], ...]]
 
 Offsets = frozenset[tuple[int, ...]]
 
+Key = tuple[str, tuple[str, ...]]
+"""Operation and stack of a call site."""
+
 
 @dataclass(frozen=True)
 class Topology:
-    """The grids of the input traces, and how they were found."""
+    """The grids of the input traces, and how they were found.
+
+    Attributes:
+        butterflies: whether partners are at powers of two in each dimension.
+    """
 
     grids: tuple[Grid, ...]
     evidence: str
+    butterflies: bool = False
 
 
 def identify(traces: Sequence[Trace]) -> Topology:
@@ -61,7 +72,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
         if all(one is not None for one in given):
             grids = tuple(Grid(one) for one in given if one is not None)
             same_dimensions(grids)
-            return Topology(grids, "a plug-in")
+            return Topology(grids, "a plug-in", has_butterflies(traces, grids))
     recorded = [cartesian_dims(trace) for trace in traces]
     if all(dims is not None for dims in recorded):
         grids = tuple(Grid(dims) for dims in recorded if dims is not None)
@@ -78,14 +89,83 @@ def identify(traces: Sequence[Trace]) -> Topology:
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if found:
             return Topology(found[0], _told(traces, sent, splits, found[0]))
+    without = _without_trees(traces)
+    for ndims in range(2, MAX_DIMENSIONS + 1) if without is not None else ():
+        assert without is not None
+        found = _explained(traces, without, splits, ndims)
+        if len(found) == 1:
+            told = _told(traces, without, splits, found[0])
+            return Topology(found[0], f"apart from trees of messages, {told}")
     if any(splits):
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
             return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
+    pairs = [(trace.nprocs, one) for trace, one in zip(traces, sent, strict=True)]
+    butterflies = butterfly_grids(pairs)
+    if butterflies is not None:
+        facts = "partners are at powers of two in rows and columns, or across the diagonal"
+        return Topology(butterflies, f"{facts}: {_listed(butterflies)}", butterflies=True)
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
-    return Topology(
-        line, "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
-    )
+    evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
+    return Topology(line, evidence, on_a_line(pairs))
+
+
+def _without_trees(traces: Sequence[Trace]) -> list[Pairs] | None:
+    """The pairs of all call sites but those that send along binomial trees only; None: no site does."""
+    by_site = [_pairs_by_site(trace) for trace in traces]
+    sites = set().union(*by_site)
+    trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
+    if not trees or trees == sites:
+        return None
+    empty = np.empty((0, 2), dtype=np.int64)
+    return [
+        np.unique(np.concatenate([empty, *(rows for key, rows in pairs.items() if key not in trees)]), axis=0)
+        for pairs in by_site
+    ]
+
+
+def _is_tree(pairs: Pairs) -> bool:
+    """Whether all messages are between ranks that differ in one bit, as in binomial trees."""
+    changed = pairs[:, 0] ^ pairs[:, 1]
+    return bool((changed & (changed - 1) == 0).all())
+
+
+def _pairs_by_site(trace: Trace) -> dict[Key, Pairs]:
+    """The pairs that exchange messages, by the call site of the send."""
+    result = {}
+    for key in sorted({_key(trace, event) for event in events(trace.nodes) if _sends(trace, event)}):
+        pairs = np.argwhere(_messages(replace(trace, nodes=_only(trace, trace.nodes, key))) > 0)
+        if len(pairs):
+            result[key] = pairs
+    return result
+
+
+def _key(trace: Trace, event: Event) -> Key:
+    return trace.ops[event.op].name, trace.stack(event.signature)
+
+
+def _sends(trace: Trace, event: Event) -> bool:
+    return "dest" in dict(trace.ops[event.op].params)
+
+
+def _only(trace: Trace, nodes: Sequence[Node], key: Key) -> list[Node]:
+    """The nodes without the sends of other call sites."""
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Event):
+            if not _sends(trace, node) or _key(trace, node) == key:
+                result.append(node)
+        else:
+            result.append(replace(node, nodes=tuple(_only(trace, node.nodes, key))))
+    return result
+
+
+def has_butterflies(traces: Sequence[Trace], grids: Sequence[Grid]) -> bool:
+    """Whether the partners on given grids are at powers of two in rows and columns."""
+    sent = [(trace.nprocs, np.argwhere(_messages(trace) > 0)) for trace in traces]
+    if len(grids[0].dims) == 1:
+        return on_a_line(sent)
+    return butterfly_grids(sent) == tuple(grids)
 
 
 def same_dimensions(grids: Sequence[Grid]) -> None:
@@ -157,7 +237,7 @@ def _explained(
             if seen is not None and all(_has_slices(grid, group) for group in groups):
                 mine.append((grid, seen))
         per_trace.append(mine)
-    chosen = [list(combination) for combination in _compatible(per_trace)]
+    chosen = list(_compatible(per_trace))
     row_major = [tuple(grids) for grids in chosen if not grids[0].column_major]
     result = row_major or [tuple(grids) for grids in chosen]
     return result if len(result) < 2 else _closest(result)
@@ -184,14 +264,32 @@ def _by_communicators(traces: Sequence[Trace], splits: Sequence[Splits]) -> tupl
 
 def _compatible(
     per_trace: Sequence[list[tuple[Grid, dict[Class, Offsets]]]],
+    chosen: tuple[tuple[Grid, dict[Class, Offsets]], ...] = (),
 ) -> Iterator[list[Grid]]:
-    for combination in product(*per_trace):
-        grids = [grid for grid, _ in combination]
-        if len({grid.column_major for grid in grids}) > 1:
-            continue
-        merged: dict[Class, Offsets] = {}
-        if all(merged.setdefault(c, o) == o for _, seen in combination for c, o in seen.items()):
-            yield grids
+    """Grids, one per trace, of one order of ranks, whose equal classes have equal neighbours."""
+    if len(chosen) == len(per_trace):
+        yield [grid for grid, _ in chosen]
+        return
+    for grid, seen in per_trace[len(chosen)]:
+        if all(
+            grid.column_major == other.column_major and _have_equal_offsets(grid, seen, other, offsets)
+            for other, offsets in chosen
+        ):
+            yield from _compatible(per_trace, (*chosen, (grid, seen)))
+
+
+def _have_equal_offsets(a: Grid, seen: dict[Class, Offsets], b: Grid, offsets: dict[Class, Offsets]) -> bool:
+    """Whether classes of both grids have the same neighbours.
+
+    Offsets are known modulo the side of a grid: on a side of 2, the next and the previous rank are one.
+    """
+    sides = tuple(map(min, a.dims, b.dims))
+    return all(_modulo(seen[c], sides) == _modulo(offsets[c], sides) for c in seen.keys() & offsets.keys())
+
+
+@lru_cache(maxsize=1 << 14)
+def _modulo(offsets: Offsets, sides: tuple[int, ...]) -> Offsets:
+    return frozenset(tuple(step % side for step, side in zip(one, sides, strict=True)) for one in offsets)
 
 
 def _closest(found: list[tuple[Grid, ...]]) -> list[tuple[Grid, ...]]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from scalatrace.errors import FormatError, FormulaError
-from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.grid.communicators import family_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.instantiate.peers import Places
@@ -179,6 +179,8 @@ def located(what: str) -> Iterator[None]:
     """Say in errors what could not be evaluated."""
     try:
         yield
+    except UndeterminedError as error:
+        raise error.of(what) from None
     except ExtrapolationError as error:
         raise ExtrapolationError(f"{what}: {error}") from None
 

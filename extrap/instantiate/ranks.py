@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.fit.rivals import differing
 from scalatrace.extrap.fit.table_values import TABLES
 from scalatrace.extrap.grid.plugins import OWNERS
-from scalatrace.formula import Cond, Value, format_text, functions_in
+from scalatrace.formula import Cond, Value, functions_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
@@ -87,20 +85,6 @@ class Ranks:
             if mine.any():
                 result.append((part, mine))
         return result
-
-    def check_rivals(self, field: Field, ranks: Mask) -> None:
-        """Raise ExtrapolationError where divisions differ here and no trace shows which is right."""
-        if not any(part.rivals for part in field.parts):
-            return
-        for part, mine in self.divided(field, ranks):
-            for division, rival in part.rivals:
-                wrong = mine & np.broadcast_to(differing(division, rival, self.env), mine.shape)
-                if wrong.any():
-                    raise ExtrapolationError(
-                        f"the traces cannot tell {format_text(division)} from {format_text(rival)}, which "
-                        f"differ on rank {int(wrong.argmax())} of {self.grid.nprocs} ({self.grid}): add a "
-                        "trace where they differ, or take sizes that divide the parameter evenly"
-                    )
 
     @staticmethod
     def key(mask: Mask) -> bytes:

@@ -6,12 +6,14 @@ With too many groups of ranks, the elastic value keeps the formulas themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.plugins import OWNERS
+from scalatrace.extrap.instantiate.ambiguity import check_rivals
 from scalatrace.extrap.instantiate.pieces import Around, Piece, Pieces
 from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, column_groups
 from scalatrace.extrap.instantiate.sample_points import Sample
@@ -49,7 +51,7 @@ class Values:
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         """A repeat over ranks, and those that run something at all; None when nobody does."""
         part = np.zeros_like(ranks)
-        self.ranks.check_rivals(field, ranks)
+        check_rivals(self.ranks, field, ranks, around, self.sample.corners)
         if self._too_many(field, ranks, None):
             return self._repeated(field, ranks, around)
         try:
@@ -89,7 +91,7 @@ class Values:
         Raises:
             ExtrapolationError: a table would have to have too many entries.
         """
-        self.ranks.check_rivals(field, ranks)
+        check_rivals(self.ranks, field, ranks, around, self.sample.corners)
         if kind is Kind.PEER:
             return self._param(field, ranks, kind, around)
         key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)
@@ -133,7 +135,8 @@ class Values:
         named = self.ranks.ranklist(ranks)
         if _terms(named.terms) > MAX_TERMS:
             named = RankList.all(self.grid.nprocs)  # formulas tell of each whether it has a value
-        return Formulas(named, self.grid, inputs, field.parts, around)
+        parts = tuple(replace(part, rivals=()) for part in field.parts)
+        return Formulas(named, self.grid, inputs, parts, around)
 
     def gathered(self, pieces: list[Piece], ranks: Mask, kind: Kind | None = None) -> Elastic:
         """The elastic value of pieces over ranks; those that are in none of them are in no group."""

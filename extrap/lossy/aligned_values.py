@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scalatrace.extrap.fit.rank_tree import RankNode
+from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.extrap.lossy.lcs import Forest, Seq
 
 __all__ = ["Content", "content_of"]

@@ -5,15 +5,15 @@ rules (§3.2.4).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from scalatrace.extrap.alignment.align import Aligned, align
+from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.align import Aligned
 from scalatrace.extrap.fit.fit_trace import Fitter, assembled
 from scalatrace.extrap.fit.fit_types import Chains
-from scalatrace.extrap.fit.rank_tree import RankNode
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.aligned_values import Content, content_of
@@ -232,9 +232,10 @@ class _Fitter(Fitter):
         self._trees, self._structure_only = trees, structure_only
         self.failures: list[Failure] = []
 
-    def trees(self) -> dict[int, tuple[RankNode, ...]]:
-        """What is left of every rank's tree."""
-        return {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
+    def alignments(self) -> Iterator[tuple[Aligned, ...]]:
+        """What is left of every rank's tree, whose nodes have to stay the recorded ones."""
+        trees = {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
+        yield align(trees, single_trips=False)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters, unless only the structure is looked at."""

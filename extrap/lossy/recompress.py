@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.extrap.fit.rank_tree import RankNode, rank_tree
+from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.values import Overrides
 from scalatrace.trace.io.reader import load

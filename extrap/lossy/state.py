@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.fit.rank_tree import RankNode, rank_tree
+from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of

@@ -28,10 +28,13 @@ MAX_FLAT_VOLUME = 1e-6
 """Square of the volume that three directions in a plane seem to span at most."""
 
 MAX_CANDIDATES = 400
+"""Sets of features that are returned at most: as many pass through a few points whatever the values."""
+
 TRIPLE_FEATURES = 14
 """Features that are tried three at a time."""
 
 __all__ = [
+    "MAX_CANDIDATES",
     "MAX_FLAT_VOLUME",
     "TRIPLE_FEATURES",
     "Directions",

@@ -37,7 +37,7 @@ MAX_SIMPLE_UNKNOWNS = 2
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-__all__ = ["SAMPLED", "Solution", "determined", "enough_points", "exact"]
+__all__ = ["PLACES", "SAMPLED", "Solution", "determined", "enough_points", "exact"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,16 @@ class Solution:
 
     Attributes:
         confirmed: whether any size can be left out and the others still determine the formula.
+        rivals: other formulas that hold for all points and are about as simple.
+        coefficients: of the features, the constant and the denominator.
     """
 
     formula: Expr
     weight: float
     has_constant: bool = False
     confirmed: bool = True
+    rivals: tuple[Expr, ...] = ()
+    coefficients: tuple[int, ...] = ()
 
 
 def enough_points(unknowns: int, distinct: int, places: int) -> bool:
@@ -105,7 +109,9 @@ def exact(
     if not enough_points(unknowns, distinct, places):
         return None
     terms = [feature.formula for feature in chosen]
-    return Solution(linear_combination(numbers[0], numbers[1:], terms, denominator), weight, has_constant)
+    formula = linear_combination(numbers[0], numbers[1:], terms, denominator)
+    lengths = (*numbers, denominator - 1)
+    return Solution(formula, weight, has_constant, coefficients=lengths)
 
 
 def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:

@@ -40,6 +40,10 @@ class Names:
         inputs: the user's parameters.
         index: `i` where a value depends on the execution, else "".
         counters: of the loops around a value, where it depends on them (trace/symbolic/counters.py).
+        square: whether all grids are squares of ranks, so that each rank may have a diagonal of cells.
+        butterflies: whether partners are at powers of two, so that loops run over the exponents of sizes.
+        partners: whether values are partners or trip counts, which follow trees.
+        lists: whether values may be lengths of lists of neighbours.
     """
 
     sizes: tuple[str, ...]
@@ -47,6 +51,10 @@ class Names:
     inputs: tuple[str, ...] = ()
     index: str = ""
     counters: tuple[str, ...] = ()
+    square: bool = False
+    butterflies: bool = False
+    partners: bool = True
+    lists: bool = False
 
 
 Term = tuple[str, float]
@@ -86,13 +94,20 @@ def _all(names: Names) -> Iterator[Term]:
     yield from _products(sizes, 1)
     yield from ((f"{a}//{b}", 1.9) for a, b in permutations(sizes, 2))
     yield from _strides(sizes, coords)
+    yield from _diagonal_steps(sizes)
     for size in ("P", *sizes) if len(sizes) > 1 else sizes:
         yield from ((f"{size}//{n}", 2.2) for n in (2, 4))
-        yield (f"log2({size})", 2)
+        yield (f"log2({size})", 1 if names.butterflies else 2)
         yield (f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
-    if len(sizes) == 2 and coords and not names.index and not names.counters:
+    if names.square and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
+    if coords and names.partners:
+        yield from _trees()
+    if names.lists:
+        yield from _neighbour_counts(sizes, coords)
+    if len(sizes) == 2 and coords:
+        yield (_transposed(*sizes, *coords), 2.2)
     for a in inputs:
         yield from ((f"{a}*{size}", 2.5) for size in sizes)
     yield from _products(inputs, 1)
@@ -103,6 +118,29 @@ def _all(names: Names) -> Iterator[Term]:
     if names.index:
         yield from _of_index(names)
     yield from _of_counters(names)
+
+
+def _trees() -> Iterator[Term]:
+    """Binomial trees over the ranks: the parent, the distance to it, the number of children, the stages."""
+    yield ("(r&(r-1))", 2.2)
+    yield ("(r-(r&(r-1)))", 2.2)
+    yield ("min(trailing_zeros(r),ceil_log2(P-r))", 2.2)
+    yield ("ceil_log2(P)", 2.2)
+
+
+def _neighbour_counts(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
+    """How many neighbours a rank has: along a dimension, across faces, and across edges and corners too."""
+    along = [f"((0<{c})+({c}<{size}-1))" for c, size in zip(coords, sizes, strict=False)]
+    yield from ((text, 2.2) for text in along)
+    if len(along) > 1:
+        yield ("(" + "+".join(along) + ")", 2.0)
+        yield ("(" + "*".join(f"({text}+1)" for text in along) + "-1)", 2.4)
+
+
+def _transposed(size: str, other: str, a: str, b: str) -> str:
+    """The rank across the diagonal, on a grid whose columns are a multiple of its rows."""
+    width = f"({other}//{size})"
+    return f"({b}//{width}*{other}+{a}*{width}+{b}%{width})"
 
 
 def _products(names: Sequence[str], weight: float) -> Iterator[Term]:
@@ -119,10 +157,25 @@ def _strides(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
         yield (f"{coords[0]}*{sizes[1]}*{sizes[2]}", 3)
 
 
+def _diagonal_steps(sizes: Sequence[str]) -> Iterator[Term]:
+    """The distance to a neighbour across an edge or a corner, whichever dimension is the fastest."""
+    for order in (sizes, sizes[::-1]):
+        strides = ["*".join(order[i + 1 :]) or "1" for i in range(len(order))]
+        for steps in product((1, 0, -1), repeat=len(order)):
+            used = [(step, stride) for step, stride in zip(steps, strides, strict=True) if step]
+            if len(used) > 1 and used[0][0] > 0:
+                text = "".join(f"{'+' if step > 0 else '-'}{stride}" for step, stride in used)
+                yield (f"({text[1:]})", 1.2 + 0.2 * len(used))
+
+
 def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Term]:
-    """Inputs divided by sizes: rounded down and up, and the blocks of a distribution with their offsets."""
+    """Inputs divided by sizes: rounded down and up, and the blocks of a distribution with their offsets.
+
+    Products of two blocks are faces: of the blocks, of their points inside the whole domain, and of the
+    blocks with a halo of one or two points.
+    """
     for n in inputs:
-        parts = []
+        parts, inside = [], []
         for i, size in enumerate(sizes if len(sizes) == 1 else (*sizes, "P")):
             own = [f"{n}//{size}", f"-(-{n}//{size})"]
             coord = coords[i] if i < len(coords) else "r" if coords else ""
@@ -136,24 +189,59 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
             yield (f"((2*{n}+{size})//(2*{size}))", 2.7)
             yield (f"{n}//({size}*{size})", 2.4)
             parts += [f"({text})" for text in own]
+            if coord:
+                inside += [_inside(text, coord, size) for text in own]
+        yield from ((text, 2.8) for text in inside)
+        yield from ((f"({text}+{halo})", 2.9 + 0.1 * halo) for text in parts for halo in (1, 2))
         yield from ((f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
         whole = [f"{n}//{size}" for size in sizes]
         for three in combinations_with_replacement(whole, 3):
             yield ("*".join(f"({a})" for a in three), 4.6)
         yield from ((f"{a}*{a}", 4.4) for a in parts)
         yield from ((f"{a}*{size}", 3.6) for a in parts for size in sizes)
+        yield from ((f"{a}*{b}", 4.6) for a, b in combinations(inside, 2))
+        for halo in (1, 2):
+            wide = [f"({a}+{halo})" for a in parts]
+            yield from ((f"{a}*{b}", 4.6 + 0.1 * halo) for a, b in combinations_with_replacement(wide, 2))
+
+
+def _inside(block: str, coord: str, size: str) -> str:
+    """The points of a block that are not at the border of the whole domain."""
+    return f"({block}-({coord}==0)-({coord}=={size}-1))"
 
 
 def _multipartition(size: str, a: str, b: str, inputs: Sequence[str]) -> Iterator[Term]:
-    """A square of ranks with a diagonal of cells each (BT, SP): faces of cells, and sums of them."""
+    """A square of ranks with a diagonal of cells each (BT, SP): cells, their faces, and sums of faces."""
+    yield from _cells(size, a, b, ("",))
     shifts = [f"{sign}{c}{by}" for c in (a, b, f"({a}+{b})") for sign in ("", "-") for by in ("", "+1", "-1")]
     for n in inputs:
         for sign in (1, -1):
             for shift in (a, b, f"{a}+{b}", f"{a}-{b}"):
                 yield (f"diagonal({n},{size},{shift},{sign})", 4)
-        faces = [f"block({n},{size},{shift})" for shift in shifts]
-        for one, other in combinations_with_replacement(faces, 2):
-            yield (f"{one}*{other}", 4.5)
+        for weight, face in ((4.5, _face), (4.7, _inside_face)):
+            faces = [face(n, size, shift) for shift in shifts]
+            for one, other in combinations_with_replacement(faces, 2):
+                yield (f"{one}*{other}", weight)
+
+
+def _cells(size: str, a: str, b: str, stages: Sequence[str]) -> Iterator[Term]:
+    """The number of a cell in its line of cells, and of the first cell of that line."""
+    for one, other in product(("", f"+{a}", f"-{a}"), ("", f"+{b}", f"-{b}")):
+        for stage, by in product(stages, (-2, -1, 0, 1, 2)):
+            if stage or f"{one}{other}" not in ("", f"+{a}", f"+{b}") or (by and (one or other)):
+                cell = f"(({by}{one}{other}{stage})%{size})"
+                yield (cell, 3.2)
+                yield (f"{cell}*{size}", 3.6)
+
+
+def _face(n: str, size: str, cell: str) -> str:
+    """The points of a cell along one dimension."""
+    return f"block({n},{size},{cell})"
+
+
+def _inside_face(n: str, size: str, cell: str) -> str:
+    """As `_face`, without points at the border of the whole domain."""
+    return f"({_face(n, size, cell)}-(({cell})%{size}==0)-(({cell})%{size}=={size}-1))"
 
 
 def _of_index(names: Names) -> Iterator[Term]:
@@ -170,13 +258,13 @@ def _of_index(names: Names) -> Iterator[Term]:
             yield (f"{i}%{period}", 2.4)
         yield (f"(1<<({i}%log2({size})))", 2.4)
         yield (f"({size}>>({i}%log2({size})+1))", 2.4)
-    yield (f"(1<<{i})", 2)
+    yield (f"({i}+1)", 2.2 if names.butterflies else 1.6)
+    yield (f"(1<<{i})", 2.2)
     yield (f"{i}*{i}", 2.4)
     yield (f"{i}%2", 2)
-    if len(names.sizes) == 2 and names.coords:
-        yield from _stages(names.sizes[0], names.coords[0], names.coords[1], i)
-        for n in names.inputs:
-            yield from _stage_faces(n, names.sizes[0], names.coords[0], names.coords[1], i)
+    if names.square:
+        size, stage = names.sizes[0], f"{i}%({names.sizes[0]}-1)"
+        yield from _stages(names, size, stage)
     for coord, size in zip(names.coords, names.sizes, strict=False):
         yield (f"({i}%{size}<{coord})", 3)
         yield (f"({i}%{size}=={coord})", 3)
@@ -184,26 +272,25 @@ def _of_index(names: Names) -> Iterator[Term]:
         yield (f"({coord}-{i})%{size}", 3)
 
 
-def _stages(size: str, a: str, b: str, i: str) -> Iterator[Term]:
-    """The cell that a sweep over diagonals of cells reaches in each stage, and the line of cells it is in."""
-    stage = f"{i}%({size}-1)"
-    for one, other in product(("", f"+{a}", f"-{a}"), ("", f"+{b}", f"-{b}")):
-        for sign, by in product("+-", (-2, -1, 0, 1, 2)):
-            cell = f"(({by}{one}{other}{sign}{stage})%{size})"
-            yield (cell, 3.2)
-            yield (f"{cell}*{size}", 3.6)
+def _stages(names: Names, size: str, stage: str) -> Iterator[Term]:
+    """The cell that a sweep over a diagonal of cells reaches in each stage, and its faces."""
+    a, b = names.coords
+    yield from _cells(size, a, b, (f"+{stage}", f"-{stage}"))
+    for n in names.inputs:
+        yield from _stage_faces(n, size, a, b, stage)
 
 
-def _stage_faces(n: str, size: str, a: str, b: str, i: str) -> Iterator[Term]:
-    """The face of that cell: two of its sides, whichever way the sweep goes."""
+def _stage_faces(n: str, size: str, a: str, b: str, stage: str) -> Iterator[Term]:
+    """Two sides of that cell, whichever way the sweep goes."""
     for sign, by in product("+-", (-2, -1, 0, 1, 2)):
-        k = f"({by}{sign}{i}%({size}-1))"
+        k = f"({by}{sign}{stage})"
         for one, other in (
             (f"{a}+{b}-{k}", f"{k}-{b}"),
             (f"{a}+{b}-{k}", f"{a}-{k}"),
             (f"{b}+{k}", f"{a}-{k}"),
         ):
-            yield (f"block({n},{size},{one})*block({n},{size},{other})", 4)
+            yield (f"{_face(n, size, one)}*{_face(n, size, other)}", 4)
+            yield (f"{_inside_face(n, size, one)}*{_inside_face(n, size, other)}", 4.2)
 
 
 def _of_counters(names: Names) -> Iterator[Term]:
@@ -211,13 +298,21 @@ def _of_counters(names: Names) -> Iterator[Term]:
     iterations = [name for name in names.counters if name[0] == "i"]
     for i in iterations:
         yield (i, 1.5)
+        yield (f"({i}+1)", 2.2 if names.butterflies else 1.6)
         for size in (*names.sizes, "P"):
             yield (f"{i}%{size}", 1.9)
             yield (f"{i}//{size}", 2.2)
+            yield (f"({size}>>{i})", 1.3 if names.butterflies else 2.4)
+            yield (f"({size}>>({i}+1))", 1.2 if names.butterflies else 2.4)
+        yield (f"(1<<{i})", 1.2 if names.butterflies else 2.2)
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
+    if names.square and iterations:
+        yield from _stages(names, names.sizes[0], iterations[0])
     for left in (name for name in names.counters if name[0] == "l"):
         yield (left, 1.7)
+        yield (f"(1<<{left})", 2.4)
+        yield (f"({left}+1)", 2.2 if names.butterflies else 1.8)
         yield from _ends(names, left.replace("l", "i"), left)
     if len(iterations) > 1:
         yield ("*".join(iterations[:2]), 2.4)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.solve.directions import Directions, centred
+from scalatrace.extrap.solve.directions import (
+    MAX_CANDIDATES,
+    TRIPLE_FEATURES,
+    Directions,
+    Projection,
+    centred,
+    triples_of,
+)
 from scalatrace.extrap.solve.exact import SAMPLED, Solution, determined, enough_points, exact
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import names_in
@@ -21,6 +29,25 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 __all__ = ["System"]
 
 
+RIVAL_MARGIN = 0.5
+"""How much more a formula may weigh than the lightest one and still be as credible."""
+
+REQUIRED_BITS = {1: 0.0, 2: 8.0, 3: 10.0}
+"""By how many bits values have to be longer than a formula of so many features."""
+
+STRONG_BITS = 12.0
+"""From so many bits on, only formulas of nearly the same weight are rivals."""
+
+SIMPLE_WEIGHT = 3.0
+"""Lighter formulas need not be compared with much heavier ones: they are what programs compute with."""
+
+RIVAL_BITS, WEAK_MARGIN = 3.0, 2.0
+"""Of weaker evidence: how many bits less a rival has at most, and how much more it may weigh."""
+
+MAX_RIVALS = 6
+"""Rivals of one formula that are kept, the lightest ones."""
+
+
 class System:
     """Features that tell points apart, and the points' names.
 
@@ -29,9 +56,17 @@ class System:
     """
 
     def __init__(
-        self, chosen: Sequence[Feature], table: Ints, columns: Mapping[str, Ints], runs: Ints
+        self,
+        chosen: Sequence[Feature],
+        table: Ints,
+        columns: Mapping[str, Ints],
+        runs: Ints,
+        equal: Mapping[int, Sequence[Feature]],
     ) -> None:
-        self.features, self.table, self.columns, self.runs = chosen, table, columns, runs
+        """`equal` has for a feature, by number, others with the same values at all points."""
+        self.features, self.table, self.columns, self.runs, self._equal = chosen, table, columns, runs, equal
+        self._weights: dict[frozenset[str], np.ndarray[Any, np.dtype[np.float64]]] = {}
+        self._arguments: dict[tuple[int, ...], int] = {}
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         self._determined: dict[tuple[tuple[int, ...], bool], tuple[bool, bool]] = {}
         self.sample = slice(None, None, max(1, table.shape[1] // SAMPLED) if table.size else 1)
@@ -41,51 +76,113 @@ class System:
         """The lightest confirmed formula of as few features as will do; else the lightest of any."""
         wanted = centred(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
-            return self._best([(i,) for i in range(len(self.features))], values)
+            return _lightest(self._fitting([(i,) for i in range(len(self.features))], values))
         directions = self._directions
         projection = directions.projected(wanted)
-        best = self._best([(i,) for i in directions.singles(projection)], values)
-        for search in (directions.pairs, directions.triples):
+        best: Solution | None = None
+        for search in (_singles, Directions.pairs, Directions.triples):
+            subsets = search(directions, projection)
+            found = _lightest(self._fitting(subsets, values))
+            if found is not None and len(subsets) >= MAX_CANDIDATES:
+                found = replace(found, confirmed=False)  # among so many, some pass through all points
+            if best is None or (found is not None and found.confirmed):
+                best = found
             if best is not None and best.confirmed:
                 break
-            found = self._best(search(projection), values)
-            best = found if best is None or (found is not None and found.confirmed) else best
         return best
 
-    def _best(self, subsets: Iterable[tuple[int, ...]], values: Ints) -> Solution | None:
-        """The lightest formula of these candidates that holds for all points, a confirmed one if any is."""
-        best: Solution | None = None
-        unconfirmed: Solution | None = None
-        for subset in sorted(subsets, key=lambda s: sum(self.features[i].weight for i in s)):
-            least = sum(self.features[i].weight for i in subset)
-            if best is not None and least >= best.weight:
+    def _fitting(self, subsets: Iterable[tuple[int, ...]], values: Ints) -> list[_Candidate]:
+        """The formulas of these candidates that hold for all points, the lightest ones."""
+        result: list[_Candidate] = []
+        limit = math.inf
+        for subset in sorted(subsets, key=self._weight):
+            if self._weight(subset) >= limit:
                 break
-            chosen = [self.features[i] for i in subset]
             evidence = self._evidence(subset)
             if not enough_points(len(subset), *evidence):
                 continue  # whatever its coefficients
+            chosen = [self.features[i] for i in subset]
             found = exact(chosen, self.table[list(subset)], values, *evidence)
-            if found is None or (best is not None and found.weight >= best.weight):
+            if found is None or found.weight >= limit:
                 continue
             by_some, by_all = self._determined_by(subset, found.has_constant)
+            if not by_some:
+                continue
+            surplus = self._surplus_bits(subset, found, values)
+            credible = surplus >= REQUIRED_BITS[len(subset)]
+            one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
+            result.append(one)
             if by_all:
-                best = found
-            elif by_some and (unconfirmed is None or found.weight < unconfirmed.weight):
-                unconfirmed = replace(found, confirmed=False)
-        return best or unconfirmed
+                result += self._with_equal_features(one, subset, values, evidence)
+            if one.solution.confirmed:
+                margin = RIVAL_MARGIN if surplus >= STRONG_BITS else WEAK_MARGIN
+                limit = min(limit, found.weight + margin)
+        return result
+
+    def _surplus_bits(self, subset: tuple[int, ...], found: Solution, values: Ints) -> float:
+        """By how many bits the values are longer than the formula (minimum description length).
+
+        Among many candidates some pass through a few points by chance. The choice of one of N sets of
+        features takes log2(N) bits, and each coefficient its digits. L different values take their digits,
+        and each further point the choice of one of them.
+        """
+        different = np.unique(values)
+        repeated = max(self._different_arguments(subset) - len(different), 0)
+        told = repeated * math.log2(len(different))
+        told += float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
+        digits = sum(math.log2(abs(c)) + (c < 0) for c in found.coefficients if c)
+        return told - digits - math.log2(self._candidates(subset))
+
+    def _candidates(self, subset: tuple[int, ...]) -> int:
+        """How many sets of as many features, of names of the same kinds, weigh as little."""
+        limit = self._weight(subset) + 1e-9
+        weights = self._weights_of(frozenset().union(*(self._kinds[i] for i in subset)))
+        weights = weights if len(subset) < 3 else weights[:TRIPLE_FEATURES]
+        if len(subset) == 1:
+            return int(np.searchsorted(weights, limit, side="right"))
+        if len(subset) == 2:
+            return int(np.searchsorted(weights, limit - weights, side="right").sum()) // 2 + 1
+        sums = weights[triples_of(len(weights))].sum(axis=1)
+        return max(int((sums <= limit).sum()), 1)
+
+    @cached_property
+    def _kinds(self) -> list[frozenset[str]]:
+        """For each feature the kinds of its names: sizes, coordinates, counters."""
+        return [frozenset(map(_kind, names)) for names in self._names]
+
+    def _weights_of(self, kinds: frozenset[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The weights of the features that use only names of these kinds, in order."""
+        if kinds not in self._weights:
+            given = zip(self.features, self._kinds, strict=True)
+            self._weights[kinds] = np.sort(np.array([f.weight for f, own in given if own <= kinds]))
+        return self._weights[kinds]
+
+    def _weight(self, subset: tuple[int, ...]) -> float:
+        return sum(self.features[i].weight for i in subset)
+
+    def _with_equal_features(
+        self, one: _Candidate, subset: tuple[int, ...], values: Ints, evidence: tuple[int, int]
+    ) -> Iterator[_Candidate]:
+        """The formulas in which a feature is another one that has the same values at all points."""
+        chosen = [self.features[i] for i in subset]
+        for at, i in enumerate(subset):
+            for other in self._equal.get(i, ()):
+                changed = [*chosen[:at], other, *chosen[at + 1 :]]
+                found = exact(changed, self.table[list(subset)], values, *evidence)
+                if found is not None:
+                    yield replace(one, solution=replace(found, confirmed=False))
 
     def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
         """At how many points these features differ, and at how many iterations and sizes."""
         if subset not in self._distinct:
-            chosen = [self.features[i] for i in subset]
-            self._distinct[subset] = _different(self.table[list(subset)]), self._places(chosen)
+            self._distinct[subset] = _different(self.table[list(subset)]), self._places(subset)
         return self._distinct[subset]
 
     def _determined_by(self, subset: tuple[int, ...], has_constant: bool) -> tuple[bool, bool]:
         """Whether all sizes but some one, and but any one, determine these features' coefficients."""
         key = subset, has_constant
         if key not in self._determined:
-            names = frozenset().union(*(names_in(self.features[i].formula) for i in subset))
+            names = self._names_of(subset)
             sizes = _numbered([self.columns[name] for name in sorted(names & self._size_names)])
             sizes = self.runs if sizes is None else sizes
             table = self.table[list(subset)][:, self.sample]
@@ -99,12 +196,71 @@ class System:
         constant = (name for name, c in self.columns.items() if np.array_equal(c[first][run_of], c))
         return frozenset(name for name in constant if not is_counter(name) and name not in RANKWISE | {"i"})
 
-    def _places(self, chosen: Sequence[Feature]) -> int:
+    def _different_arguments(self, subset: tuple[int, ...]) -> int:
+        """Different values of the names that these features use."""
+        if subset not in self._arguments:
+            names = self._names_of(subset)
+            self._arguments[subset] = _different([self.columns[name] for name in sorted(names)])
+        return self._arguments[subset]
+
+    def _places(self, subset: tuple[int, ...]) -> int:
         """Different values of the names that these features use; 0 unless iterations are among them."""
-        names = sorted(frozenset().union(*(names_in(feature.formula) for feature in chosen)))
-        if not any(is_counter(name) for name in names):
+        if not any(is_counter(name) for name in self._names_of(subset)):
             return 0
-        return _different([self.columns[name] for name in names])
+        return self._different_arguments(subset)
+
+    def _names_of(self, subset: tuple[int, ...]) -> frozenset[str]:
+        """The names that these features use."""
+        return frozenset().union(*(self._names[i] for i in subset))
+
+    @cached_property
+    def _names(self) -> list[frozenset[str]]:
+        return [frozenset(names_in(feature.formula)) for feature in self.features]
+
+
+def _kind(name: str) -> str:
+    if is_counter(name):
+        return "counter"
+    return "coordinate" if name in RANKWISE else "size"
+
+
+def _singles(directions: Directions, projection: Projection) -> list[tuple[int, ...]]:
+    return [(i,) for i in directions.singles(projection)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A formula that holds for all points.
+
+    Attributes:
+        determined: whether any size can be left out and the others still determine its coefficients.
+        surplus_bits: see `System._surplus_bits`.
+    """
+
+    solution: Solution
+    determined: bool
+    surplus_bits: float
+
+    def is_rival_of(self, best: _Candidate) -> bool:
+        """Whether it is about as simple, or has about as much of little evidence."""
+        if not self.determined:
+            return False
+        if self.solution.weight < best.solution.weight + RIVAL_MARGIN:
+            return True
+        if best.surplus_bits >= STRONG_BITS or best.solution.weight < SIMPLE_WEIGHT:
+            return False
+        return self.surplus_bits > best.surplus_bits - RIVAL_BITS
+
+
+def _lightest(found: Sequence[_Candidate]) -> Solution | None:
+    """The lightest formula, a confirmed one if there is any, with its rivals."""
+    ordered = sorted(found, key=lambda one: one.solution.weight)
+    best = next((one for one in ordered if one.solution.confirmed), None)
+    if best is None:
+        return ordered[0].solution if ordered else None
+    near = [one.solution.formula for one in ordered if one.is_rival_of(best)]
+    rivals = [formula for formula in dict.fromkeys(near) if formula != best.solution.formula]
+    return replace(best.solution, rivals=tuple(rivals[:MAX_RIVALS]))
 
 
 def _numbered(rows: Sequence[Ints]) -> Ints | None:

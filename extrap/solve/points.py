@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.solve.exact import Solution
-from scalatrace.extrap.solve.features import Names, features
+from scalatrace.extrap.solve.features import Feature, Names, features
 from scalatrace.extrap.solve.formula_search import System
 from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
@@ -20,6 +20,10 @@ from scalatrace.trace.values.vec import SPECIAL_MAX
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["Basis", "Points", "Solution"]
+
+
+MAX_EQUAL = 12
+"""Features with the values of a lighter one that are kept as its rivals."""
 
 
 class Basis:
@@ -74,18 +78,20 @@ class Points:
 
     @cached_property
     def _system(self) -> System:
-        """The features that tell points apart, no two alike."""
+        """The features that tell points apart; of equal ones the lightest, with the others as its rivals."""
         table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
-        seen: set[bytes] = set()
-        kept = []
+        seen: dict[bytes, int] = {}
+        kept: list[int] = []
+        equal: dict[int, list[Feature]] = {}
         for i in np.flatnonzero((table != table[:, :1]).any(axis=1)).tolist():
-            key = table[i].tobytes()
-            if key not in seen:
-                seen.add(key)
+            number = seen.setdefault(table[i].tobytes(), len(kept))
+            if number == len(kept):
                 kept.append(i)
+            elif len(equal.setdefault(number, [])) < MAX_EQUAL:
+                equal[number].append(self._basis.features[i])
         columns = self._basis.columns
         if self._chosen is None:
             self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
         else:
             columns = {name: column[self._chosen] for name, column in columns.items()}
-        return System([self._basis.features[i] for i in kept], table[kept], columns, self._runs)
+        return System([self._basis.features[i] for i in kept], table[kept], columns, self._runs, equal)

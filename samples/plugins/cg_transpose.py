@@ -1,10 +1,10 @@
-"""Plug-in for `scalatrace extrapolate`: what CG does that no formula of the built-in ones says.
+"""Plug-in for `scalatrace extrapolate`: the grid and the transposition of CG, as an example of plug-ins.
 
     scalatrace extrapolate cg.8.st cg.16.st cg.32.st --plugin cg_transpose.py -P 64 -o cg.64.st
 
 CG runs on a power of two of ranks, in a grid that has as many columns as rows or twice as many. Within a row
-partners are at distances of powers of two, which formulas can say once the grid is known; the partner of the
-transposition needs the formula below (dissertation §3.3; NPB calls it exch_proc).
+partners are at distances of powers of two. The partner of the transposition follows the formula below
+(dissertation §3.3; NPB calls it exch_proc). The built-in formulas have all that, so CG needs no plug-in.
 """
 
 from __future__ import annotations

@@ -57,6 +57,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="predict each trace from the others and compare",
     )
+    parser.add_argument(
+        "--no-check",
+        action="store_true",
+        help="do not predict the largest trace from the others (done with four or more traces)",
+    )
     add_lossy(parser)
     add_target(parser)
     add_json(parser)
@@ -78,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
     if args.check:
         return _check(args, traces, dims_of)
     if target is None:
-        facts = extrapolate_symbolic(traces, dims_of, args.output, lossy)
+        facts = extrapolate_symbolic(traces, dims_of, args.output, lossy, not args.no_check)
     else:
-        facts = extrapolate(traces, dims_of, target, lossy)
+        facts = extrapolate(traces, dims_of, target, lossy, not args.no_check)
     if args.json:
         print_json(facts)
     else:

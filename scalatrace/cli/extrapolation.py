@@ -164,12 +164,16 @@ def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
 
 
 def extrapolate(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, target: Target, lossy: LossyOptions | None
+    traces: Sequence[Trace],
+    dims_of: Sequence[Dims] | None,
+    target: Target,
+    lossy: LossyOptions | None,
+    check: bool,
 ) -> dict[str, Any]:
-    """Fit, instantiate and write a trace; return the facts to report."""
+    """Fit, check, instantiate and write a trace; return the facts to report."""
     if lossy is not None:
         return _extrapolate_lossy(traces, dims_of, target, lossy)
-    model, facts = _fit(traces, dims_of, None)
+    model, facts = _fit(traces, dims_of, None, check)
     return {**facts, **instantiate(model, target)}
 
 
@@ -188,27 +192,32 @@ def instantiate(model: Model, target: Target) -> dict[str, Any]:
 
 
 def extrapolate_symbolic(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, output: str, lossy: LossyOptions | None
+    traces: Sequence[Trace],
+    dims_of: Sequence[Dims] | None,
+    output: str,
+    lossy: LossyOptions | None,
+    check: bool,
 ) -> dict[str, Any]:
-    """Fit and write the formulas; return the facts to report."""
+    """Fit, check and write the formulas; return the facts to report."""
     from scalatrace.extrap.stx import save
 
-    model, facts = _fit(traces, dims_of, lossy)
+    model, facts = _fit(traces, dims_of, lossy, check)
     losses = facts.pop("losses", None)
     facts |= {"bytes": save(model, output), "output": output}
     return facts if losses is None else {**facts, "losses": losses}
 
 
 def _fit(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, lossy: LossyOptions | None
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, lossy: LossyOptions | None, check: bool
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
-    from scalatrace.extrap.extrapolate import model_of
+    from scalatrace.extrap.extrapolate import check_largest, model_of
     from scalatrace.extrap.workers import available
 
     if lossy is None:
         _, model, evidence = model_of(traces, dims_of, available())
-        return model, {"evidence": evidence, "formulas": _count_formulas(model)}
+        checked = check_largest(traces, dims_of, available()) if check else ""
+        return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 
     model, evidence, losses = lossy_model_of(traces, dims_of, _snippets(lossy), lossy.max_dropped)

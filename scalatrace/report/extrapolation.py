@@ -25,6 +25,8 @@ class ExtrapolationReporter:
         facts = self.facts
         if "evidence" in facts:
             console.print(f"grid: {facts['evidence']}")
+        if facts.get("check"):
+            console.print(f"check: {clean(facts['check'])}")
         for name in facts.get("untried", ()):
             console.print(f"warning: {name} was the same in all traces: what follows from it is a guess")
         if "ranks" in facts:

@@ -86,13 +86,32 @@ def test_transposition_that_does_not_divide_is_refused() -> None:
 
 
 def test_largest_trace_is_predicted_first() -> None:
+    """All small runs have an odd number of ranks; the largest breaks the rule that they show."""
+    sizes = [(3,), (5,), (7,), (9,), (10,)]
+    body = counted(lambda rank: 1000 * rank.dims[0] + 3000 * (rank.dims[0] % 2))
+    with pytest.raises(ExtrapolationError) as caught:
+        extrap.extrapolate(traces_of(body, sizes), 64, (64,), dims_of=sizes)
+    assert "does not hold for 10 ranks (10), rank 0:\n  predicted 13000, recorded 10000" in str(caught.value)
+    assert extrap.extrapolate(traces_of(body, sizes[:4]), 65, (65,), dims_of=sizes[:4])
+
+
+def test_largest_trace_that_the_smaller_ones_mispredict() -> None:
     """All small runs have an even number of ranks, so they predict 9 where ranks in pairs give 8."""
     sizes = [(4,), (6,), (8,), (9,)]
     body = counted(lambda rank: rank.dims[0] // 2 * 2)
-    with pytest.raises(ExtrapolationError) as caught:
+    with pytest.raises(
+        ExtrapolationError, match=r"does not hold for 9 ranks \(9\), rank 0:\n  predicted 9, "
+    ):
         extrap.extrapolate(traces_of(body, sizes), 64, (64,), dims_of=sizes)
-    assert "does not hold for 9 ranks (9), rank 0:\n  predicted 9, recorded 8" in str(caught.value)
     assert extrap.extrapolate(traces_of(body, sizes[:3]), 64, (64,), dims_of=sizes[:3])
+
+
+def test_formula_of_chance_is_refused() -> None:
+    """Two coefficients and a choice of two of many features pass through three sizes, in many ways."""
+    sizes = [(2, 2), (3, 3), (4, 4)]
+    body = counted(lambda rank: 10 * (rank.dims[0] - 1) * (rank.n // rank.dims[0]) ** 2)
+    with pytest.raises(ExtrapolationError, match="no formula found"):
+        extrap.extrapolate(traces_of(body, sizes, 36), 36, (6, 6), dims_of=sizes)
 
 
 def test_uneven_largest_trace_tells_how_a_parameter_is_divided() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scalatrace import Trace, extrap
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
 from scalatrace.formula import FUNCTIONS, evaluate, parse
@@ -48,11 +48,11 @@ def cg(dims: tuple[int, int]) -> Trace:
     return trace
 
 
-def test_the_transposition_needs_the_plugin_and_has_it() -> None:
+@pytest.mark.parametrize("with_plugin", [False, True])
+def test_transposition_with_and_without_the_plugin(with_plugin: bool) -> None:
     traces = [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))]
-    with pytest.raises((ExtrapolationError, InputError)):
-        extrap.extrapolate(traces, 64)
-    plugins.load_plugins([PLUGIN])
+    if with_plugin:
+        plugins.load_plugins([PLUGIN])
     made = extrap.extrapolate(traces, 64)
     assert made.grid.dims == (8, 8)
     assert diff(made.trace, cg((8, 8)), ["times"]) == []

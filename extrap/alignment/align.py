@@ -1,0 +1,196 @@
+"""Align the trees of all ranks of all traces, node by node (§3.2.2, Algorithm 1).
+
+Two nodes match when they are events of one operation and call site, or loops with events in common. Where
+one tree has a node that another lacks, the longest common subsequence decides. A node without a match does
+not run on the ranks of the other tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.extrap.alignment.single_trips import single_trip, straight_body
+
+__all__ = ["Aligned", "align", "aligned_nodes"]
+
+Nodes = Mapping[int, RankNode]
+"""Point (a rank of a trace) -> its node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A node of all trees that have it.
+
+    Attributes:
+        key: operation and stack of an event; None for a loop.
+        nodes: the node of every point that has it.
+        children: of a loop.
+    """
+
+    key: Key | None
+    nodes: Nodes
+    children: tuple[Aligned, ...] = ()
+
+
+def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) -> tuple[Aligned, ...]:
+    """All nodes of all trees, in an order that fits each of them.
+
+    Args:
+        trees: point -> tree.
+        single_trips: whether calls are a loop of one trip where another tree has a loop around such calls.
+    """
+    if single_trips:
+        trees = _with_single_trips(trees)
+    columns: list[list[RankNode | None]] = []
+    groups = _by_skeleton(trees)
+    models = [trees[points[0]] for points in groups]
+    for k, model in enumerate(models):
+        columns = _joined(columns, model, k)
+    result = []
+    for column in columns:
+        nodes: dict[int, RankNode] = {}
+        for node, points, model in zip(column, groups, models, strict=True):
+            if node is not None:
+                at = next(i for i, other in enumerate(model) if other is node)
+                nodes.update((point, trees[point][at]) for point in points)
+        result.append(_aligned(nodes, single_trips))
+    return tuple(result)
+
+
+def aligned_nodes(nodes: Sequence[Aligned]) -> int:
+    """How many nodes there are: the fewer, the more alike the trees."""
+    return sum(1 + aligned_nodes(node.children) for node in nodes)
+
+
+def _by_skeleton(trees: Mapping[int, Sequence[RankNode]]) -> list[list[int]]:
+    """Points of equal trees; those with the most nodes first, since the others fit into them."""
+    groups: dict[Any, list[int]] = {}
+    for point, tree in trees.items():
+        groups.setdefault(tuple(node.skeleton for node in tree), []).append(point)
+    return sorted(groups.values(), key=lambda points: -sum(node.size for node in trees[points[0]]))
+
+
+def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, Sequence[RankNode]]:
+    """The trees with loops of one trip where another tree has a loop around the same calls."""
+    result = dict(trees)
+    changed = any(node.key is None for tree in trees.values() for node in tree)
+    while changed:
+        changed = False
+        groups = _by_skeleton(result)
+        for one, other in permutations(groups, 2):
+            model, tree = result[one[0]], result[other[0]]
+            runs = [pair for pair in _common(model, tree) if pair.wraps]
+            for point in other if runs else ():
+                result[point] = _wrapped(result[point], runs)
+            changed = changed or bool(runs)
+    return result
+
+
+def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
+    """A tree with loops around some of its nodes."""
+    nodes, at = [], 0
+    for run in runs:
+        nodes += [*tree[at : run.right], single_trip(tree[run.right : run.stop])]
+        at = run.stop
+    return (*nodes, *tree[at:])
+
+
+def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
+    key = next(iter(nodes.values())).key
+    if key is not None:
+        return Aligned(key, nodes)
+    children = {point: node.children for point, node in nodes.items()}
+    return Aligned(None, nodes, align(children, single_trips))
+
+
+def _joined(
+    columns: list[list[RankNode | None]], tree: Sequence[RankNode], k: int
+) -> list[list[RankNode | None]]:
+    """The columns of k trees with the nodes of one more."""
+    left = [_first(column) for column in columns]
+    result: list[list[RankNode | None]] = []
+    i = j = 0
+    pairs = [(pair.left, pair.right) for pair in _common(left, tree, wrap=False)]
+    for a, b in [*pairs, (len(left), len(tree))]:
+        result += [[*column, None] for column in columns[i:a]]
+        result += [[*[None] * k, node] for node in tree[j:b]]
+        if a < len(left):
+            result.append([*columns[a], tree[b]])
+        i, j = a + 1, b + 1
+    return result
+
+
+def _first(column: Sequence[RankNode | None]) -> RankNode:
+    return max((node for node in column if node is not None), key=lambda node: len(node.keys))
+
+
+def _similarity(a: RankNode, b: RankNode) -> float:
+    """How well two nodes go together, 0 for not at all."""
+    if a.key is not None or b.key is not None:
+        return float(a.key == b.key)
+    if a.skeleton == b.skeleton:
+        return 1.0 + len(a.keys)
+    return len(a.keys & b.keys) * len(a.keys & b.keys) / len(a.keys | b.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Nodes of two trees that go together: one of the left tree, and one or a run of the right tree.
+
+    Attributes:
+        left: number of the node.
+        right, stop: numbers of the first node and of the one after the last.
+        wraps: whether these nodes are the body of the left tree's loop.
+    """
+
+    left: int
+    right: int
+    stop: int
+    wraps: bool = False
+
+
+WRAPPING_COST = 0.1
+"""How much less a run of calls goes together with a loop around such calls than with the calls alone."""
+
+
+def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = True) -> list[_Pair]:
+    """Pairs of a best common subsequence; with `wrap`, a loop also goes with its body."""
+    if len(left) == len(right) and all(_similarity(a, b) >= 1 for a, b in zip(left, right, strict=True)):
+        return [_Pair(i, i, i + 1) for i in range(len(left))]
+    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    chosen: dict[tuple[int, int], _Pair] = {}
+    for i in range(len(left) - 1, -1, -1):
+        for j in range(len(right) - 1, -1, -1):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1])
+            for pair, similarity in _pairs_at(left, right, i, j, wrap):
+                total = best[i + 1][pair.stop] + similarity
+                if total > best[i][j] or (total == best[i][j] and (i, j) not in chosen):
+                    best[i][j] = total
+                    chosen[i, j] = pair
+    pairs, i, j = [], 0, 0
+    while i < len(left) and j < len(right):
+        if (i, j) in chosen:
+            pairs.append(chosen[i, j])
+            i, j = i + 1, chosen[i, j].stop
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def _pairs_at(
+    left: Sequence[RankNode], right: Sequence[RankNode], i: int, j: int, wrap: bool
+) -> Iterator[tuple[_Pair, float]]:
+    """Ways in which a node of the left tree goes with nodes of the right tree from `j` on; how well."""
+    similarity = _similarity(left[i], right[j])
+    if similarity:
+        yield _Pair(i, j, j + 1), similarity
+    if wrap and left[i].key is None and right[j].key is not None:
+        stop = straight_body(left[i].children, right, j)
+        if stop is not None:
+            yield _Pair(i, j, stop, wraps=True), sum(n.size for n in right[j:stop]) - WRAPPING_COST

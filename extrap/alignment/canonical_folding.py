@@ -1,0 +1,256 @@
+"""Fold the calls of each rank anew, so that ranks with equal sequences of calls have equal trees.
+
+The recorder folds while the program runs, within a window and with a view to the values of parameters. So one
+program may have other loops at another size. Here only operations and call sites decide. A repeated
+sequence of calls is a loop; wherever such a sequence stands alone, in any trace, it is a loop of one trip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.extrap.alignment.sources import Order, Sources
+from scalatrace.trace.values.compress import vec_of
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+MAX_CALLS = 1 << 20
+"""Calls of all ranks with different trees; more are left as they were recorded."""
+
+MAX_PERIOD = 1 << 13
+"""Calls and loops in the body of a loop that is sought."""
+
+__all__ = ["MAX_CALLS", "folded_anew"]
+
+
+def folded_anew(
+    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
+) -> dict[int, tuple[RankNode, ...]] | None:
+    """The trees (point -> tree) in their canonical form; None when there are too many calls.
+
+    Args:
+        trees: as recorded.
+        trace_of: the trace and the rank of a point.
+    """
+    shared: dict[Any, list[int]] = {}
+    for point, tree in trees.items():
+        shared.setdefault(_structure(tree), []).append(point)
+    firsts = [points[0] for points in shared.values()]
+    if sum(_calls(trees[point]) for point in firsts) > MAX_CALLS:
+        return None
+    symbols = _Symbols()
+    orders = {point: _order(trees[point]) for point in firsts}
+    lines = {point: _line(trees[point], orders[point], symbols) for point in firsts}
+    _fold_all(lines, symbols)
+    result = {}
+    for points in shared.values():
+        templates = [_template([token], symbols) for token in lines[points[0]]]
+        for point in points:
+            sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]])
+            result[point] = tuple(_rank_node(template, sources, 1) for template in templates)
+    return {point: result[point] for point in trees}
+
+
+def _structure(tree: Sequence[RankNode]) -> Any:
+    return tuple((node.key, node.repeat, node.entry_count, _structure(node.children)) for node in tree)
+
+
+def _calls(tree: Sequence[RankNode]) -> int:
+    return sum(node.runs for node in _leaves(tree))
+
+
+def _leaves(tree: Iterable[RankNode]) -> Iterator[RankNode]:
+    for node in tree:
+        if node.key is not None:
+            yield node
+        else:
+            yield from _leaves(node.children)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A call, or a loop, in the sequence of one rank.
+
+    Attributes:
+        symbol: equal for calls of one operation and call site, and for loops around equal symbols.
+        calls: of a call: its position in the sequence.
+        trips: of a loop: its iterations.
+    """
+
+    symbol: int
+    call: int = -1
+    trips: tuple[tuple[_Token, ...], ...] = ()
+
+
+Line = list[_Token]
+
+
+class _Symbols:
+    """Numbers for calls and bodies of loops."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self.bodies: dict[int, tuple[int, ...]] = {}
+
+    def of_call(self, key: Key) -> int:
+        """The symbol of a call."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def of_loop(self, body: tuple[int, ...]) -> int:
+        """The symbol of a loop around these symbols."""
+        number = self._numbers.setdefault(("loop", body), len(self._numbers))
+        self.bodies[number] = body
+        return number
+
+
+def _order(tree: Sequence[RankNode]) -> Order:
+    """The calls of a rank in the order of their execution."""
+    numbers = {id(leaf): number for number, leaf in enumerate(_leaves(tree))}
+    repeats = {id(node): iter(node.repeat) for node in _nodes(tree)}
+    done = [0] * len(numbers)
+    result: list[tuple[int, int]] = []
+
+    def run(nodes: Sequence[RankNode]) -> None:
+        for node in nodes:
+            times = next(repeats[id(node)])
+            if node.key is None:
+                for _ in range(times):
+                    run(node.children)
+                continue
+            number = numbers[id(node)]
+            result.extend((number, k) for k in range(done[number], done[number] + times))
+            done[number] += times
+
+    run(tree)
+    return result
+
+
+def _line(tree: Sequence[RankNode], order: Order, symbols: _Symbols) -> Line:
+    keys = [leaf.key for leaf in _leaves(tree)]
+    numbers = [symbols.of_call(key) for key in keys if key is not None]
+    return [_Token(numbers[leaf], call) for call, (leaf, _) in enumerate(order)]
+
+
+def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
+    for node in tree:
+        yield node
+        yield from _nodes(node.children)
+
+
+def _fold_all(lines: dict[int, Line], symbols: _Symbols) -> None:
+    """Fold all sequences until none changes; what is a loop in one is a loop in all."""
+    changed = True
+    while changed:
+        known = len(symbols.bodies)
+        for point in lines:
+            lines[point] = _folded(lines[point], symbols)
+        wrapped = {point: _wrapped(line, symbols) for point, line in lines.items()}
+        changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
+        changed = changed or len(symbols.bodies) != known
+        lines.update(wrapped)
+
+
+def _folded(line: Line, symbols: _Symbols) -> Line:
+    """The sequence with its repetitions as loops, short bodies first."""
+    period = 1
+    while 2 * period <= len(line) and period <= MAX_PERIOD:
+        runs = list(_repetitions(np.array([token.symbol for token in line], dtype=np.int64), period))
+        if not runs:
+            period += 1
+            continue
+        result, at = [], 0
+        for start, stop in runs:
+            result += line[at:start]
+            trips = tuple(tuple(line[k : k + period]) for k in range(start, stop, period))
+            result.append(_loop(trips, symbols))
+            at = stop
+        line = [*result, *line[at:]]
+        period = 1
+    return line
+
+
+def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
+    """Start and end of the parts that repeat a body of `period` symbols, from left to right."""
+    equal = np.concatenate([[False], numbers[period:] == numbers[:-period], [False]])
+    edges = np.flatnonzero(equal[1:] != equal[:-1])
+    end = 0
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        first = max(start, end)
+        trips = 1 + (stop - first) // period
+        if trips > 1:
+            end = first + trips * period
+            yield first, end
+
+
+def _loop(trips: tuple[tuple[_Token, ...], ...], symbols: _Symbols) -> _Token:
+    """A loop of these iterations; iterations that are a loop each are one loop."""
+    body = tuple(token.symbol for token in trips[0])
+    if len(body) == 1 and body[0] in symbols.bodies:
+        return _Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
+    return _Token(symbols.of_loop(body), trips=trips)
+
+
+def _wrapped(line: Line, symbols: _Symbols) -> Line:
+    """The sequence with loops of one trip around the bodies that are loops elsewhere, long ones first."""
+    for loop, body in sorted(symbols.bodies.items(), key=lambda item: (-len(item[1]), item[0])):
+        if len(body) > len(line):
+            continue
+        numbers = [token.symbol for token in line]
+        result, at = [], 0
+        while at < len(line):
+            if numbers[at] == body[0] and tuple(numbers[at : at + len(body)]) == body:
+                result.append(_Token(loop, trips=(tuple(line[at : at + len(body)]),)))
+                at += len(body)
+            else:
+                result.append(line[at])
+                at += 1
+        line = result
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A node of ranks with equal structure.
+
+    Attributes:
+        trips: iterations on each entry of a loop.
+        calls: of an event: positions of its calls in the sequence.
+        children: of a loop.
+    """
+
+    repeats: tuple[int, ...]
+    calls: tuple[int, ...] = ()
+    children: tuple[_Template, ...] = ()
+
+
+def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
+    """The node of equal tokens, one for each entry of what is around."""
+    body = symbols.bodies.get(entries[0].symbol)
+    if body is None:
+        return _Template((1,) * len(entries), tuple(entry.call for entry in entries))
+    trips = [trip for entry in entries for trip in entry.trips]
+    repeats = tuple(len(entry.trips) for entry in entries)
+    children = tuple(_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
+    if len(children) == 1 and not children[0].children:
+        return _Template(repeats, children[0].calls)
+    return _Template(repeats, (), children)
+
+
+def _rank_node(template: _Template, sources: Sources, entry_count: int) -> RankNode:
+    """The node of one rank."""
+    repeat = vec_of(template.repeats)
+    runs = sum(template.repeats)
+    if template.children:
+        children = tuple(_rank_node(child, sources, runs) for child in template.children)
+        return RankNode(None, repeat, entry_count, runs, None, children)
+    key, event = sources.event(template.calls)
+    return RankNode(key, repeat, entry_count, runs, event, ())

@@ -1,0 +1,45 @@
+"""Find loops that run once in some trees: there, their calls are straight code.
+
+A loop over the other columns of the grid runs once on a grid of two columns. The trace of that size has no
+loop, but the calls of its body. They are made a loop of one trip, so that the trees can be aligned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.extrap.alignment.rank_tree import RankNode
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["single_trip", "straight_body"]
+
+
+def single_trip(nodes: Sequence[RankNode]) -> RankNode:
+    """A loop of one trip around these nodes."""
+    entries = nodes[0].entry_count
+    return RankNode(None, Vec(1), entries, entries, None, tuple(nodes))
+
+
+def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: int) -> int | None:
+    """The end of the nodes, from `start` on, that are one execution of a loop's body; None: there is none.
+
+    A loop within the body may be a loop with events in common, run once (straight code), or not at all.
+    """
+    at = start
+    for one in body:
+        end = _one(one, nodes, at)
+        if end is None:
+            return None
+        at = end
+    return at if at > start else None
+
+
+def _one(one: RankNode, nodes: Sequence[RankNode], at: int) -> int | None:
+    """The end of the nodes that are this node; None: they are another."""
+    given = nodes[at] if at < len(nodes) else None
+    if one.key is not None:
+        return at + 1 if given is not None and given.key == one.key else None
+    if given is not None and given.key is None and given.keys & one.keys:
+        return at + 1
+    end = straight_body(one.children, nodes, at)
+    return at if end is None else end

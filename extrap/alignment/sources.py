@@ -1,0 +1,81 @@
+"""The calls of one rank by their position, gathered from the nodes that recorded them into other events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.trace.model import elastic
+from scalatrace.trace.model.nodes import Event, Param, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.compress import vec_of
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Order", "Sources"]
+
+Order = Sequence[tuple[int, int]]
+"""For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
+
+
+class Sources:
+    """The leaves of one rank's tree, and which of them has the call at each position."""
+
+    def __init__(self, trace: Trace, rank: int, leaves: Sequence[RankNode], order: Order) -> None:
+        self._trace, self._rank, self._leaves, self._order = trace, rank, leaves, order
+        self._known: dict[tuple[int, int], tuple[Encoding | None, Sequence[int]]] = {}
+
+    def event(self, positions: Sequence[int]) -> tuple[Key, Event]:
+        """The event with the calls at these positions; its values are of this rank only."""
+        calls = [self._order[position] for position in positions]
+        used = sorted({leaf for leaf, _ in calls})
+        first = self._leaves[used[0]]
+        assert first.key is not None
+        event = self._event(used[0])
+        if len(used) == 1 and len(calls) == first.runs and all(n == k for n, (_, k) in enumerate(calls)):
+            return first.key, event
+        params = tuple(self._param(at, used, calls) for at in range(len(event.params)))
+        stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
+        return first.key, replace(event, params=params, stats=stats)
+
+    def _event(self, leaf: int) -> Event:
+        event = self._leaves[leaf].event
+        assert event is not None
+        return event
+
+    def _param(self, at: int, used: Sequence[int], calls: Order) -> Param:
+        encodings = {self._stored(leaf, at)[0] for leaf in used}
+        if len(encodings) == 1:
+            values = {leaf: self._stored(leaf, at)[1] for leaf in used}
+            encoding = encodings.pop()
+        else:
+            values = {leaf: self._peers(leaf, at) for leaf in used}
+            encoding = Encoding.ABSOLUTE
+        gathered = vec_of(values[leaf][k] for leaf, k in calls)
+        return gathered if encoding is None else Peer(encoding, gathered)
+
+    def _stored(self, leaf: int, at: int) -> tuple[Encoding | None, Sequence[int]]:
+        """The values of a parameter as stored; the encoding of peers."""
+        if (leaf, at) not in self._known:
+            param = self._event(leaf).params[at]
+            encoding, value = (param.encoding, param.value) if isinstance(param, Peer) else (None, param)
+            vec = elastic.at(value, self._rank)
+            assert vec is not None
+            self._known[leaf, at] = encoding, vec.first(self._leaves[leaf].runs)
+        return self._known[leaf, at]
+
+    def _peers(self, leaf: int, at: int) -> Sequence[int]:
+        """The ranks of peers in their communicators."""
+        encoding, values = self._stored(leaf, at)
+        comm_at = self._trace.ops[self._event(leaf).op].position(Kind.COMM)
+        families = [0] * len(values) if comm_at is None else self._stored(leaf, comm_at)[1]
+        result = []
+        for value, family in zip(values, families, strict=True):
+            comm = self._trace.communicator(family, self._rank)
+            assert encoding is not None
+            result.append(encoding.decode(value, comm.rank, max(len(comm.peers), 1)))
+        return result

@@ -1,0 +1,142 @@
+"""Peers of one call site in a loop over the neighbours of a rank: those inside the grid, in one order.
+
+A rank at a border has a shorter list. The k-th peer is in the k-th direction that leads to a rank of the
+grid. So the directions and their order, which all ranks confirm together, give the lists on any grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.extrap.fit.sequences import is_vec, listed
+from scalatrace.extrap.grid.space import Space
+from scalatrace.formula import Cond, Const, Expr, parse_number
+from scalatrace.trace.model.rules import LOOPED
+
+Direction = tuple[int, ...]
+
+MAX_STEP = 2
+"""Steps along a dimension that lead to a neighbour at most."""
+
+MAX_DIRECTIONS = 26
+
+__all__ = ["by_neighbours"]
+
+
+def by_neighbours(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
+    """The class as one of peers relative to the own rank that are a list of neighbours in each iteration."""
+    space = fit_input.space
+    rows = _lists(fit_input, points)
+    if rows is None or len(set(map(len, rows))) < 2:
+        return None  # lists of one length have simpler formulas
+    places = np.array([space.columns[name][points] for name in space.names.coords]).T
+    runs = space.all_runs()[points]
+    directions = []
+    for place, run, row in zip(places, runs, rows, strict=True):
+        one = _directions(space, int(run), place, row)
+        if one is None:
+            return None
+        directions.append(one)
+    order = _order(directions)
+    if order is None or len(order) < 2 or not _seen_in_several_runs(order, directions, runs):
+        return None
+    for place, run, one in zip(places, runs, directions, strict=True):
+        if one != [d for d in order if _inside(space, int(run), place, d)]:
+            return None
+    formula = _formula(space, order)
+    return Class(conditions, points, LOOPED, (Const(1), formula), PER_PART + 2.0 * len(order))
+
+
+def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
+    """The values of each rank in one execution of the innermost loop, the same in all of them."""
+    result = []
+    for value, chain in zip(fit_input.of(points), fit_input.around(points), strict=True):
+        if value is None or chain is None or not is_vec(value.shape) or chain.repeat.constant is None:
+            return None
+        width = chain.repeat.constant
+        if not 0 < width <= MAX_DIRECTIONS or value.times != chain.runs or value.times > MAX_INDEXED_VALUES:
+            return None
+        row = listed(value, value.times)
+        if row[width:] != row[:-width]:
+            return None
+        result.append(row[:width])
+    return result
+
+
+def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list[Direction] | None:
+    """The steps in each dimension to the ranks at these distances; None: one is outside, or far."""
+    grid = space.runs[run].grid
+    own = grid.rank(place.tolist())
+    result = []
+    for distance in row:
+        if not 0 <= own + distance < grid.nprocs:
+            return None
+        there = grid.place(own + distance)
+        step = tuple(there[name] - int(here) for name, here in zip(grid.coords, place, strict=True))
+        if not any(step) or max(map(abs, step)) > MAX_STEP:
+            return None
+        result.append(step)
+    return result
+
+
+def _order(lists: Sequence[Sequence[Direction]]) -> list[Direction] | None:
+    """All directions in an order that each list has; None: the lists contradict each other."""
+    after: dict[Direction, set[Direction]] = {}
+    for one in lists:
+        if len(set(one)) != len(one):
+            return None
+        for k, direction in enumerate(one):
+            after.setdefault(direction, set()).update(one[:k])
+    try:
+        return list(TopologicalSorter(after).static_order())
+    except CycleError:
+        return None
+
+
+def _seen_in_several_runs(
+    order: Sequence[Direction], lists: Sequence[Sequence[Direction]], runs: Ints
+) -> bool:
+    seen: dict[Direction, set[int]] = {direction: set() for direction in order}
+    for one, run in zip(lists, runs.tolist(), strict=True):
+        for direction in one:
+            seen[direction].add(run)
+    return all(len(found) > 1 for found in seen.values())
+
+
+def _inside(space: Space, run: int, place: Ints, direction: Direction) -> bool:
+    dims = space.runs[run].grid.dims
+    return all(0 <= c + d < side for c, d, side in zip(place.tolist(), direction, dims, strict=True))
+
+
+def _formula(space: Space, order: Sequence[Direction]) -> Expr:
+    """The distance to the neighbour of an iteration."""
+    present = ["*".join(_conditions(space, direction)) for direction in order]
+    terms = []
+    for k, direction in enumerate(order):
+        before = "+".join(f"({one})" for one in present[:k]) or "0"
+        terms.append(f"({_distance(space, direction)})*({present[k]})*(i1=={before})")
+    return parse_number("+".join(terms))
+
+
+def _conditions(space: Space, direction: Direction) -> Iterator[str]:
+    for c, size, step in zip(space.names.coords, space.names.sizes, direction, strict=True):
+        if step < 0:
+            yield f"({c}>{-step - 1})"
+        elif step > 0:
+            yield f"({c}<{size}-{step})"
+
+
+def _distance(space: Space, direction: Direction) -> str:
+    """The distance in ranks of steps in each dimension."""
+    sizes = space.names.sizes
+    fastest_first = range(len(sizes)) if space.runs[0].grid.column_major else range(len(sizes) - 1, -1, -1)
+    terms, stride = [], ""
+    for axis in fastest_first:
+        if direction[axis]:
+            terms.append(f"{direction[axis]}{stride}")
+        stride += f"*{sizes[axis]}"
+    return "+".join(terms).replace("+-", "-")

@@ -1,0 +1,65 @@
+"""Grids of programs whose partners are at distances of powers of two in rows and columns (NPB CG)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scalatrace.trace.symbolic.grid import Grid
+
+Pairs = np.ndarray[Any, np.dtype[np.int64]]
+"""Rows of sender and receiver."""
+
+__all__ = ["butterfly_grids", "on_a_line"]
+
+
+def butterfly_grids(sent: Sequence[tuple[int, Pairs]]) -> tuple[Grid, ...] | None:
+    """The grids, one per trace, that explain all messages; None: none do, or several.
+
+    A grid has a power of two of rows and at least as many columns. Partners are in one row or column, at a
+    distance of a power of two by exclusive-or, or across the diagonal (`transposed`).
+
+    Args:
+        sent: the number of ranks and the pairs of each trace.
+    """
+    if on_a_line(sent):
+        return None
+    grids = []
+    for nprocs, pairs in sent:
+        if nprocs.bit_count() != 1 or not len(pairs):
+            return None
+        exponent = nprocs.bit_length() - 1
+        shapes = [(1 << k, nprocs >> k) for k in range(exponent // 2 + 1)]
+        fitting = [dims for dims in shapes if _explains(dims, pairs)]
+        if not fitting:
+            return None
+        grids.append(fitting[-1])  # the squarest one
+    return tuple(map(Grid, grids))
+
+
+def on_a_line(sent: Sequence[tuple[int, Pairs]]) -> bool:
+    """Whether all partners are at a distance of a power of two by exclusive-or, in one dimension."""
+    return all(
+        nprocs.bit_count() == 1 and len(pairs) and _is_power_of_two(pairs[:, 0] ^ pairs[:, 1]).all()
+        for nprocs, pairs in sent
+    )
+
+
+def _is_power_of_two(numbers: Any) -> Any:
+    return (numbers & (numbers - 1) == 0) & (numbers > 0)
+
+
+def _explains(dims: tuple[int, int], pairs: Pairs) -> bool:
+    x, y = np.divmod(pairs, dims[1])
+    across, along = x[:, 0] ^ x[:, 1], y[:, 0] ^ y[:, 1]
+    butterfly = _is_power_of_two(along) & (across == 0) | _is_power_of_two(across) & (along == 0)
+    return bool((butterfly | (pairs[:, 1] == transposed(dims, pairs[:, 0]))).all())
+
+
+def transposed(dims: tuple[int, int], ranks: Any) -> Any:
+    """The rank across the diagonal, on a grid whose columns are a multiple of its rows: blocks of columns."""
+    rows, columns = dims
+    x, y, width = ranks // columns, ranks % columns, columns // rows
+    return y // width * columns + x * width + y % width
