@@ -3,7 +3,7 @@
 python -m benchmarks.extrapolate.study FOLDER [--only lu ...] [--inputs lu.W:n=33 ...] [--keep]
 python -m benchmarks.extrapolate.study [--only lu ...]           the samples, recorded first
 
-A folder has traces named PROGRAM.RANKS.st. `--inputs` is the option of `scalatrace extrapolate` for a program.
+A folder has traces named PROGRAM.RANKS.st. `--inputs` is that of `scalatrace extrapolate`, for a program.
 """
 
 from __future__ import annotations
