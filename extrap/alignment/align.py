@@ -62,7 +62,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
 
 
 def aligned_nodes(nodes: Sequence[Aligned]) -> int:
-    """How many nodes there are: the fewer, the more alike the trees."""
+    """How many nodes there are: the fewer, the more similar the trees."""
     return sum(1 + aligned_nodes(node.children) for node in nodes)
 
 

@@ -123,7 +123,7 @@ class Fitter:
         return self.traces[k], rank
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """The trees as recorded and folded anew, aligned; those that are more alike first."""
+        """The trees as recorded and folded anew, aligned; the more similar ones first."""
         trees = self.trees()
         anew = folded_anew(trees, self._place)
         found = [align(trees), *([] if anew is None else [align(anew)])]

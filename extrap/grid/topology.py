@@ -88,14 +88,14 @@ def identify(traces: Sequence[Trace]) -> Topology:
             kinds = "; or ".join(_listed(grids) for grids in found[:4])
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if found:
-            return Topology(found[0], _told(traces, sent, splits, found[0]))
+            return Topology(found[0], _evidence(traces, sent, splits, found[0]))
     without = _without_trees(traces)
     for ndims in range(2, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
         found = _explained(traces, without, splits, ndims)
         if len(found) == 1:
-            told = _told(traces, without, splits, found[0])
-            return Topology(found[0], f"apart from trees of messages, {told}")
+            evidence = _evidence(traces, without, splits, found[0])
+            return Topology(found[0], f"apart from trees of messages, {evidence}")
     if any(splits):
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
@@ -337,7 +337,7 @@ def _listed(grids: Sequence[Grid]) -> str:
     return ", ".join(map(str, grids))
 
 
-def _told(
+def _evidence(
     traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], grids: tuple[Grid, ...]
 ) -> str:
     facts = []

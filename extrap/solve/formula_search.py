@@ -128,10 +128,10 @@ class System:
         """
         different = np.unique(values)
         repeated = max(self._different_arguments(subset) - len(different), 0)
-        told = repeated * math.log2(len(different))
-        told += float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
+        given = repeated * math.log2(len(different))
+        given += float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
         digits = sum(math.log2(abs(c)) + (c < 0) for c in found.coefficients if c)
-        return told - digits - math.log2(self._candidates(subset))
+        return given - digits - math.log2(self._candidates(subset))
 
     def _candidates(self, subset: tuple[int, ...]) -> int:
         """How many sets of as many features, of names of the same kinds, weigh as little."""
