@@ -10,7 +10,7 @@ from scalatrace.formula import Expr, format_text
 if TYPE_CHECKING:
     from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["ExtrapolationError", "InputError", "UndeterminedError"]
+__all__ = ["ExtrapolationError", "InputError", "UndeterminedError", "UndeterminedPeerError"]
 
 
 class ExtrapolationError(FormulaError):
@@ -36,6 +36,16 @@ class UndeterminedError(ExtrapolationError):
     def of(self, what: str) -> UndeterminedError:
         """The error of this quantity."""
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
+
+
+class UndeterminedPeerError(ExtrapolationError):
+    """Two formulas in different encodings give the peers of all traces, and another one each at this size."""
+
+    def __init__(self, peer: int, other: int, rank: int, grid: Grid) -> None:
+        super().__init__(
+            f"two formulas fit the traces; on rank {rank} of {grid.nprocs} ({grid}) one gives peer {peer}, "
+            f"the other {other}: add a trace of another size"
+        )
 
 
 class InputError(UsageError):

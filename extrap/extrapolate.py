@@ -15,6 +15,7 @@ from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.matching import check_consistent, check_matching
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
@@ -27,7 +28,16 @@ from scalatrace.trace.values.vec import INT64
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Extrapolation", "check_largest", "extrapolate", "inputs_of", "model_of", "of_model", "prepared"]
+__all__ = [
+    "Extrapolation",
+    "check_largest",
+    "checked_matching",
+    "extrapolate",
+    "inputs_of",
+    "model_of",
+    "of_model",
+    "prepared",
+]
 
 MIN_HINTED = 3
 """Traces of which the smallest one may be left out."""
@@ -43,6 +53,7 @@ class Extrapolation:
     Attributes:
         evidence: how the grid was found.
         check: whether the smaller traces predict the largest one (see `check_largest`).
+        matching: whether all calls fit together (see `extrap.matching`).
     """
 
     trace: Trace
@@ -50,6 +61,7 @@ class Extrapolation:
     model: Model
     evidence: str = ""
     check: str = ""
+    matching: str = ""
 
 
 def extrapolate(
@@ -73,16 +85,32 @@ def extrapolate(
         timing_model: a name of `extrap.timing.curves.registry.TIMING_MODELS`; chosen by its fit unless given.
         run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
         workers: processes, forked from this one, that share the work; the result is the same.
-        check: whether four or more traces are checked with `check_largest`.
+        check: whether four or more traces are checked with `check_largest`, and the calls of the result
+            with each other.
 
     Raises:
         InputError: the inputs do not go together.
-        ExtrapolationError: something follows no rule, or the smaller traces mispredict the largest.
+        ExtrapolationError: something follows no rule, the smaller traces mispredict the largest, or calls of
+            the result do not fit together.
     """
     _, model, evidence = model_of(traces, dims_of, workers)
     checked = check_largest(traces, dims_of, workers) if check else ""
     result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
-    return replace(result, evidence=evidence, check=checked)
+    matching = checked_matching(traces, result, params) if check else ""
+    return replace(result, evidence=evidence, check=checked, matching=matching)
+
+
+def checked_matching(
+    traces: Sequence[Trace], result: Extrapolation, params: Mapping[str, int] | None = None
+) -> str:
+    """Whether all calls of a result fit together, as those of the traces do: one line.
+
+    Raises:
+        ExtrapolationError: they do not; names the ranks and the calls.
+    """
+    if conflict := check_consistent(traces):
+        return f"not compared: {conflict}"
+    return check_matching(result.model, result.trace, result.grid, target_inputs(result.model, params or {}))
 
 
 def check_largest(

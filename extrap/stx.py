@@ -85,7 +85,13 @@ def _rule(rule: Rule) -> list[Any]:
     if rule.op is None:
         return [_field(rule.repeat), [_rule(child) for child in rule.children]]
     params = [
-        (p.name, int(p.kind), None if p.encoding is None else int(p.encoding), _field(p.field))
+        (
+            p.name,
+            int(p.kind),
+            None if p.encoding is None else int(p.encoding),
+            _field(p.field),
+            [(int(encoding), _field(field)) for encoding, field in p.rivals],
+        )
         for p in rule.params
     ]
     stats = [(s.pred, [[h and h.encode() for h in row] for row in s.histograms]) for s in rule.stats]
@@ -174,14 +180,22 @@ def _read_rule(raw: Any) -> Rule:
         _read_field(repeat),
         _name(op),
         _texts(stack),
-        tuple(
-            ParamRule(str(name), Kind(kind), _read_field(field), None if enc is None else Encoding(enc))
-            for name, kind, enc, field in params
-        ),
+        tuple(map(_read_param, params)),
         tuple(
             StatRule(None if pred is None else (str(pred[0]), _texts(pred[1])), _each(rows, _read_row))
             for pred, rows in stats
         ),
+    )
+
+
+def _read_param(raw: Any) -> ParamRule:
+    name, kind, encoding, field, *rest = raw  # files of version 0.1 have no rivals
+    return ParamRule(
+        str(name),
+        Kind(kind),
+        _read_field(field),
+        None if encoding is None else Encoding(encoding),
+        tuple((Encoding(other), _read_field(one)) for other, one in (rest[0] if rest else ())),
     )
 
 

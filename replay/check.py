@@ -13,10 +13,10 @@ from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
+from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from benchmarks.table import keep, printed, show
 from scalatrace import load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
-from scalatrace.extrap.extrapolate import inputs_of, model_of, of_model
+from scalatrace.extrap.extrapolate import checked_matching, inputs_of, model_of, of_model
 from scalatrace.extrap.grid.plugins import load_plugins
 from scalatrace.trace.query.diff import diff
 from support.mpis import installed
@@ -158,11 +158,12 @@ def _studied(program: Program, sizes: tuple[int, ...]) -> list[Outcome]:
         real = load(program.traces[target])
         note_inputs([real], program.inputs)
         try:
-            made = of_model(model, target, params=inputs_of(real)).trace
+            made = of_model(model, target, params=inputs_of(real))
+            checked_matching(traces, made, inputs_of(real))
         except ScalatraceError as error:
             result.append((sizes, target, "refused", _short(error), seconds))
             continue
-        found = diff(made, real, ["times"])
+        found = diff(made.trace, real, ["times"])
         reason = " ".join(str(found[0]).split()) if found else ""
         result.append((sizes, target, "wrong" if found else "equal", reason, seconds))
     return result

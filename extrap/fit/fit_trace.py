@@ -292,7 +292,13 @@ class Fitter:
         if not found:
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
-        return ParamRule(name, kind, self._found(what, samples[encoding], best), encoding)
+        field = self._found(what, samples[encoding], best)
+        rivals = tuple(
+            (other, one)
+            for _, other, one in found
+            if other is not encoding and isinstance(one, Field) and one.weight <= field.weight + TOLERANCE
+        )
+        return ParamRule(name, kind, field, encoding, rivals)
 
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
         """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""

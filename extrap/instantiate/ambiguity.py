@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.errors import UndeterminedError
+from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
 from scalatrace.extrap.fit.rivals import differing
+from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
 from scalatrace.formula import Choose, Const, Expr, names_in
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.symbolic.counters import is_counter
-from scalatrace.trace.symbolic.evaluate import vec_of_part
+from scalatrace.trace.symbolic.evaluate import part_of, vec_of_part
 from scalatrace.trace.symbolic.field import Field, Part
 
-__all__ = ["check_rivals"]
+MAX_COMPARED = 64
+"""Peers of one rank that are compared."""
+
+Decode = Callable[[Encoding, int], int]
+"""The rank that an encoded peer is."""
+
+__all__ = ["check_encodings", "check_rivals"]
 
 
 def check_rivals(
@@ -45,6 +54,52 @@ def check_rivals(
             rank = _first_difference(ranks, part, where, (formula, rival), around, corners)
             if rank is not None:
                 raise UndeterminedError(formula, rival, rank, ranks.grid)
+
+
+def check_encodings(
+    ranks: Ranks,
+    rule: ParamRule,
+    mask: Mask,
+    around: tuple[Elastic, ...],
+    corners: Iterable[int],
+    decoder: Callable[[int], Decode | None],
+) -> None:
+    """Compare the peers of some ranks with those that fields in other encodings give.
+
+    Args:
+        ranks, mask, around, corners: as in `check_rivals`.
+        rule: of the peers, with its rivals.
+        decoder: of a rank's peers; None: its place in the communicator is not known.
+
+    Raises:
+        UndeterminedPeerError: two of them differ; says on which rank.
+    """
+    for rank in corners if rule.rivals else ():
+        decode = decoder(rank) if mask[rank] else None
+        if decode is None:
+            continue
+        peers = _peers(ranks, rule.field, rule.encoding or Encoding.ABSOLUTE, rank, around, decode)
+        for encoding, field in rule.rivals if peers is not None else ():
+            others = _peers(ranks, field, encoding, rank, around, decode)
+            pairs = zip(peers or (), others or (), strict=False)
+            if (first := next((pair for pair in pairs if pair[0] != pair[1]), None)) is not None:
+                raise UndeterminedPeerError(*first, rank, ranks.grid)
+
+
+def _peers(
+    ranks: Ranks, field: Field, encoding: Encoding, rank: int, around: tuple[Elastic, ...], decode: Decode
+) -> list[int] | None:
+    """The first peers of a rank by a field; None where it has none."""
+    place = dict(_place(ranks, rank))
+    loops = tuple(vec for repeat in around if (vec := elastic.at(repeat, rank)) is not None)
+    if len(loops) < len(around):
+        return None
+    try:
+        part = part_of(field.parts, place)
+        vec = None if part is None else vec_of_part(part, place, loops)
+    except FormulaError:
+        return None  # refused elsewhere
+    return None if vec is None else [decode(encoding, value) for value in islice(vec, MAX_COMPARED)]
 
 
 def _is_condition(formula: Expr) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from scalatrace.errors import FormatError, FormulaError
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.grid.communicators import family_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
+from scalatrace.extrap.instantiate.ambiguity import check_encodings
 from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask
@@ -144,8 +146,12 @@ class _Maker:
             return value
         encoding = rule.encoding or Encoding.ABSOLUTE
         what = f"{rule.name} of {_name(event)}"
+        family = _family(event)
+        with located(what):
+            decoder = partial(self._places.decoder, family)
+            check_encodings(self.values.ranks, rule, ranks, inside, self.values.sample.corners, decoder)
         for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
-            self._places.check(what, _family(event), encoding, one, mine)
+            self._places.check(what, family, encoding, one, mine)
         return Peer(encoding, value)
 
     def corners(self, value: Elastic, idle: Idle) -> list[tuple[Ends, Ints]]:

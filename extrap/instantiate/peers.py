@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,14 @@ class Places:
                     f"{np.broadcast_to(peers, own.shape)[at]} in a communicator of {size}: the formula does "
                     f"not reach so far; more traces, or such of other shapes, would tell"
                 )
+
+    def decoder(self, family: int, rank: int) -> Callable[[Encoding, int], int] | None:
+        """What decodes the peers of a rank in a communicator; None: it is no slice of the grid."""
+        if not 0 <= family < len(self.families) or (axes := self.families[family].slices) is None:
+            return None
+        places, size = self._of(axes)
+        own = int(places[rank])
+        return lambda encoding, value: encoding.decode(value, own, size)
 
     def _of(self, axes: tuple[int, ...]) -> tuple[Ints, int]:
         if axes not in self._known:

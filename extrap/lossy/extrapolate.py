@@ -15,7 +15,7 @@ from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.state import Key
-from scalatrace.trace.query.partners import first_unmatched
+from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:

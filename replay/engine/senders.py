@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
+from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.partners import peer_of, tag_of
 from scalatrace.trace.query.walk import Call, distinct_calls
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED
 

@@ -60,7 +60,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-check",
         action="store_true",
-        help="do not predict the largest trace from the others (done with four or more traces)",
+        help="do not predict the largest trace from the others (done with four or more traces), and do not "
+        "check that messages and collective calls of the result match",
     )
     add_lossy(parser)
     add_target(parser)

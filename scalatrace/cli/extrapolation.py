@@ -174,17 +174,24 @@ def extrapolate(
     if lossy is not None:
         return _extrapolate_lossy(traces, dims_of, target, lossy)
     model, facts = _fit(traces, dims_of, None, check)
-    return {**facts, **instantiate(model, target)}
+    return {**facts, **instantiate(model, target, check, traces)}
 
 
-def instantiate(model: Model, target: Target) -> dict[str, Any]:
-    """Evaluate formulas for the target and write the trace; return the facts to report."""
-    from scalatrace.extrap.extrapolate import of_model
+def instantiate(model: Model, target: Target, check: bool, traces: Sequence[Trace] = ()) -> dict[str, Any]:
+    """Evaluate formulas for the target, check and write the trace; return the facts to report.
+
+    Args:
+        check: whether the calls of the result are compared with each other.
+        traces: those that the formulas were made of, if they are at hand.
+    """
+    from scalatrace.extrap.extrapolate import checked_matching, of_model
     from scalatrace.extrap.workers import available
 
     timing = target.timing_model, target.run_noise
     result = of_model(model, target.nprocs, target.dims, target.params, *timing, available())
+    matching = checked_matching(traces, result, target.params) if check else ""
     return {
+        "matching": matching,
         **_saved(result, target),
         "untried": _untried(model, target.params),
         **_timing_facts(model, target),

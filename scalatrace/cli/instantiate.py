@@ -17,6 +17,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("formulas", help="symbolic trace (.stx)")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trace file to write (.st)")
+    parser.add_argument(
+        "--no-check", action="store_true", help="do not check that messages and collective calls match"
+    )
     add_target(parser)
     add_json(parser)
 
@@ -30,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
     target = Target.of(args)
     load_plugins(args.plugin)
-    facts = instantiate(load(args.formulas), target)
+    facts = instantiate(load(args.formulas), target, not args.no_check)
     if args.json:
         print_json(facts)
     else:

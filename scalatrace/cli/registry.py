@@ -34,6 +34,7 @@ COMMANDS = (
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
     Command("extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate"),
     Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
+    Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check"),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate"),
     Command("doctor", "check what recording needs on this machine", "doctor"),

@@ -1,4 +1,4 @@
-"""`extrapolate` and `instantiate`: the result, dropped calls, timing models, and leave-one-out checks."""
+"""`extrapolate`, `instantiate`, `check`: results, dropped calls, timing models, checks of formulas."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from rich.console import Console
 
 from scalatrace.report.style import clean, duration, table
 
-__all__ = ["CheckReporter", "ExtrapolationReporter"]
+__all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter"]
 
 Row = Mapping[str, Any]
+
+MAX_SIZES_SHOWN = 3
+"""Sizes without a trace that are shown with their reason."""
 
 
 class ExtrapolationReporter:
@@ -27,6 +30,8 @@ class ExtrapolationReporter:
             console.print(f"grid: {facts['evidence']}")
         if facts.get("check"):
             console.print(f"check: {clean(facts['check'])}")
+        if facts.get("matching"):
+            console.print(f"matching: {clean(facts['matching'])}")
         for name in facts.get("untried", ()):
             console.print(f"warning: {name} was the same in all traces: what follows from it is a guess")
         if "ranks" in facts:
@@ -94,3 +99,37 @@ class CheckReporter:
 def _call(row: Row) -> str:
     """Return operation and call site without directories."""
     return f"{row['op']}  {clean(row['site'].rpartition('/')[2])}"
+
+
+class MatchingReporter:
+    """Prints conflicts, and how many sizes are without one."""
+
+    def __init__(self, facts: Row) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print the conflicts, the sizes without a trace, and a line for the others."""
+        sizes: Sequence[Row] = self.facts["sizes"]
+        for size in sizes:
+            if size["conflict"]:
+                console.print(f"{_size(size)}: {clean(size['conflict'])}")
+        missing = [size for size in sizes if size["undetermined"]]
+        for size in missing[:MAX_SIZES_SHOWN]:
+            console.print(f"{_size(size)}: not checked: {clean(size['undetermined'])}")
+        if len(missing) > MAX_SIZES_SHOWN:
+            console.print(f"{len(missing) - MAX_SIZES_SHOWN} more sizes not checked")
+        good = [size for size in sizes if not size["conflict"] and not size["undetermined"]]
+        if good:
+            console.print(f"{self.facts['file']}: all messages and collective calls match on {_sizes(good)}")
+        elif not sizes:
+            console.print(f"{self.facts['file']}: no size to check: give a larger number (--ranks)")
+
+
+def _size(size: Row) -> str:
+    return f"{size['ranks']:,} ranks{' (' + size['grid'] + ')' if size['grid'] else ''}"
+
+
+def _sizes(sizes: Sequence[Row]) -> str:
+    if len(sizes) == 1:
+        return _size(sizes[0])
+    return f"{len(sizes)} sizes from {sizes[0]['ranks']:,} to {sizes[-1]['ranks']:,} ranks"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.elastic import Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import INT, Builder, Comm, To, stencil

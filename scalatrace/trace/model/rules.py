@@ -26,12 +26,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ParamRule:
-    """A parameter. Its shape's integers are encoded peers, or the contents of what the tables hold."""
+    """A parameter. Its shape's integers are encoded peers, or the contents of what the tables hold.
+
+    Attributes:
+        rivals: of peers other encodings, each with a field that gives the same peers in all traces.
+    """
 
     name: str
     kind: Kind
     field: Field
     encoding: Encoding | None = None
+    rivals: tuple[tuple[Encoding, Field], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

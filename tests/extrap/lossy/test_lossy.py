@@ -18,8 +18,8 @@ from scalatrace.extrap.lossy.snippets.parse import parse
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.memory import MemoryTransport
+from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.query.partners import first_unmatched
 from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call, record
 from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring

@@ -1,0 +1,142 @@
+"""Check that the calls of a symbolic trace's ranks fit together: messages, sizes, members, roots.
+
+The traces that a model was made of fit together, so a conflict at another size shows a wrong formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.errors import FormulaError, LimitError, UsageError
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.grid import topology
+from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.symbolic.grid import Grid
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+MAX_VISITS = 1 << 16
+"""Nodes times ranks of a result that is checked rank by rank."""
+
+MAX_SIZES = 2
+"""Smaller sizes that are checked in place of a larger one."""
+
+__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_sizes", "grids_like"]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCheck:
+    """How the calls of one size fit together.
+
+    Attributes:
+        conflict: the first calls that do not, in words; "" when all do.
+        undetermined: why there is no trace of this size; "" when there is one.
+    """
+
+    grid: Grid
+    conflict: str = ""
+    undetermined: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data."""
+        names = {"ranks": self.grid.nprocs, "grid": str(self.grid)}
+        return {**names, "conflict": self.conflict, "undetermined": self.undetermined}
+
+
+def check_consistent(traces: Sequence[Trace]) -> str:
+    """The first conflict in the traces themselves, in words; "" when there is none."""
+    for trace in traces:
+        if conflict := _conflict(trace):
+            return f"in the trace of {trace.nprocs} ranks {conflict}"
+    return ""
+
+
+def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, int]) -> str:
+    """Check a result, or traces of smaller sizes where it is too large.
+
+    Args:
+        model: which the result was made of.
+        trace, grid, inputs: the result.
+
+    Returns:
+        One line on what was checked.
+
+    Raises:
+        ExtrapolationError: something does not fit together; says on which ranks and calls.
+    """
+    if trace.nnodes * trace.nprocs <= MAX_VISITS:
+        if conflict := _conflict(trace):
+            raise _conflict_error(grid, conflict)
+        return f"all messages and collective calls match on {grid.nprocs:,} ranks ({grid})"
+    checked = check_several(model, inputs, max(MAX_VISITS // trace.nnodes, 1))
+    if not checked:
+        return f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size is like them"
+    return f"all messages and collective calls match on {' and '.join(map(str, checked))} ranks"
+
+
+def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:
+    """Check the largest sizes of up to so many ranks; return them. Raises ExtrapolationError."""
+    found: list[int] = []
+    least = max(Grid(dims).nprocs for dims, _ in model.seen)
+    for one in check_sizes(model, inputs, [g for g in grids_like(model, nprocs) if g.nprocs > least][::-1]):
+        if one.conflict:
+            raise _conflict_error(one.grid, one.conflict)
+        if not one.undetermined:
+            found.append(one.grid.nprocs)
+        if len(found) == MAX_SIZES:
+            break
+    return sorted(found)
+
+
+def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) -> Iterator[SizeCheck]:
+    """Check the traces of several sizes, without times."""
+    for grid in grids:
+        try:
+            trace = instantiate(model, grid, inputs, lambda rows: ())
+        except (FormulaError, UsageError) as error:
+            yield SizeCheck(grid, undetermined=str(error).splitlines()[0])
+            continue
+        yield SizeCheck(grid, conflict=_conflict(trace))
+
+
+def grids_like(model: Model, nprocs: int) -> list[Grid]:
+    """The grids made as those of the traces were, from the smallest trace's to `nprocs` ranks, in order.
+
+    Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
+    """
+    seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
+    sides = [side for grid in seen for side in grid.dims]
+    powers, step = all(map(_is_power, sides)), gcd(*sides)
+    result = []
+    for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
+        try:
+            grid = topology.target_grid(seen, n)
+        except InputError:
+            continue
+        if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):
+            result.append(grid)
+    return result
+
+
+def _is_power(side: int) -> bool:
+    return side & (side - 1) == 0
+
+
+def _conflict(trace: Trace) -> str:
+    try:
+        return first_conflict(trace) or ""
+    except LimitError:
+        return ""  # too many different calls to look at each
+
+
+def _conflict_error(grid: Grid, conflict: str) -> ExtrapolationError:
+    return ExtrapolationError(
+        f"the formulas that fit the traces do not fit together on {grid.nprocs} ranks ({grid}): {conflict}\n"
+        "Add traces of further sizes; --no-check writes the result nevertheless"
+    )

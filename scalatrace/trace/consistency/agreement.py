@@ -1,0 +1,216 @@
+"""Find the first message or collective call on whose sizes the ranks of a trace do not agree.
+
+Messages may be shorter than the buffers of their receives, never longer. All members of a collective call
+have to name one root and, where the standard wants it, equally many bytes. Totals are compared, not the order
+of calls; `partners` compares how many there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scalatrace.operations import Category, Flow, operation
+from scalatrace.trace.consistency.partners import first_unmatched, peer_of, tag_of
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.grouped import counted_calls
+from scalatrace.trace.query.requests import started
+from scalatrace.trace.query.summaries import byte_parameters
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
+
+__all__ = ["first_conflict", "first_disagreement"]
+
+_SAME_BYTES = {
+    "Bcast": Flow("count", "datatype"),
+    "Reduce": Flow("count", "datatype"),
+    "Allreduce": Flow("count", "datatype"),
+    "Scan": Flow("count", "datatype"),
+    "Exscan": Flow("count", "datatype"),
+    "Reduce_scatter_block": Flow("recvcount", "datatype"),
+    "Allgather": Flow("recvcount", "recvtype"),
+    "Alltoall": Flow("recvcount", "recvtype"),
+}
+"""Collective operations for which all members give equally many bytes, and where they give them."""
+
+_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
+
+MAX_PAIRS = 1 << 20
+"""Pairs of ranks whose bytes of Alltoallv are compared."""
+
+
+def first_conflict(trace: Trace) -> str | None:
+    """The first call without its partner, or of which the ranks give different sizes or roots; None: none."""
+    return first_unmatched(trace) or first_disagreement(trace)
+
+
+def first_disagreement(trace: Trace) -> str | None:
+    """Describe the first sizes or roots that do not agree; None when all do.
+
+    Not compared: messages to ranks that receive from any rank or with any tag, what was recorded as
+    histograms, and collective calls between groups. Time is that of `partners.first_unmatched`.
+    """
+    if any(op.name == "Cancel" for op in trace.ops) or _summarised(trace):
+        return None
+    sizes, collectives, pairs = _Sizes(), _Collectives(), _Pairs()
+    for rank in trace.ranks:
+        for event, times in executions_of(trace, rank):
+            row = operation(trace.ops[event.op].name)
+            if row.category in _MESSAGES or row.category is Category.COLLECTIVE:
+                for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
+                    collectives.add(call, n)
+                    pairs.add(call, n)
+                    sizes.add(call, n)
+        for _, call, n in started(trace, rank):
+            sizes.add(call, n, started=True)
+    return sizes.too_long(trace) or collectives.disagreement() or pairs.disagreement()
+
+
+def _summarised(trace: Trace) -> bool:
+    for leaf in trace.leaves():
+        op = trace.ops[leaf.op]
+        for (name, _), param in zip(op.params, leaf.params, strict=True):
+            value = param.value if isinstance(param, Peer) else param
+            if isinstance(value, Summary) and (
+                byte_parameters(op.name, name) or name in ("root", "dest", "source", "tag", "recvtag")
+            ):
+                return True
+    return False
+
+
+class _Sizes:
+    """Bytes of messages and of the buffers of receives, by communicator family, source, destination, tag."""
+
+    def __init__(self) -> None:
+        self._sent: dict[tuple[int, int, int, int], Counter[int]] = {}
+        self._room: dict[tuple[int, int, int, int], Counter[int]] = {}
+        self._wild: set[tuple[int, int]] = set()
+
+    def add(self, call: Call, n: int, started: bool = False) -> None:
+        row = operation(call.op)
+        if not (row.category in _MESSAGES or (started and row.category is Category.PERSISTENT)):
+            return
+        family = call.comm.family
+        if row.sends and (peer := peer_of(call, row.sends)) is not None:
+            key = family, call.rank, peer, tag_of(call, "sendtag")
+            self._sent.setdefault(key, Counter())[row.sends.nbytes(call)] += n
+        if row.name.removesuffix("_c") in ("Mrecv", "Imrecv"):
+            self._wild.add((family, call.rank))  # what it receives was chosen by its Mprobe
+        elif row.recvs and (peer := peer_of(call, row.recvs)) is not None:
+            tag = tag_of(call, "recvtag")
+            if peer == ANY_SOURCE or tag == ANY_TAG:
+                self._wild.add((family, call.rank))
+            else:
+                key = family, peer, call.rank, tag
+                self._room.setdefault(key, Counter())[row.recvs.nbytes(call)] += n
+
+    def too_long(self, trace: Trace) -> str | None:
+        for (family, source, dest, tag), sent in self._sent.items():
+            room = self._room.get((family, source, dest, tag))
+            if room is None or (family, dest) in self._wild:
+                continue
+            for nbytes, most in _side_by_side(sent, room):
+                if nbytes > most:
+                    return (
+                        f"rank {source} sends {nbytes} bytes with tag {tag} to rank {dest} on communicator "
+                        f"{family} ({trace.comms[family].kind}), whose receive has room for {most}"
+                    )
+        return None
+
+
+def _side_by_side(sent: Mapping[int, int], room: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """The longest message with the largest buffer, and so on."""
+    messages, buffers = (sorted(([s, n] for s, n in one.items()), reverse=True) for one in (sent, room))
+    while messages and buffers:
+        yield messages[0][0], buffers[0][0]
+        n = min(messages[0][1], buffers[0][1])
+        for rows in (messages, buffers):
+            rows[0][1] -= n
+            if not rows[0][1]:
+                rows.pop(0)
+
+
+class _Collectives:
+    """Roots and bytes of collective calls by operation, communicator and rank."""
+
+    def __init__(self) -> None:
+        self._given: dict[tuple[str, int, tuple[int, ...]], dict[int, Counter[tuple[int, int]]]] = {}
+
+    def add(self, call: Call, n: int) -> None:
+        row, comm = operation(call.op), call.comm
+        if row.category is not Category.COLLECTIVE or comm.remote is not None or UNDEFINED in comm.members:
+            return
+        flow = _SAME_BYTES.get(_base(call.op))
+        if flow is None and "root" not in call:
+            return
+        root = call.raw("root") if "root" in call else -1
+        key = call.op, comm.family, tuple(comm.members)
+        given = self._given.setdefault(key, {}).setdefault(call.rank, Counter())
+        given[root, 0 if flow is None else flow.nbytes(call)] += n
+
+    def disagreement(self) -> str | None:
+        for (op, family, _), by_rank in self._given.items():
+            first, expected = next(iter(by_rank.items()))
+            for rank, given in by_rank.items():
+                if given != expected:
+                    here = min((expected - given) or expected)
+                    there = min((given - expected) or given)
+                    return (
+                        f"MPI_{op} on communicator {family}: rank {first} gives {_words(here)}, "
+                        f"rank {rank} {_words(there)}"
+                    )
+        return None
+
+
+def _words(given: tuple[int, int]) -> str:
+    root, nbytes = given
+    return f"{nbytes} bytes" if root < 0 else f"{nbytes} bytes and root {root}" if nbytes else f"root {root}"
+
+
+def _base(name: str) -> str:
+    """The blocking operation that a variant has the parameters of."""
+    base = name.removesuffix("_c").removesuffix("_init")
+    return base[1:].capitalize() if base[0] == "I" and base[1:2].islower() else base
+
+
+def _optional(call: Call, name: str) -> Any:
+    return call[name] if name in call else None  # noqa: SIM401 - a call is no dict
+
+
+class _Pairs:
+    """Bytes that Alltoallv moves from rank to rank, in all calls on a communicator."""
+
+    def __init__(self) -> None:
+        self._bytes: Counter[tuple[int, tuple[int, ...], int, int]] = Counter()
+        self._full = False
+
+    def add(self, call: Call, n: int) -> None:
+        comm = call.comm
+        if _base(call.op) != "Alltoallv" or self._full or comm.remote is not None:
+            return
+        if call.get("in_place"):
+            return
+        members, own = tuple(comm.members), comm.rank
+        for flow, sign in (("send", n), ("recv", -n)):
+            counts, datatype = (_optional(call, f"{flow}{name}") for name in ("counts", "type"))
+            if not isinstance(counts, tuple) or not hasattr(datatype, "size"):
+                self._full = True  # not recorded: nothing to compare
+                return
+            for other, count in enumerate(counts):
+                pair = (own, other) if flow == "send" else (other, own)
+                self._bytes[comm.family, members, *pair] += sign * count * datatype.size
+        self._full = len(self._bytes) > MAX_PAIRS
+
+    def disagreement(self) -> str | None:
+        for (family, members, source, dest), nbytes in self._bytes.items() if not self._full else ():
+            if nbytes:
+                return (
+                    f"MPI_Alltoallv on communicator {family}: rank {members[source]} sends "
+                    f"{abs(nbytes)} bytes {'more' if nbytes > 0 else 'less'} to rank {members[dest]} "
+                    "than that receives"
+                )
+        return None

@@ -1,0 +1,211 @@
+"""Calls of a symbolic trace fit together; planted faults are found at a size that no trace has."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.codegen.matching.deadlock import check_deadlock
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
+from scalatrace.extrap.grid.model import Model, Rule
+from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.matching import check_matching, check_sizes, grids_like
+from scalatrace.extrap.stx import save
+from scalatrace.formula import TRUE, Cond, Const, add, all_of, parse_condition
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.symbolic.field import Field
+from scalatrace.trace.symbolic.grid import Grid
+from support.calls import IssuedCall, call, record
+from support.grids import Body, Rank, butterfly, collectors, halo, trace_of
+
+SQUARES = [(3, 3), (4, 4), (5, 5)]
+TYPE = "MPI_DOUBLE"
+
+
+def exchange(rank: Rank) -> list[IssuedCall]:
+    """Rows of a torus shift by one, columns at the border reduce, all share a sum."""
+    (x, y), (_, columns) = rank.place, rank.dims
+    west, east = rank.neighbour((0, -1), True), rank.neighbour((0, 1), True)
+    row = {"count": 3, "datatype": TYPE}
+    message = {"count": 8 * columns, "datatype": TYPE}
+    made = [
+        call("Irecv", 10, **message, source=west, tag=y + 1, comm="world"),
+        call("Send", 11, **message, dest=east, tag=(y + 1) % columns + 1, comm="world"),
+        call("Waitall", 12, requests=(0,)),
+    ] * 4
+    if x:
+        made.append(call("Send", 13, **row, dest=rank.number - columns, tag=0, comm="world"))
+    if x < rank.dims[0] - 1:
+        made.append(
+            call("Recv", 14, count=3, datatype=TYPE, source=rank.number + columns, tag=0, comm="world")
+        )
+    sums = [call("Allreduce", 15, count=columns, datatype=TYPE, comm="world")]
+    roots = [call("Bcast", 16, count=2, datatype=TYPE, root=columns - 1, comm="world")]
+    gathers = [call("Allgather", 17, sendcount=2, sendtype=TYPE, recvcount=2, recvtype=TYPE, comm="world")]
+    return [*made, *sums, *roots, *gathers]
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
+
+
+BORDER = parse_condition("y==Y-1")
+
+
+def _changed(rules: tuple[Rule, ...], at: int, name: str, where: Cond = BORDER) -> tuple[Rule, ...]:
+    """The rules in which a parameter, or the repeat, of one line's calls is one larger on some ranks."""
+    result = []
+    for rule in rules:
+        if rule.op is None:
+            rule = replace(rule, children=_changed(rule.children, at, name, where))
+        elif f"app.py:{at}:" in rule.stack[0] and name == "repeat":
+            rule = replace(rule, repeat=_larger(rule.repeat, where))
+        elif f"app.py:{at}:" in rule.stack[0]:
+            changed = [
+                replace(param, field=_larger(param.field, where)) if param.name == name else param
+                for param in rule.params
+            ]
+            rule = replace(rule, params=tuple(changed))
+        result.append(rule)
+    return tuple(result)
+
+
+def _larger(field: Field, where: Cond) -> Field:
+    parts = []
+    for part in field.parts:
+        if part.formulas is not None:
+            formulas = tuple(add(formula, Const(1)) for formula in part.formulas)
+            parts.append(replace(part, condition=all_of(where, part.condition), formulas=formulas))
+        parts.append(part)
+    return replace(field, parts=tuple(parts))
+
+
+FAULTS = [
+    *((line, name) for line in (10, 11, 13, 14) for name in ("repeat", "tag")),
+    *((line, "count") for line in (11, 13, 15)),
+    *((line, "dest") for line in (11, 13)),
+    *((line, "source") for line in (10, 14)),
+    (15, "repeat"),
+    (16, "root"),
+    (16, "repeat"),
+    (17, "repeat"),
+    (17, "recvcount"),
+]
+
+
+@pytest.mark.parametrize(("line", "name"), FAULTS)
+def test_planted_faults(model: Model, line: int, name: str) -> None:
+    """At a border one call more, another tag, size, peer or root; executing the calls confirms most."""
+    wrong = replace(model, nodes=_changed(model.nodes, line, name))
+    (found,) = check_sizes(wrong, {}, [Grid((6, 6))])
+    assert found.conflict or "peer" in found.undetermined
+    if found.conflict and not name.endswith(("count", "root")):  # no data is moved
+        trace = instantiate(wrong, Grid((3, 3)), {}, lambda rows: ())
+        assert check_deadlock(trace, synchronous=False) is not None
+
+
+def test_fault_of_all_ranks_alike_is_no_conflict(model: Model) -> None:
+    """One sum more on all ranks fits together."""
+    other = replace(model, nodes=_changed(model.nodes, 15, "repeat", TRUE))
+    assert [one.conflict for one in check_sizes(other, {}, [Grid((6, 6))])] == [""]
+
+
+@pytest.mark.parametrize("body", [exchange, halo(True), halo(False), collectors])
+def test_right_models_have_no_conflict(body: Body) -> None:
+    made = model_of([trace_of(body, dims) for dims in SQUARES], SQUARES)[1]
+    grids = grids_like(made, 100)
+    assert [grid.nprocs for grid in grids] == [9, 16, 25, 36, 49, 64, 81, 100]
+    assert [one.conflict + one.undetermined for one in check_sizes(made, {}, grids)] == [""] * len(grids)
+
+
+def test_sizes_are_like_those_of_the_traces() -> None:
+    line = [(4,), (8,), (16,)]
+    made = model_of([trace_of(butterfly, dims) for dims in line], line)[1]
+    assert [grid.nprocs for grid in grids_like(made, 100)] == [4, 8, 16, 32, 64]
+    even = [(4,), (6,), (10,)]
+    made = model_of([trace_of(halo(True), dims) for dims in even], even)[1]
+    assert [grid.nprocs for grid in grids_like(made, 15)] == [4, 6, 8, 10, 12, 14]
+
+
+def test_result_says_what_was_checked() -> None:
+    made = extrapolate([trace_of(exchange, dims) for dims in SQUARES], 36, dims_of=SQUARES)
+    assert made.matching == "all messages and collective calls match on 36 ranks (6x6)"
+
+
+def test_large_result_is_checked_at_smaller_sizes(model: Model) -> None:
+    made = of_model(model, 1 << 20)
+    found = check_matching(model, made.trace, made.grid, {})
+    assert found.startswith("all messages and collective calls match on ")
+    assert "1,048,576" not in found
+    wrong = replace(model, nodes=_changed(model.nodes, 11, "tag"))
+    with pytest.raises(ExtrapolationError, match=r"do not fit together on [\d,]+ ranks .* message"):
+        check_matching(wrong, made.trace, made.grid, {})
+
+
+def test_traces_that_do_not_fit_themselves_are_no_measure() -> None:
+    """A program may end with messages that nobody receives."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Isend", 9, count=1, dest=(rank.number + 1) % rank.dims[0], tag=0, comm="world")]
+
+    line = [(4,), (6,), (8,)]
+    made = extrapolate([trace_of(body, dims) for dims in line], 12, dims_of=line)
+    assert made.matching.startswith("not compared: in the trace of 4 ranks rank ")
+
+
+def test_command_on_formulas(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(model, tmp_path / "right.stx")
+    assert main(["check", str(tmp_path / "right.stx"), "--ranks", "50"]) == 0
+    assert "match on 5 sizes from 9 to 49 ranks" in capsys.readouterr().out
+    save(replace(model, nodes=_changed(model.nodes, 13, "tag")), tmp_path / "wrong.stx")
+    assert main(["check", str(tmp_path / "wrong.stx"), "--ranks", "16", "--json"]) == 1
+    sizes = json.loads(capsys.readouterr().out)["sizes"]
+    assert [(size["ranks"], size["grid"]) for size in sizes] == [(9, "3x3"), (16, "4x4")]
+    assert "waits for 1 message with tag 0" in sizes[0]["conflict"]
+    assert main(["instantiate", str(tmp_path / "wrong.stx"), "-P", "36", "-o", str(tmp_path / "a.st")]) == 1
+    assert not (tmp_path / "a.st").exists()
+    assert "fit the traces do not fit together on 36 ranks" in capsys.readouterr().err
+    options = ["-P", "36", "--no-check", "-o", str(tmp_path / "a.st")]
+    assert main(["instantiate", str(tmp_path / "wrong.stx"), *options]) == 0
+
+
+def test_command_on_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import scalatrace
+
+    alone = call("Send", 1, count=1, dest=1, tag=0, comm="world")
+    scalatrace.save(record([[alone], []]), tmp_path / "alone.st")
+    assert main(["check", str(tmp_path / "alone.st")]) == 1
+    assert "rank 0 sends 1 message with tag 0 to rank 1" in capsys.readouterr().out
+    scalatrace.save(trace_of(exchange, (3, 3)), tmp_path / "right.st")
+    assert main(["check", str(tmp_path / "right.st")]) == 0
+    assert first_conflict(scalatrace.load(tmp_path / "right.st")) is None
+
+
+def test_peers_of_rival_encodings() -> None:
+    """The distance fits the traces as well as the rank that it leads to."""
+    model = model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
+
+    def with_rival(rule: Rule) -> Rule:
+        if rule.op is None:
+            return replace(rule, children=tuple(map(with_rival, rule.children)))
+        params = []
+        for param in rule.params:
+            if param.name == "dest" and param.encoding is not Encoding.ABSOLUTE:
+                zero = replace(param.field.parts[0], formulas=(Const(0),), shape=None)
+                field = replace(param.field, parts=(zero,))
+                param = replace(param, rivals=((Encoding.ABSOLUTE, field),))
+            params.append(param)
+        return replace(rule, params=tuple(params))
+
+    wrong = replace(model, nodes=tuple(map(with_rival, model.nodes)))
+    with pytest.raises(
+        ExtrapolationError, match=r"dest of Send at app\.py:11:main: two formulas fit the traces"
+    ):
+        of_model(wrong, 36)
