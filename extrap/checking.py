@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.errors import ExtrapolationError, InputError
-from scalatrace.extrap.extrapolate import extrapolate, inputs_of
+from scalatrace.extrap.extrapolate import inputs_of, model_of, of_model
 from scalatrace.extrap.grid.topology import identify
 from scalatrace.trace.query.diff import diff
 
@@ -51,7 +51,7 @@ class Prediction:
 def leave_one_out(
     traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
 ) -> Iterator[Prediction]:
-    """A prediction per trace.
+    """A prediction per trace, by the lightest formulas: the trace that was left out judges them.
 
     Raises:
         InputError: there are fewer than three traces.
@@ -70,7 +70,8 @@ def leave_one_out(
         known = [dims for n, dims in enumerate(grids) if n != k]
         name = f"{trace.nprocs} ranks ({'x'.join(map(str, grids[k]))})"
         try:
-            made = extrapolate(others, trace.nprocs, grids[k], inputs_of(trace), known, check=False)
+            model = model_of(others, known)[1]
+            made = of_model(model, trace.nprocs, grids[k], inputs_of(trace), accept_unconfirmed=True)
         except ExtrapolationError as error:
             yield Prediction(name, trace.nevents(), trace.nprocs, str(error).splitlines()[0])
             continue

@@ -25,17 +25,29 @@ class UndeterminedError(ExtrapolationError):
         rank, grid: where they differ.
     """
 
-    def __init__(self, formula: Expr, rival: Expr, rank: int, grid: Grid, what: str = "") -> None:
-        self.formula, self.rival, self.rank, self.grid = formula, rival, rank, grid
+    def __init__(
+        self,
+        formula: Expr,
+        rival: Expr,
+        rank: int,
+        grid: Grid,
+        what: str = "",
+        trace: str = "a trace in which they differ",
+    ) -> None:
+        self.formula, self.rival, self.rank, self.grid, self.what = formula, rival, rank, grid, what
         super().__init__(
             f"{what}{': ' if what else ''}the traces cannot tell {format_text(formula)} from "
-            f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): "
-            "add a trace in which they differ"
+            f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): add {trace}"
         )
 
     def of(self, what: str) -> UndeterminedError:
         """The error of this quantity."""
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
+
+    def decided_by(self, grid: Grid) -> UndeterminedError:
+        """The error that names a size of which a trace would decide."""
+        trace = f"a trace of {grid.nprocs} ranks ({grid})"
+        return UndeterminedError(self.formula, self.rival, self.rank, self.grid, self.what, trace)
 
 
 class UndeterminedPeerError(ExtrapolationError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.grid import topology
@@ -16,9 +16,12 @@ from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_consistent, check_matching
+from scalatrace.extrap.provenance import PARAMETER, header, notes, warnings
+from scalatrace.extrap.sizes import deciding
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
+from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
@@ -33,6 +36,7 @@ __all__ = [
     "check_largest",
     "checked_matching",
     "extrapolate",
+    "fit_prepared",
     "inputs_of",
     "model_of",
     "of_model",
@@ -41,9 +45,6 @@ __all__ = [
 
 MIN_HINTED = 3
 """Traces of which the smallest one may be left out."""
-
-PARAMETER = "param."
-"""Prefix of the header's entries that `scalatrace record --param` makes."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Extrapolation:
         evidence: how the grid was found.
         check: whether the smaller traces predict the largest one (see `check_largest`).
         matching: whether all calls fit together (see `extrap.matching`).
+        times: in total, per rank.
+        warnings: what the times should not be relied on for.
     """
 
     trace: Trace
@@ -62,6 +65,8 @@ class Extrapolation:
     evidence: str = ""
     check: str = ""
     matching: str = ""
+    times: tuple[TotalTime, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def extrapolate(
@@ -74,6 +79,7 @@ def extrapolate(
     run_noise: float = 0.0,
     workers: int = 1,
     check: bool = True,
+    accept_unconfirmed: bool = False,
 ) -> Extrapolation:
     """The trace of a program on `nprocs` ranks, from traces on fewer.
 
@@ -87,15 +93,17 @@ def extrapolate(
         workers: processes, forked from this one, that share the work; the result is the same.
         check: whether four or more traces are checked with `check_largest`, and the calls of the result
             with each other.
+        accept_unconfirmed: whether formulas count that the traces do not confirm, or that have rivals which
+            give other values; the header of the result states it.
 
     Raises:
         InputError: the inputs do not go together.
         ExtrapolationError: something follows no rule, the smaller traces mispredict the largest, or calls of
             the result do not fit together.
     """
-    _, model, evidence = model_of(traces, dims_of, workers)
+    _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed)
     checked = check_largest(traces, dims_of, workers) if check else ""
-    result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers)
+    result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
     matching = checked_matching(traces, result, params) if check else ""
     return replace(result, evidence=evidence, check=checked, matching=matching)
 
@@ -152,6 +160,7 @@ def of_model(
     timing: str | None = None,
     run_noise: float = 0.0,
     workers: int = 1,
+    accept_unconfirmed: bool = False,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
     if not 0 < nprocs <= MAX_RANK:
@@ -162,20 +171,40 @@ def of_model(
         raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
     inputs = target_inputs(model, params or {})
     timing_model(timing)
-    rule = over_ranks(histograms(model), [g.nprocs for g in grids], nprocs, timing, run_noise, workers)
-    return Extrapolation(instantiate(model, grid, inputs, rule), grid, model)
+    seen = [g.nprocs for g in grids]
+    rule = over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
+    try:
+        trace = instantiate(model, grid, inputs, rule, accept_unconfirmed)
+    except UndeterminedError as error:
+        first = next(deciding(grids, error, inputs), None)
+        raise error.decided_by(first) if first is not None else error from None
+    trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
+    times = tuple(total_times(model, nprocs, rule, timing))
+    poor = poor_fits(model, rule, timing, run_noise)
+    return Extrapolation(trace, grid, model, times=times, warnings=tuple(warnings(model, grid, poor)))
 
 
 def model_of(
-    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None, workers: int = 1
+    traces: Sequence[Trace],
+    dims_of: Sequence[Sequence[int]] | None = None,
+    workers: int = 1,
+    accept_unconfirmed: bool = False,
 ) -> tuple[list[Trace], Model, str]:
     """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
     ordered, runs, evidence = prepared(traces, dims_of)
     try:
-        return ordered, fit(ordered, runs, workers), evidence
+        return ordered, fit_prepared(ordered, runs, workers, accept_unconfirmed), evidence
     except ExtrapolationError as error:
         hint = _too_small(ordered, runs, workers)
         raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+
+
+def fit_prepared(
+    traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1, accept_unconfirmed: bool = False
+) -> Model:
+    """The symbolic trace behind the result of `prepared`. Raises ExtrapolationError."""
+    model = fit(traces, runs, workers, accept_unconfirmed)
+    return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
 
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> str:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.errors import FormulaError, LimitError, UsageError
-from scalatrace.extrap.errors import ExtrapolationError, InputError
-from scalatrace.extrap.grid import topology
+from scalatrace.errors import FormatError, FormulaError, LimitError, UsageError
+from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.sizes import grids_like
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -27,7 +26,7 @@ MAX_VISITS = 1 << 16
 MAX_SIZES = 2
 """Smaller sizes that are checked in place of a larger one."""
 
-__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_sizes", "grids_like"]
+__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,10 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
 def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:
     """Check the largest sizes of up to so many ranks; return them. Raises ExtrapolationError."""
     found: list[int] = []
-    least = max(Grid(dims).nprocs for dims, _ in model.seen)
-    for one in check_sizes(model, inputs, [g for g in grids_like(model, nprocs) if g.nprocs > least][::-1]):
+    seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
+    least = max(grid.nprocs for grid in seen)
+    grids = [grid for grid in grids_like(seen, nprocs) if grid.nprocs > least]
+    for one in check_sizes(model, inputs, grids[::-1]):
         if one.conflict:
             raise _conflict_error(one.grid, one.conflict)
         if not one.undetermined:
@@ -105,32 +106,11 @@ def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) 
         yield SizeCheck(grid, conflict=_conflict(trace))
 
 
-def grids_like(model: Model, nprocs: int) -> list[Grid]:
-    """The grids made as those of the traces were, from the smallest trace's to `nprocs` ranks, in order.
-
-    Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
-    """
-    seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
-    sides = [side for grid in seen for side in grid.dims]
-    powers, step = all(map(_is_power, sides)), gcd(*sides)
-    result = []
-    for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
-        try:
-            grid = topology.target_grid(seen, n)
-        except InputError:
-            continue
-        if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):
-            result.append(grid)
-    return result
-
-
-def _is_power(side: int) -> bool:
-    return side & (side - 1) == 0
-
-
 def _conflict(trace: Trace) -> str:
     try:
         return first_conflict(trace) or ""
+    except FormatError as error:
+        return str(error)  # a parameter has fewer values than there are calls
     except LimitError:
         return ""  # too many different calls to look at each
 

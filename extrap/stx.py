@@ -1,6 +1,6 @@
 """The file of a symbolic trace (.stx): the container of a trace, its payload the model.
 
-[sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, counts, nodes]
+[sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, {}, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
 params  := [[name, kind, encoding or nil, field], ...]
 field   := [[condition, shape, [formula, ...] or nil, [[division, rival], ...]], ...]
@@ -76,7 +76,7 @@ def _model(model: Model) -> list[Any]:
         [(f.kind, f.parent, f.slices, [_vec(vec) for vec in f.vecs]) for f in model.families],
         model.stats,
         model.meta,
-        model.counts,
+        {},
         [_rule(rule) for rule in model.nodes],
     ]
 
@@ -115,7 +115,7 @@ def _vec(vec: tuple[Any, tuple[Value, ...]] | None) -> Any:
 
 
 def _read_model(raw: Any) -> Model:
-    sizes, column_major, inputs, seen, ops, families, stats, meta, counts, nodes = raw
+    sizes, column_major, inputs, seen, ops, families, stats, meta, _, nodes = raw
     return Model(
         sizes=_sizes(sizes),
         column_major=bool(column_major),
@@ -128,7 +128,6 @@ def _read_model(raw: Any) -> Model:
         ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
         stats=tuple((str(name), float(resolution)) for name, resolution in stats),
         meta={str(k): str(v) for k, v in meta.items()},
-        counts={str(k): int(v) for k, v in counts.items()},
     )
 
 

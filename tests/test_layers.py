@@ -30,7 +30,18 @@ TRACE = (
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
 EXTRAP = ("errors", "formatting", "workers", "solve", "grid", "timing.curves", "timing.largest", "timing")
-EXTRAP += ("alignment", "fit", "instantiate", "matching", "extrapolate", "lossy", "")
+EXTRAP += (
+    "alignment",
+    "fit",
+    "instantiate",
+    "sizes",
+    "matching",
+    "provenance",
+    "extrapolate",
+    "suggest",
+    "lossy",
+    "",
+)
 CODEGEN = ("errors", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
 CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")

@@ -16,6 +16,7 @@ import numpy as np
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.alignment.sources import Order, Sources
+from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MAX_CALLS = 1 << 20
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
 
-__all__ = ["MAX_CALLS", "folded_anew"]
+__all__ = ["MAX_CALLS", "folded_anew", "folded_by_stages"]
 
 
 def folded_anew(
@@ -58,6 +59,65 @@ def folded_anew(
             sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]])
             result[point] = tuple(_rank_node(template, sources, 1) for template in templates)
     return {point: result[point] for point in trees}
+
+
+def folded_by_stages(
+    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
+) -> dict[int, tuple[RankNode, ...]] | None:
+    """As `folded_anew`, with the stages of trees and butterflies as loops; None also when there are none."""
+    if sum(map(_calls, trees.values())) > MAX_CALLS:
+        return None
+    leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
+    orders = {point: _order(tree) for point, tree in trees.items()}
+    sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
+    calls = staged_calls(leaves, orders, sources)
+    if calls is None:
+        return None
+    symbols, stages = _Symbols(), Stages(calls)
+    lines = {point: _line(tree, orders[point], symbols) for point, tree in trees.items()}
+    found = {point: stages.trees(point) for point in trees}
+    bodies = sorted({_body(lines[p], group, stages) for p in trees for tree in found[p] for group in tree})
+    if len(bodies) > MAX_BODIES:
+        return None
+    blocks = {body: symbols.of_loop(body) for body in bodies}
+    loop = symbols.of_stages(tuple(blocks.values()))
+    for point in trees:
+        lines[point] = _staged(lines[point], found[point], stages, blocks, loop)
+    _fold_all(lines, symbols)
+    return {
+        point: tuple(
+            _rank_node(template, sources[point], 1)
+            for template in (_template([token], symbols) for token in lines[point])
+        )
+        for point in trees
+    }
+
+
+def _body(line: Line, group: Group, stages: Stages) -> tuple[int, ...]:
+    return tuple(token.symbol for token in line[group.start : group.start + stages.width])
+
+
+def _staged(
+    line: Line,
+    trees: Sequence[Sequence[Group]],
+    stages: Stages,
+    blocks: Mapping[tuple[int, ...], int],
+    loop: int,
+) -> Line:
+    """The sequence with each tree as a loop over all stages, in which each block runs once or not at all."""
+    result, at = [], 0
+    for tree in trees:
+        count = tree[0].stages
+        trips = [[_Token(block) for block in blocks.values()] for _ in range(count)]
+        for group in tree:
+            stop = group.start + stages.width
+            body = tuple(line[group.start : stop])
+            number = list(blocks).index(_body(line, group, stages))
+            iteration = count - 1 - group.stage if stages.down else group.stage
+            trips[iteration][number] = _Token(blocks[_body(line, group, stages)], trips=(body,))
+        result += [*line[at : tree[0].start], _Token(loop, trips=tuple(map(tuple, trips)))]
+        at = tree[-1].start + stages.width
+    return [*result, *line[at:]]
 
 
 def _structure(tree: Sequence[RankNode]) -> Any:
@@ -95,11 +155,17 @@ Line = list[_Token]
 
 
 class _Symbols:
-    """Numbers for calls and bodies of loops."""
+    """Numbers for calls and bodies of loops.
+
+    Attributes:
+        bodies: of each loop.
+        stages: loops over stages.
+    """
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
         self.bodies: dict[int, tuple[int, ...]] = {}
+        self.stages: set[int] = set()
 
     def of_call(self, key: Key) -> int:
         """The symbol of a call."""
@@ -109,6 +175,12 @@ class _Symbols:
         """The symbol of a loop around these symbols."""
         number = self._numbers.setdefault(("loop", body), len(self._numbers))
         self.bodies[number] = body
+        return number
+
+    def of_stages(self, body: tuple[int, ...]) -> int:
+        """The symbol of a loop over stages, which stays a loop of its own."""
+        number = self.of_loop(body)
+        self.stages.add(number)
         return number
 
 
@@ -194,7 +266,7 @@ def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
 def _loop(trips: tuple[tuple[_Token, ...], ...], symbols: _Symbols) -> _Token:
     """A loop of these iterations; iterations that are a loop each are one loop."""
     body = tuple(token.symbol for token in trips[0])
-    if len(body) == 1 and body[0] in symbols.bodies:
+    if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
         return _Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
     return _Token(symbols.of_loop(body), trips=trips)
 
@@ -239,8 +311,11 @@ def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
         return _Template((1,) * len(entries), tuple(entry.call for entry in entries))
     trips = [trip for entry in entries for trip in entry.trips]
     repeats = tuple(len(entry.trips) for entry in entries)
-    children = tuple(_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
-    if len(children) == 1 and not children[0].children:
+    if not trips:
+        return _Template(repeats)
+    found = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
+    children = tuple(child for child in found if any(child.repeats))
+    if len(children) == 1 and not children[0].children and entries[0].symbol not in symbols.stages:
         return _Template(repeats, children[0].calls)
     return _Template(repeats, (), children)
 

@@ -42,6 +42,28 @@ class Sources:
         stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
         return first.key, replace(event, params=params, stats=stats)
 
+    def stages(self, leaf: int) -> list[tuple[int, int]]:
+        """For each call of a leaf the bit in which the own rank differs from its partner; bits of ranks.
+
+        The bit is -1 where the call has no partner, or one that differs in several bits.
+        """
+        event = self._event(leaf)
+        runs = self._leaves[leaf].runs
+        places = [at for at, param in enumerate(event.params) if isinstance(param, Peer)]
+        comm_at = self._trace.ops[event.op].position(Kind.COMM)
+        if not places or comm_at is None:
+            return [(-1, 0)] * runs
+        families = self._stored(leaf, comm_at)[1]
+        comms = [self._trace.communicator(family, self._rank) for family in families]
+        result = []
+        for comm, *peers in zip(comms, *(self._peers(leaf, at) for at in places), strict=True):
+            bits = max(len(comm.peers) - 1, 0).bit_length()
+            differing = {comm.rank ^ peer for peer in peers}
+            distance = differing.pop() if len(differing) == 1 and min(peers) >= 0 else 0
+            power = distance > 0 and distance & (distance - 1) == 0
+            result.append((distance.bit_length() - 1 if power else -1, bits))
+        return result
+
     def _event(self, leaf: int) -> Event:
         event = self._leaves[leaf].event
         assert event is not None

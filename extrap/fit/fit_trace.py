@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
-from scalatrace.extrap.alignment.canonical_folding import folded_anew
+from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
@@ -45,17 +45,21 @@ if TYPE_CHECKING:
 __all__ = ["Fitter", "assembled", "fit", "where"]
 
 
-def fit(traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1) -> Model:
+def fit(
+    traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1, accept_unconfirmed: bool = False
+) -> Model:
     """The symbolic trace behind traces of one program on several numbers of ranks.
 
     Args:
         traces, runs: what is known.
         workers: processes that share the events among them.
+        accept_unconfirmed: whether formulas count that the traces do not confirm.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
     """
-    return assembled(traces, runs, Fitter(traces, Space(runs), workers).rules())
+    space = Space(runs, accept_unconfirmed=accept_unconfirmed)
+    return assembled(traces, runs, Fitter(traces, space, workers).rules())
 
 
 def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
@@ -71,7 +75,6 @@ def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, .
         ops={op.name: op.params for op in last.ops},
         stats=tuple((stat.name, stat.resolution) for stat in last.stats),
         meta=dict(last.meta),
-        counts=dict(last.counts),
     )
 
 
@@ -94,8 +97,8 @@ class _Spaces:
 
     def __init__(self, whole: Space) -> None:
         self.whole = whole
-        kinds = whole.names.partners, whole.names.lists
-        self.smaller = Space(whole.runs[:-1], *kinds) if is_predictable(whole.runs) else None
+        held_out = is_predictable(whole.runs) and not whole.accept_unconfirmed
+        self.smaller = whole.variant(whole.runs[:-1]) if held_out else None
 
 
 class Fitter:
@@ -104,14 +107,14 @@ class Fitter:
     def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
         self.traces, self.space, self._workers = traces, space, workers
         self._of_partners = _Spaces(space)
-        self._of_others = _Spaces(Space(space.runs, partners=False))
+        self._of_others = _Spaces(space.variant(partners=False))
         self._fitted: dict[int, _Fitted] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
     @cached_property
     def _of_lists(self) -> _Spaces:
-        return _Spaces(Space(self.space.runs, partners=False, lists=True))
+        return _Spaces(self.space.variant(partners=False, lists=True))
 
     def trees(self) -> dict[int, tuple[RankNode, ...]]:
         """Every rank's tree."""
@@ -137,8 +140,21 @@ class Fitter:
                 return self._rules(nodes)
             except ExtrapolationError as error:
                 first = first or error
+        if (staged := self._by_stages()) is not None:
+            return staged
         assert first is not None
         raise first
+
+    def _by_stages(self) -> tuple[Rule, ...] | None:
+        """The rules of the trees with loops over stages; None when there are none, or no rules."""
+        staged = folded_by_stages(self.trees(), self._place)
+        if staged is None:
+            return None
+        fitter = Fitter(self.traces, self.space.variant(stages=True), self._workers)
+        try:
+            return fitter._rules(align(staged))
+        except ExtrapolationError:
+            return None
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
         around: Chains = dict.fromkeys(range(len(self.run_of)))
@@ -156,8 +172,8 @@ class Fitter:
             if node.key is not None:
                 yield node, around
             else:
-                self._repeat(node, around)  # which is wrong before what is in it
-                yield from self._leaves(node.children, self._within(node, around))
+                repeat = self._repeat(node, around)  # which is wrong before what is in it
+                yield from self._leaves(node.children, self._inside(node, repeat, around))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
         """The rules of nodes within these loops."""
@@ -166,16 +182,18 @@ class Fitter:
     def node(self, node: Aligned, around: Chains) -> Rule:
         """The rule of a node that these points meet, or would, within these loops."""
         if node.key is None:
-            return Rule(
-                self._repeat(node, around), children=self.nodes(node.children, self._within(node, around))
-            )
+            repeat = self._repeat(node, around)
+            return Rule(repeat, children=self.nodes(node.children, self._inside(node, repeat, around)))
         repeat, params = self._fitted.get(id(node)) or self._event(node, around)
         return Rule(repeat, *node.key, params, tuple(self._stats(node)))
 
     def _event(self, node: Aligned, around: Chains) -> _Fitted:
         repeat = self._repeat(node, around)
-        inside = around if runs_once(repeat) else self._within(node, around)
-        return repeat, self.parameters(node, inside)
+        return repeat, self.parameters(node, self._inside(node, repeat, around))
+
+    def _inside(self, node: Aligned, repeat: Field, around: Chains) -> Chains:
+        """The loops of what is in a node: without the node itself where it always runs once."""
+        return around if runs_once(repeat) else self._within(node, around)
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)

@@ -52,8 +52,8 @@ OFFSETS = ("{c}*{n}//{s}", "{c}*({n}//{s})+min({c},{n}%{s})")
 SQUARES = ("{n}//({s}*{s})", "-(-{n}//({s}*{s}))", "-(-(-(-{n}//{s}))//{s})", "(2*{n}+{s}*{s})//(2*{s}*{s})")
 """Sizes of blocks that are divided twice, as in a transposition."""
 
-SIDES, PROBED_SIDES, MAX_LINE = (2, 3, 4, 5, 7, 8, 11), 4, 40
-"""Sides of grids, and lengths of lines, on which formulas are compared."""
+SIDES, SPACE_SIDES, MAX_LINE = (2, 3, 4, 5, 6, 7, 8, 11, 16), (2, 3, 5, 6, 8), 40
+"""Sides of planes and of spaces, and lengths of lines, on which formulas are compared."""
 
 MAX_ITERATIONS = 8
 """Iterations of loops for which formulas over them are compared."""
@@ -136,7 +136,7 @@ def _probes(space: Space) -> Mapping[str, Any]:
     if all(len(set(run.grid.dims)) == 1 for run in space.runs):
         shapes = [(side,) * ndims for side in (SIDES if ndims > 1 else range(2, MAX_LINE))]
     else:
-        shapes = list(product(SIDES[:PROBED_SIDES], repeat=ndims))
+        shapes = list(product(SPACE_SIDES if ndims > 2 else SIDES, repeat=ndims))
     if space.names.butterflies:
         shapes = [(1 << a, 1 << b)[-ndims:] for a in range(4) for b in range(a, a + 2)]
     column_major = space.runs[0].grid.column_major

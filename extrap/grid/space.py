@@ -54,8 +54,21 @@ class Space:
         memo: what the search for rules keeps for these ranks.
     """
 
-    def __init__(self, runs: Sequence[Run], partners: bool = True, lists: bool = False) -> None:
-        """`partners`, `lists`: see Names."""
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        partners: bool = True,
+        lists: bool = False,
+        stages: bool = False,
+        accept_unconfirmed: bool = False,
+    ) -> None:
+        """Collect the ranks.
+
+        Args:
+            partners, lists, stages: see Names.
+            accept_unconfirmed: whether formulas count that the sizes do not confirm.
+        """
+        self.accept_unconfirmed = accept_unconfirmed
         self.runs = tuple(runs)
         grid = runs[0].grid
         self.inputs = tuple(sorted(runs[0].inputs))
@@ -63,11 +76,11 @@ class Space:
         butterflies = partners and all(run.butterflies for run in runs)
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
-            lists=lists,
+            lists=lists, stages=stages,
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
         self.columns = columns_of(runs)
-        self._basis = Basis(self.names, self.columns, self.all_runs())
+        self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed)
         self._points: dict[bytes, Points] = {}
         self.memo: dict[str, Any] = {}
         self.known: dict[Any, Field | None] = {}
@@ -75,6 +88,12 @@ class Space:
         self._sieves: dict[Any, Sieve] = {}
         self._sampled: dict[Any, Points] = {}
         self._numbered: dict[Any, Solution | None] = {}
+
+    def variant(self, runs: Sequence[Run] | None = None, **kinds: bool) -> Space:
+        """The space of these runs, or of the same ones, with some of the arguments changed."""
+        names = self.names
+        own = {"partners": names.partners, "lists": names.lists, "stages": names.stages, **kinds}
+        return Space(self.runs if runs is None else runs, **own, accept_unconfirmed=self.accept_unconfirmed)
 
     @property
     def divisors(self) -> tuple[tuple[str, str], ...]:
@@ -113,13 +132,13 @@ class Space:
         some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
         first = some[sample_points(len(some))]
         if where not in self._sieves:
-            self._sieves[where] = Sieve(_at(names, columns, runs, first).table)
+            self._sieves[where] = Sieve(_at(names, columns, runs, first, False).table)
         if not self._sieves[where].possible(values[first]):
             return None
         if where not in self._sampled:
             if len(self._sampled) == MAX_SAMPLED:
                 self._sampled.pop(next(iter(self._sampled)))
-            self._sampled[where] = Points(_at(names, columns, runs, some))
+            self._sampled[where] = Points(_at(names, columns, runs, some, self.accept_unconfirmed))
         result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
@@ -184,8 +203,9 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     return found.digest()
 
 
-def _at(names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints) -> Basis:
-    return Basis(names, {name: column[some] for name, column in columns.items()}, runs[some])
+def _at(names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints, accept_unconfirmed: bool) -> Basis:
+    chosen = {name: column[some] for name, column in columns.items()}
+    return Basis(names, chosen, runs[some], accept_unconfirmed)
 
 
 EXTRA_PARTITIONS: list[list[str]] = []

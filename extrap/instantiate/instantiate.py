@@ -6,6 +6,7 @@ The cost depends on the number of nodes. Only masks and columns have one element
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as AnySequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -38,38 +39,58 @@ Idle = frozenset[int] | None
 __all__ = ["instantiate"]
 
 
-def instantiate(model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing) -> Trace:
+def instantiate(
+    model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, accept_unconfirmed: bool = False
+) -> Trace:
     """The trace on a grid.
+
+    Args:
+        accept_unconfirmed: whether formulas count that the traces do not determine there.
 
     Raises:
         InputError: the grid has another number of dimensions, or a parameter is missing.
+        UndeterminedError: the traces do not determine what happens there.
         ExtrapolationError: a formula has no value there.
     """
     if len(grid.dims) != len(model.sizes):
         raise InputError(f"the traces are of a {len(model.sizes)}-dimensional grid; {grid} is not")
-    for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
-        if side == 1 and len(grid.dims) > 1 and 1 not in seen:
-            raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
-        if len(set(seen)) == 1 and side != seen[0]:
-            raise InputError(
-                f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
-                f"from {name}; add a trace with another"
-            )
+    if not accept_unconfirmed:
+        for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
+            _check_side(name, side, seen, grid)
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
     try:
-        return _Maker(model, grid, inputs, timing).trace()
+        return _Maker(model, grid, inputs, timing, not accept_unconfirmed).trace()
     except ExtrapolationError:
         raise
     except (FormulaError, FormatError) as error:
         raise ExtrapolationError(str(error)) from None
 
 
+def _check_side(name: str, side: int, seen: AnySequence[int], grid: Grid) -> None:
+    """Raise InputError where no trace shows what follows from a side of the grid."""
+    if side == 1 and len(grid.dims) > 1 and 1 not in seen:
+        raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+    if len(set(seen)) == 1 and side != seen[0]:
+        raise InputError(
+            f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
+            f"from {name}; add a trace with another"
+        )
+    if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
+        seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
+        raise InputError(
+            f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
+            f"something else there; add a trace with an {parity} {name}"
+        )
+
+
 class _Maker:
-    def __init__(self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing) -> None:
-        self.model, self.grid, self.timing = model, grid, timing
-        self.values = Values(grid, inputs)
+    def __init__(
+        self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, check: bool
+    ) -> None:
+        self.model, self.grid, self.timing, self.check = model, grid, timing, check
+        self.values = Values(grid, inputs, check)
         self.ops = {name: i for i, name in enumerate(model.ops)}
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
@@ -91,7 +112,6 @@ class _Maker:
             strings=list(self.values.pieces.tables.strings),
             arrays=list(self.values.pieces.tables.arrays),
             preds=list(self.preds),
-            counts=dict(self.model.counts),
             load=[None] * len(self.model.stats),
             nodes=[node for node in nodes if node is not None],
         )
@@ -149,7 +169,8 @@ class _Maker:
         family = _family(event)
         with located(what):
             decoder = partial(self._places.decoder, family)
-            check_encodings(self.values.ranks, rule, ranks, inside, self.values.sample.corners, decoder)
+            if self.check:
+                check_encodings(self.values.ranks, rule, ranks, inside, self.values.sample.corners, decoder)
         for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
             self._places.check(what, family, encoding, one, mine)
         return Peer(encoding, value)

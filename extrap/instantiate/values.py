@@ -41,8 +41,9 @@ class Values:
         sample: some of the ranks.
     """
 
-    def __init__(self, grid: Grid, inputs: Mapping[str, int]) -> None:
-        self.grid, self.inputs = grid, dict(inputs)
+    def __init__(self, grid: Grid, inputs: Mapping[str, int], check: bool = True) -> None:
+        """`check`: whether a formula with a rival that gives another value is refused."""
+        self.grid, self.inputs, self._check = grid, dict(inputs), check
         self.ranks = Ranks(grid, inputs)
         self.pieces = Pieces(self.ranks)
         self.sample = Sample(grid, self.ranks.env)
@@ -51,7 +52,8 @@ class Values:
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         """A repeat over ranks, and those that run something at all; None when nobody does."""
         part = np.zeros_like(ranks)
-        check_rivals(self.ranks, field, ranks, around, self.sample.corners)
+        if self._check:
+            check_rivals(self.ranks, field, ranks, around, self.sample.corners)
         if self._too_many(field, ranks, None):
             return self._repeated(field, ranks, around)
         try:
@@ -91,7 +93,8 @@ class Values:
         Raises:
             ExtrapolationError: a table would have to have too many entries.
         """
-        check_rivals(self.ranks, field, ranks, around, self.sample.corners)
+        if self._check:
+            check_rivals(self.ranks, field, ranks, around, self.sample.corners)
         if kind is Kind.PEER:
             return self._param(field, ranks, kind, around)
         key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)

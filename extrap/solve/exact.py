@@ -57,6 +57,16 @@ class Solution:
     rivals: tuple[Expr, ...] = ()
     coefficients: tuple[int, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a feature itself, without another coefficient or a constant."""
+        return self.is_shifted and self.coefficients[0] == 0
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether it is a feature, or the negative of one, plus a constant."""
+        return self.coefficients[1:] in ((1, 0), (-1, 0))
+
 
 def enough_points(unknowns: int, distinct: int, places: int) -> bool:
     """Whether so many different points are enough for a formula of so many unknowns."""

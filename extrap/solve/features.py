@@ -18,7 +18,7 @@ __all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
 
-RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "l1", "l2", "choose", "item", *FUNCTIONS])
+RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "i3", "l1", "l2", "l3", "choose", "item", *FUNCTIONS])
 """Names that formulas use themselves."""
 
 
@@ -44,6 +44,7 @@ class Names:
         butterflies: whether partners are at powers of two, so that loops run over the exponents of sizes.
         partners: whether values are partners or trip counts, which follow trees.
         lists: whether values may be lengths of lists of neighbours.
+        stages: whether loops were found whose iterations are the stages of trees.
     """
 
     sizes: tuple[str, ...]
@@ -55,6 +56,7 @@ class Names:
     butterflies: bool = False
     partners: bool = True
     lists: bool = False
+    stages: bool = False
 
 
 Term = tuple[str, float]
@@ -96,8 +98,10 @@ def _all(names: Names) -> Iterator[Term]:
     yield from _strides(sizes, coords)
     yield from _diagonal_steps(sizes)
     for size in ("P", *sizes) if len(sizes) > 1 else sizes:
-        yield from ((f"{size}//{n}", 2.2) for n in (2, 4))
+        logarithms = names.butterflies or names.stages
+        yield from ((f"{size}//{n}", 3.2 if logarithms else 2.2) for n in (2, 4))
         yield (f"log2({size})", 1 if names.butterflies else 2)
+        yield (f"ceil_log2({size})", 0.9 if names.stages else 2.2)
         yield (f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
     if names.square and not names.index and not names.counters:
@@ -121,11 +125,10 @@ def _all(names: Names) -> Iterator[Term]:
 
 
 def _trees() -> Iterator[Term]:
-    """Binomial trees over the ranks: the parent, the distance to it, the number of children, the stages."""
+    """Binomial trees over the ranks: the parent, the distance to it, the number of children."""
     yield ("(r&(r-1))", 2.2)
     yield ("(r-(r&(r-1)))", 2.2)
     yield ("min(trailing_zeros(r),ceil_log2(P-r))", 2.2)
-    yield ("ceil_log2(P)", 2.2)
 
 
 def _neighbour_counts(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
@@ -295,7 +298,9 @@ def _stage_faces(n: str, size: str, a: str, b: str, stage: str) -> Iterator[Term
 
 def _of_counters(names: Names) -> Iterator[Term]:
     """What changes from iteration to iteration: whose turn it is, cyclic blocks, the first and the last."""
-    iterations = [name for name in names.counters if name[0] == "i"]
+    yield from ((name, 1.7 if name[0] == "i" else 1.9) for name in names.counters if name[1:] == "3")
+    near = [name for name in names.counters if name[1:] != "3"]
+    iterations = [name for name in near if name[0] == "i"]
     for i in iterations:
         yield (i, 1.5)
         yield (f"({i}+1)", 2.2 if names.butterflies else 1.6)
@@ -307,15 +312,26 @@ def _of_counters(names: Names) -> Iterator[Term]:
         yield (f"(1<<{i})", 1.2 if names.butterflies else 2.2)
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
+    for counter in (name for name in near if name != "i" and names.partners and names.coords):
+        yield from _tree_stages(counter)
     if names.square and iterations:
         yield from _stages(names, names.sizes[0], iterations[0])
-    for left in (name for name in names.counters if name[0] == "l"):
+    for left in (name for name in near if name[0] == "l"):
         yield (left, 1.7)
         yield (f"(1<<{left})", 2.4)
         yield (f"({left}+1)", 2.2 if names.butterflies else 1.8)
         yield from _ends(names, left.replace("l", "i"), left)
     if len(iterations) > 1:
         yield ("*".join(iterations[:2]), 2.4)
+
+
+def _tree_stages(i: str) -> Iterator[Term]:
+    """Whether a rank sends or receives in a stage of a binomial tree; it may go on after it sent."""
+    there = f"(r+(1<<{i})<P)"
+    yield (f"((r>>{i})%2)", 2)
+    yield (f"((r>>{i})%2==0)*{there}", 2.4)
+    yield (f"(r%(2<<{i})==(1<<{i}))", 2)
+    yield (f"(r%(2<<{i})==0)*{there}", 2.4)
 
 
 def _turns(i: str, coord: str, size: str) -> Iterator[Term]:

@@ -18,9 +18,9 @@ from scalatrace.extrap.solve.directions import (
     centred,
     triples_of,
 )
-from scalatrace.extrap.solve.exact import SAMPLED, Solution, determined, enough_points, exact
+from scalatrace.extrap.solve.exact import PLACES, SAMPLED, Solution, determined, enough_points, exact
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import names_in
+from scalatrace.formula import Expr, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 
@@ -32,8 +32,8 @@ __all__ = ["System"]
 RIVAL_MARGIN = 0.5
 """How much more a formula may weigh than the lightest one and still be as credible."""
 
-REQUIRED_BITS = {1: 0.0, 2: 8.0, 3: 10.0}
-"""By how many bits values have to be longer than a formula of so many features."""
+REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
+"""By how many bits values are longer than a formula of so many features; one plus a constant needs none."""
 
 STRONG_BITS = 12.0
 """From so many bits on, only formulas of nearly the same weight are rivals."""
@@ -62,8 +62,15 @@ class System:
         columns: Mapping[str, Ints],
         runs: Ints,
         equal: Mapping[int, Sequence[Feature]],
+        accept_unconfirmed: bool = False,
     ) -> None:
-        """`equal` has for a feature, by number, others with the same values at all points."""
+        """Prepare the search.
+
+        Args:
+            equal: for a feature, by number, others with the same values at all points.
+            accept_unconfirmed: whether as many points as unknowns are enough.
+        """
+        self._accept = accept_unconfirmed
         self.features, self.table, self.columns, self.runs, self._equal = chosen, table, columns, runs, equal
         self._weights: dict[frozenset[str], np.ndarray[Any, np.dtype[np.float64]]] = {}
         self._arguments: dict[tuple[int, ...], int] = {}
@@ -106,10 +113,10 @@ class System:
             if found is None or found.weight >= limit:
                 continue
             by_some, by_all = self._determined_by(subset, found.has_constant)
-            if not by_some:
+            if not by_some and not self._accept:
                 continue
             surplus = self._surplus_bits(subset, found, values)
-            credible = surplus >= REQUIRED_BITS[len(subset)]
+            credible = surplus >= (0.0 if found.is_shifted else REQUIRED_BITS[len(subset)])
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -175,7 +182,8 @@ class System:
     def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
         """At how many points these features differ, and at how many iterations and sizes."""
         if subset not in self._distinct:
-            self._distinct[subset] = _different(self.table[list(subset)]), self._places(subset)
+            places = PLACES if self._accept else self._places(subset)
+            self._distinct[subset] = _different(self.table[list(subset)]), places
         return self._distinct[subset]
 
     def _determined_by(self, subset: tuple[int, ...], has_constant: bool) -> tuple[bool, bool]:
@@ -224,6 +232,10 @@ def _kind(name: str) -> str:
     return "coordinate" if name in RANKWISE else "size"
 
 
+def _depends_on_rank_or_iteration(formula: Expr) -> bool:
+    return any(_kind(name) != "size" for name in names_in(formula))
+
+
 def _singles(directions: Directions, projection: Projection) -> list[tuple[int, ...]]:
     return [(i,) for i in directions.singles(projection)]
 
@@ -243,11 +255,16 @@ class _Candidate:
 
     def is_rival_of(self, best: _Candidate) -> bool:
         """Whether it is about as simple, or has about as much of little evidence."""
-        if not self.determined:
+        if best.determined and not self.determined:
             return False
         if self.solution.weight < best.solution.weight + RIVAL_MARGIN:
             return True
-        if best.surplus_bits >= STRONG_BITS or best.solution.weight < SIMPLE_WEIGHT:
+        if best.surplus_bits >= STRONG_BITS:
+            return False
+        plain = self.solution.is_plain and not _depends_on_rank_or_iteration(self.solution.formula)
+        if plain and self.solution.weight < best.solution.weight + WEAK_MARGIN:
+            return True  # traces have few sizes, but many ranks and iterations
+        if best.solution.weight < SIMPLE_WEIGHT:
             return False
         return self.surplus_bits > best.surplus_bits - RIVAL_BITS
 
@@ -255,9 +272,9 @@ class _Candidate:
 def _lightest(found: Sequence[_Candidate]) -> Solution | None:
     """The lightest formula, a confirmed one if there is any, with its rivals."""
     ordered = sorted(found, key=lambda one: one.solution.weight)
-    best = next((one for one in ordered if one.solution.confirmed), None)
-    if best is None:
-        return ordered[0].solution if ordered else None
+    if not ordered:
+        return None
+    best = next((one for one in ordered if one.solution.confirmed), ordered[0])
     near = [one.solution.formula for one in ordered if one.is_rival_of(best)]
     rivals = [formula for formula in dict.fromkeys(near) if formula != best.solution.formula]
     return replace(best.solution, rivals=tuple(rivals[:MAX_RIVALS]))

@@ -6,6 +6,7 @@ Candidates come from least squares in floating point; each is verified with inte
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,9 +30,11 @@ MAX_EQUAL = 12
 class Basis:
     """The columns of all features over all ranks of all traces, evaluated once."""
 
-    def __init__(self, names: Names, columns: Mapping[str, Ints], runs: Ints) -> None:
+    def __init__(
+        self, names: Names, columns: Mapping[str, Ints], runs: Ints, accept_unconfirmed: bool = False
+    ) -> None:
         """`columns` has a value of each name for each point, `runs` the number of the point's trace."""
-        self.columns, self.runs = columns, runs
+        self.columns, self.runs, self.accept_unconfirmed = columns, runs, accept_unconfirmed
         offered = features(names)
         values = evaluate_all([feature.formula for feature in offered], columns)
         given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
@@ -61,12 +64,13 @@ class Points:
         return self._known[key]
 
     def _solve(self, values: Ints) -> Solution | None:
-        first = int(values[0])
+        first, accept = int(values[0]), self._basis.accept_unconfirmed
         if (values == first).all():
-            return Solution(Const(first), 0, has_constant=True) if self._several_runs else None
+            return Solution(Const(first), 0, has_constant=True) if self._several_runs or accept else None
         if (values < SPECIAL_MAX).any():
             return None  # MPI's constants follow no formula
-        return self._system.solve(values)
+        result = self._system.solve(values)
+        return replace(result, confirmed=True) if accept and result is not None else result
 
     @cached_property
     def _runs(self) -> Ints:
@@ -94,4 +98,5 @@ class Points:
             self._basis.table = np.empty((0, 0), dtype=np.int64)  # nobody else's, and large
         else:
             columns = {name: column[self._chosen] for name, column in columns.items()}
-        return System([self._basis.features[i] for i in kept], table[kept], columns, self._runs, equal)
+        chosen = [self._basis.features[i] for i in kept]
+        return System(chosen, table[kept], columns, self._runs, equal, self._basis.accept_unconfirmed)

@@ -65,10 +65,17 @@ def over_ranks(
         )
         return stretched(predicted, last)
 
-    if workers < 2:
-        return timing
-    known = {id(rows): predicted for rows, predicted in zip(rules, each(timing, rules, workers), strict=True)}
-    return lambda rows: known[id(rows)]
+    known: dict[int, tuple[Any, ...]] = {}
+    if workers > 1:
+        predicted = each(timing, rules, workers)
+        known = {id(rows): row for rows, row in zip(rules, predicted, strict=True)}
+
+    def remembered(rows: Rows) -> tuple[Any, ...]:
+        if id(rows) not in known:
+            known[id(rows)] = timing(rows)
+        return known[id(rows)]
+
+    return remembered
 
 
 def by_ranks(rows: Rows, seen: Sequence[int], at: int) -> dict[int, Histogram]:

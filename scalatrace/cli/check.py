@@ -69,13 +69,15 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
 
     from scalatrace.extrap.extrapolate import target_inputs
     from scalatrace.extrap.grid.plugins import load_plugins
-    from scalatrace.extrap.matching import check_sizes, grids_like
+    from scalatrace.extrap.matching import check_sizes
+    from scalatrace.extrap.sizes import grids_like
     from scalatrace.extrap.stx import load
+    from scalatrace.trace.symbolic.grid import Grid
 
     load_plugins(args.plugin)
     model = load(args.trace)
     inputs = target_inputs(model, parse_params(args.param))
-    grids = grids_like(model, args.ranks)
+    grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
     shown = track(
         check_sizes(model, inputs, grids),
         "checking",

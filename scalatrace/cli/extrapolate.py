@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.extrapolation import (
     Dims,
+    FitOptions,
     Target,
     add_lossy,
     add_target,
@@ -19,6 +20,7 @@ from scalatrace.cli.extrapolation import (
     lossy_options,
     note_inputs,
     parse_dims,
+    parse_params,
 )
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
@@ -31,6 +33,7 @@ EXAMPLE = (
     "  scalatrace extrapolate bt.16.st bt.25.st bt.36.st bt.49.st -P 1048576 --dims 1024x1024 -o bt.st\n"
     "  scalatrace extrapolate a.st b.st c.st --inputs n=64,96,128 --param n=4096 -P 4096 -o weak.st\n"
     "  scalatrace extrapolate a.st b.st c.st d.st --check\n"
+    "  scalatrace extrapolate a.st b.st c.st -P 1024 --suggest\n"
     "  scalatrace extrapolate a.st b.st c.st d.st -P 1024 --lossy --snippets halo.snippets -o big.st"
 )
 
@@ -63,6 +66,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="do not predict the largest trace from the others (done with four or more traces), and do not "
         "check that messages and collective calls of the result match",
     )
+    parser.add_argument(
+        "--accept-unconfirmed",
+        action="store_true",
+        help="use formulas that the traces do not confirm too; header, `info` and `show` state it",
+    )
+    parser.add_argument(
+        "--suggest",
+        action="store_true",
+        help="list the sizes to record next, the smallest first, and make no trace",
+    )
     add_lossy(parser)
     add_target(parser)
     add_json(parser)
@@ -83,10 +96,13 @@ def run(args: argparse.Namespace) -> int:
     load_plugins(args.plugin)
     if args.check:
         return _check(args, traces, dims_of)
+    if args.suggest:
+        return _suggest(args, traces, dims_of)
+    options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed)
     if target is None:
-        facts = extrapolate_symbolic(traces, dims_of, args.output, lossy, not args.no_check)
+        facts = extrapolate_symbolic(traces, dims_of, args.output, options)
     else:
-        facts = extrapolate(traces, dims_of, target, lossy, not args.no_check)
+        facts = extrapolate(traces, dims_of, target, options)
     if args.json:
         print_json(facts)
     else:
@@ -95,14 +111,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _target(args: argparse.Namespace) -> Target | None:
-    """Return the trace to make; None with --symbolic or --check. Raises UsageError."""
+    """Return the trace to make; None with --symbolic, --check or --suggest. Raises UsageError."""
     if args.lossy and args.check:
         raise UsageError("--check compares exact predictions: leave --lossy out")
+    if args.lossy and (args.suggest or args.accept_unconfirmed):
+        raise UsageError("--lossy drops what has no rule: leave --suggest and --accept-unconfirmed out")
     if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
         raise UsageError("--symbolic and --check make no trace: leave -P, --dims and --param out")
-    if args.output is None and not args.check:
+    if args.output is None and not (args.check or args.suggest):
         raise UsageError("the file for the result is missing: give -o FILE")
-    return None if args.symbolic or args.check else Target.of(args)
+    return None if args.symbolic or args.check or args.suggest else Target.of(args)
+
+
+def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None) -> int:
+    from scalatrace.extrap.suggest import suggested
+    from scalatrace.report.extrapolation import SuggestionReporter
+    from scalatrace.report.style import console
+
+    dims = None if args.dims is None else parse_dims("--dims", args.dims)
+    reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
+    facts = {"reason": reason, "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids]}
+    if args.json:
+        print_json(facts)
+    else:
+        SuggestionReporter(facts).render(console())
+    return 0
 
 
 def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None) -> int:

@@ -66,6 +66,15 @@ class LossyOptions:
     max_dropped: float
 
 
+@dataclass(frozen=True)
+class FitOptions:
+    """How formulas are found: exactly, or lossily; whether they are checked; which ones count."""
+
+    lossy: LossyOptions | None = None
+    check: bool = True
+    accept_unconfirmed: bool = False
+
+
 def add_target(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the size, the parameters and the times of the result."""
     parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="number of ranks of the result")
@@ -147,7 +156,8 @@ def parse_params(pairs: Sequence[str]) -> dict[str, int]:
 
 def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
     """Add the parameters of `--inputs` to the headers of the traces. Raises UsageError."""
-    from scalatrace.extrap.extrapolate import PARAMETER, parse_input
+    from scalatrace.extrap.extrapolate import parse_input
+    from scalatrace.extrap.provenance import PARAMETER
     from scalatrace.record.launch import parse_meta
 
     for name, text in parse_meta("--inputs", pairs).items():
@@ -167,31 +177,35 @@ def extrapolate(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
     target: Target,
-    lossy: LossyOptions | None,
-    check: bool,
+    options: FitOptions,
 ) -> dict[str, Any]:
     """Fit, check, instantiate and write a trace; return the facts to report."""
-    if lossy is not None:
-        return _extrapolate_lossy(traces, dims_of, target, lossy)
-    model, facts = _fit(traces, dims_of, None, check)
-    return {**facts, **instantiate(model, target, check, traces)}
+    if options.lossy is not None:
+        return _extrapolate_lossy(traces, dims_of, target, options.lossy)
+    model, facts = _fit(traces, dims_of, options)
+    return {**facts, **instantiate(model, target, options, traces)}
 
 
-def instantiate(model: Model, target: Target, check: bool, traces: Sequence[Trace] = ()) -> dict[str, Any]:
+def instantiate(
+    model: Model, target: Target, options: FitOptions, traces: Sequence[Trace] = ()
+) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
-        check: whether the calls of the result are compared with each other.
+        options: whether the calls of the result are compared with each other, and which formulas count.
         traces: those that the formulas were made of, if they are at hand.
     """
     from scalatrace.extrap.extrapolate import checked_matching, of_model
     from scalatrace.extrap.workers import available
 
     timing = target.timing_model, target.run_noise
-    result = of_model(model, target.nprocs, target.dims, target.params, *timing, available())
-    matching = checked_matching(traces, result, target.params) if check else ""
+    accept = options.accept_unconfirmed
+    result = of_model(model, target.nprocs, target.dims, target.params, *timing, available(), accept)
+    matching = checked_matching(traces, result, target.params) if options.check else ""
     return {
         "matching": matching,
+        "times": [asdict(time) for time in result.times],
+        "warnings": list(result.warnings),
         **_saved(result, target),
         "untried": _untried(model, target.params),
         **_timing_facts(model, target),
@@ -202,28 +216,28 @@ def extrapolate_symbolic(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
     output: str,
-    lossy: LossyOptions | None,
-    check: bool,
+    options: FitOptions,
 ) -> dict[str, Any]:
     """Fit, check and write the formulas; return the facts to report."""
     from scalatrace.extrap.stx import save
 
-    model, facts = _fit(traces, dims_of, lossy, check)
+    model, facts = _fit(traces, dims_of, options)
     losses = facts.pop("losses", None)
     facts |= {"bytes": save(model, output), "output": output}
     return facts if losses is None else {**facts, "losses": losses}
 
 
 def _fit(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, lossy: LossyOptions | None, check: bool
+    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, options: FitOptions
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
     from scalatrace.extrap.workers import available
 
+    lossy = options.lossy
     if lossy is None:
-        _, model, evidence = model_of(traces, dims_of, available())
-        checked = check_largest(traces, dims_of, available()) if check else ""
+        _, model, evidence = model_of(traces, dims_of, available(), options.accept_unconfirmed)
+        checked = check_largest(traces, dims_of, available()) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.extrapolation import Target, add_target, instantiate
+from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate
 from scalatrace.cli.output import add_json, print_json
 
 EXAMPLE = (
@@ -20,6 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-check", action="store_true", help="do not check that messages and collective calls match"
     )
+    parser.add_argument(
+        "--accept-unconfirmed",
+        action="store_true",
+        help="use formulas that the traces do not confirm too; header, `info` and `show` state it",
+    )
     add_target(parser)
     add_json(parser)
 
@@ -33,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
 
     target = Target.of(args)
     load_plugins(args.plugin)
-    facts = instantiate(load(args.formulas), target, not args.no_check)
+    options = FitOptions(check=not args.no_check, accept_unconfirmed=args.accept_unconfirmed)
+    facts = instantiate(load(args.formulas), target, options)
     if args.json:
         print_json(facts)
     else:

@@ -44,7 +44,8 @@ def _matched(model: Model) -> Model:
     Wildcards are resolved in traces (Algorithm 3), so the formulas become traces, and these formulas again.
     """
     from scalatrace.codegen.matching import align_collectives, resolve_wildcards
-    from scalatrace.extrap.extrapolate import PARAMETER, model_of, of_model
+    from scalatrace.extrap.extrapolate import model_of, of_model
+    from scalatrace.extrap.provenance import PARAMETER
     from scalatrace.formula import Special
     from scalatrace.trace.model.rules import events
 

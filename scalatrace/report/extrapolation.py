@@ -9,7 +9,7 @@ from rich.console import Console
 
 from scalatrace.report.style import clean, duration, table
 
-__all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter"]
+__all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter", "SuggestionReporter"]
 
 Row = Mapping[str, Any]
 
@@ -40,12 +40,25 @@ class ExtrapolationReporter:
                 f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {events} events, "
                 f"{facts['nodes']} nodes, {facts['bytes']:,} bytes"
             )
+            self._times(console, facts.get("times", ()))
             if "timing" in facts:
                 self._timing(console, facts["timing"])
         else:
             console.print(f"{facts['output']}: formulas, {facts['bytes']:,} bytes")
+        for warning in facts.get("warnings", ()):
+            console.print(f"warning: {clean(warning)}")
         if "losses" in facts:
             self._losses(console, facts["losses"])
+
+    def _times(self, console: Console, times: Sequence[Row]) -> None:
+        """Print the mean time per rank between and inside calls, with its interval."""
+        texts = []
+        for row in times:
+            where = "inside" if row["stat"] == "comm_ns" else "between"
+            interval = f"{duration(row['low_ns'])} .. {duration(row['high_ns'])}"
+            texts.append(f"{duration(row['mean_ns'])} {where} calls (95 %: {interval})")
+        if texts:
+            console.print(f"time per rank: {', '.join(texts)}")
 
     def _timing(self, console: Console, timing: Sequence[Row]) -> None:
         """Print a line per call site and kind of time."""
@@ -133,3 +146,19 @@ def _sizes(sizes: Sequence[Row]) -> str:
     if len(sizes) == 1:
         return _size(sizes[0])
     return f"{len(sizes)} sizes from {sizes[0]['ranks']:,} to {sizes[-1]['ranks']:,} ranks"
+
+
+class SuggestionReporter:
+    """Prints the sizes to record next, and why."""
+
+    def __init__(self, facts: Row) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print the reason and a line per size."""
+        if self.facts["reason"]:
+            console.print(clean(self.facts["reason"].splitlines()[0]))
+        for size in self.facts["sizes"]:
+            console.print(f"record {size['ranks']} ranks ({size['grid']})")
+        if not self.facts["sizes"] and not self.facts["reason"]:
+            console.print("The traces determine the result: no further one is needed")

@@ -48,8 +48,14 @@ class TreeReporter:
         events = "uncounted" if counted is None else number(counted)
         return Text.assemble(
             (program, "bold"),
-            (f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes", DIM),
+            (f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes{self._origin()}", DIM),
         )
+
+    def _origin(self) -> str:
+        """Whether the trace was made by extrapolation, and from confirmed formulas only."""
+        if "extrapolated" not in self.trace.meta:
+            return ""
+        return ", extrapolated" + (" by unconfirmed formulas" if "unconfirmed" in self.trace.meta else "")
 
     def _lines(self, guides: tuple[str, str, str, str]) -> Iterator[tuple[str, Text]]:
         """Yield the guides before each line, and the line."""

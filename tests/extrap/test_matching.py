@@ -14,7 +14,8 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.instantiate.instantiate import instantiate
-from scalatrace.extrap.matching import check_matching, check_sizes, grids_like
+from scalatrace.extrap.matching import check_matching, check_sizes
+from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.stx import save
 from scalatrace.formula import TRUE, Cond, Const, add, all_of, parse_condition
 from scalatrace.trace.consistency.agreement import first_conflict
@@ -87,6 +88,10 @@ def _larger(field: Field, where: Cond) -> Field:
     return replace(field, parts=tuple(parts))
 
 
+def _seen(model: Model) -> list[Grid]:
+    return [Grid(dims) for dims, _ in model.seen]
+
+
 FAULTS = [
     *((line, name) for line in (10, 11, 13, 14) for name in ("repeat", "tag")),
     *((line, "count") for line in (11, 13, 15)),
@@ -120,7 +125,7 @@ def test_fault_of_all_ranks_alike_is_no_conflict(model: Model) -> None:
 @pytest.mark.parametrize("body", [exchange, halo(True), halo(False), collectors])
 def test_right_models_have_no_conflict(body: Body) -> None:
     made = model_of([trace_of(body, dims) for dims in SQUARES], SQUARES)[1]
-    grids = grids_like(made, 100)
+    grids = grids_like(_seen(made), 100)
     assert [grid.nprocs for grid in grids] == [9, 16, 25, 36, 49, 64, 81, 100]
     assert [one.conflict + one.undetermined for one in check_sizes(made, {}, grids)] == [""] * len(grids)
 
@@ -128,10 +133,10 @@ def test_right_models_have_no_conflict(body: Body) -> None:
 def test_sizes_are_like_those_of_the_traces() -> None:
     line = [(4,), (8,), (16,)]
     made = model_of([trace_of(butterfly, dims) for dims in line], line)[1]
-    assert [grid.nprocs for grid in grids_like(made, 100)] == [4, 8, 16, 32, 64]
+    assert [grid.nprocs for grid in grids_like(_seen(made), 100)] == [4, 8, 16, 32, 64]
     even = [(4,), (6,), (10,)]
     made = model_of([trace_of(halo(True), dims) for dims in even], even)[1]
-    assert [grid.nprocs for grid in grids_like(made, 15)] == [4, 6, 8, 10, 12, 14]
+    assert [grid.nprocs for grid in grids_like(_seen(made), 15)] == [4, 6, 8, 10, 12, 14]
 
 
 def test_result_says_what_was_checked() -> None:

@@ -110,6 +110,28 @@ static void set_meta(void) {
     free(all);
 }
 
+/* Header entries on the machine: times of a run with more ranks than cores contain waiting for cores. */
+static void set_hosts(void) {
+    MPI_Comm here = MPI_COMM_NULL;
+    int local = 0, ranks = 1, first, hosts = 1, most = 1;
+    if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here)) return;
+    PMPI_Comm_rank(here, &local);
+    PMPI_Comm_size(here, &ranks);
+    PMPI_Comm_free(&here);
+    first = local == 0;
+    PMPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, st_shared.private_comm);
+    PMPI_Allreduce(&ranks, &most, 1, MPI_INT, MPI_MAX, st_shared.private_comm);
+    const struct {
+        const char *name;
+        long value;
+    } rows[] = {{"hosts", hosts}, {"ranks-per-host", most}, {"cores-per-host", sysconf(_SC_NPROCESSORS_ONLN)}};
+    for (int i = 0; i < 3; i++) {
+        char text[24];
+        snprintf(text, sizeof text, "%ld", rows[i].value);
+        if (rows[i].value > 0) st_set_meta(st_shared.core, rows[i].name, text);
+    }
+}
+
 static void open_flat_log(void) {
     if (!st_options.flat_log) return;
     char path[4096];
@@ -161,6 +183,7 @@ static void start_tracing(void) {
         define_stats();
         st_plugins_start();
         set_meta();
+        set_hosts();
         open_flat_log();
         st_comms_start();
         st_unique_start();

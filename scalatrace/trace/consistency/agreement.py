@@ -57,17 +57,35 @@ def first_disagreement(trace: Trace) -> str | None:
     if any(op.name == "Cancel" for op in trace.ops) or _summarised(trace):
         return None
     sizes, collectives, pairs = _Sizes(), _Collectives(), _Pairs()
+    outside: list[str] = []
     for rank in trace.ranks:
         for event, times in executions_of(trace, rank):
             row = operation(trace.ops[event.op].name)
             if row.category in _MESSAGES or row.category is Category.COLLECTIVE:
                 for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
+                    outside += _outside(call)
                     collectives.add(call, n)
                     pairs.add(call, n)
                     sizes.add(call, n)
         for _, call, n in started(trace, rank):
             sizes.add(call, n, started=True)
-    return sizes.too_long(trace) or collectives.disagreement() or pairs.disagreement()
+    return (
+        next(iter(outside), None)
+        or sizes.too_long(trace)
+        or collectives.disagreement()
+        or pairs.disagreement()
+    )
+
+
+def _outside(call: Call) -> Iterator[str]:
+    """Of peers that the communicator does not have: what is wrong, in words."""
+    for name in operation(call.op).peers:
+        peer, size = call.raw(name) if name in call else 0, len(call.comm.peers)
+        if peer >= size:
+            yield (
+                f"rank {call.rank} names {name} {peer} in MPI_{call.op} on communicator {call.comm.family}, "
+                f"which has {size} ranks"
+            )
 
 
 def _summarised(trace: Trace) -> bool:

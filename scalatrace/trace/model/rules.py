@@ -96,7 +96,6 @@ class Model:
     ops: dict[str, tuple[tuple[str, Kind], ...]]
     stats: tuple[tuple[str, float], ...] = ()
     meta: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 def events(rules: Sequence[Rule]) -> Iterator[Rule]:

@@ -1,0 +1,85 @@
+"""Where a result comes from: its header, and warnings on what it should not be relied on for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.timing.curves.registry import DEFAULT
+from scalatrace.extrap.timing.total import PoorFit
+from scalatrace.trace.symbolic.grid import Grid
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+PARAMETER = "param."
+"""Prefix of the header's entries that `scalatrace record --param` makes."""
+
+HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
+"""Entries of a header that describe the machine of a run."""
+
+OF_ONE_RUN = ("date", "run", *HOSTS)
+"""Entries of a trace's header that say nothing of a result."""
+
+UNCONFIRMED, OVERSUBSCRIBED, EXTRAPOLATED = "unconfirmed", "oversubscribed", "extrapolated"
+"""Entries of the headers of models and results."""
+
+ACCEPTED = "formulas that the traces do not confirm were accepted"
+
+MAX_REACH = 16
+"""Times of results with more ranks than so many times the largest trace are a guess."""
+
+__all__ = ["PARAMETER", "header", "notes", "warnings"]
+
+
+def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
+    """Entries of a model's header: accepted formulas, and runs with more ranks than cores."""
+    result = {UNCONFIRMED: ACCEPTED} if accept_unconfirmed else {}
+    crowded = [str(trace.nprocs) for trace in traces if _is_oversubscribed(trace)]
+    if crowded:
+        result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(crowded)}"
+    return result
+
+
+def _is_oversubscribed(trace: Trace) -> bool:
+    ranks, cores = (trace.meta.get(name, "") for name in (RANKS_PER_HOST, CORES_PER_HOST))
+    return ranks.isdecimal() and cores.isdecimal() and int(ranks) > int(cores)
+
+
+def header(
+    model: Model, grid: Grid, inputs: Mapping[str, int], timing: str | None, accept_unconfirmed: bool
+) -> dict[str, str]:
+    """The header of a result: what is true of it in that of the largest trace, and how it was made."""
+    result = {key: text for key, text in model.meta.items() if key not in OF_ONE_RUN}
+    result |= {PARAMETER + name: str(value) for name, value in inputs.items()}
+    ranks = ", ".join(str(prod(dims)) for dims, _ in model.seen)
+    result[EXTRAPOLATED] = f"from {ranks} ranks to {grid}, times by {timing or DEFAULT}"
+    if accept_unconfirmed:
+        result[UNCONFIRMED] = ACCEPTED
+    return result
+
+
+def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]:
+    """Why not to rely on a result or its times.
+
+    Args:
+        model, grid: of the result.
+        poor: calls whose times follow no curve well.
+    """
+    if UNCONFIRMED in model.meta:
+        yield model.meta[UNCONFIRMED]
+    largest = max(prod(dims) for dims, _ in model.seen)
+    if grid.nprocs > MAX_REACH * largest and model.stats:
+        times = grid.nprocs // largest
+        yield f"{grid.nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
+    if OVERSUBSCRIBED in model.meta:
+        yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
+    if poor:
+        first, share = poor[0], sum(one.share for one in poor if one.stat == poor[0].stat)
+        where = "inside" if first.stat == "comm_ns" else "between"
+        yield (
+            f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
+            f"{first.op} at {first.site}, {first.formula} ns, off by {first.fit:.0%}"
+        )

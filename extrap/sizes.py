@@ -1,0 +1,61 @@
+"""Sizes to check, and sizes to record next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
+
+from scalatrace.extrap.errors import InputError, UndeterminedError
+from scalatrace.extrap.fit.rivals import differing
+from scalatrace.extrap.grid import topology
+from scalatrace.trace.symbolic.grid import Grid
+
+MAX_TIMES, MAX_SUGGESTED = 4, 5
+"""How much larger than the largest trace a suggested size is at most; how many are suggested."""
+
+__all__ = ["MAX_SUGGESTED", "deciding", "grids_like", "instructive"]
+
+
+def grids_like(seen: Sequence[Grid], nprocs: int) -> list[Grid]:
+    """The grids made as those of the traces were, from the smallest trace's to `nprocs` ranks, in order.
+
+    Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
+    """
+    sides = [side for grid in seen for side in grid.dims]
+    powers, step = all(map(_is_power, sides)), gcd(*sides)
+    result = []
+    for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
+        try:
+            grid = topology.target_grid(seen, n)
+        except InputError:
+            continue
+        if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):
+            result.append(grid)
+    return result
+
+
+def _is_power(side: int) -> bool:
+    return side & (side - 1) == 0
+
+
+def deciding(seen: Sequence[Grid], error: UndeterminedError, inputs: Mapping[str, int]) -> Iterator[Grid]:
+    """The sizes at which two formulas differ that the traces cannot tell apart, the smallest first."""
+    for grid in _candidates(seen):
+        if bool(differing(error.formula, error.rival, {**grid.columns, **inputs}).any()):
+            yield grid
+
+
+def instructive(seen: Sequence[Grid]) -> Iterator[Grid]:
+    """Sizes with a side that no trace has, the smallest first; then all others that no trace has."""
+    known = [{grid.dims[d] for grid in seen} for d in range(len(seen[0].dims))]
+
+    def is_known(grid: Grid) -> bool:
+        return all(side in sides for side, sides in zip(grid.dims, known, strict=True))
+
+    yield from sorted(_candidates(seen), key=lambda grid: (is_known(grid), grid.nprocs))
+
+
+def _candidates(seen: Sequence[Grid]) -> list[Grid]:
+    limit = MAX_TIMES * max(grid.nprocs for grid in seen)
+    dims = {grid.dims for grid in seen}
+    return [grid for grid in grids_like(seen, limit) if grid.dims not in dims]

@@ -1,0 +1,134 @@
+"""What a result says of itself: header, warnings, total times, accepted formulas, suggested sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import scalatrace
+from scalatrace import Trace
+from scalatrace.cli import main
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
+from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
+from scalatrace.extrap.stx import load, save
+from scalatrace.extrap.suggest import suggested
+from support.calls import IssuedCall, call
+from support.grids import Rank, halo, trace_of
+
+LINES = [(4,), (5,), (6,)]
+
+
+def rounds(rank: Rank) -> list[IssuedCall]:
+    """A call whose count is half the number of ranks."""
+    return [call("Allreduce", 10, count=rank.dims[0] // 2, comm="world")]
+
+
+def _traces(sizes: list[tuple[int, ...]] = LINES) -> list[Trace]:
+    return [trace_of(halo(True), dims) for dims in sizes]
+
+
+def test_header_of_a_result() -> None:
+    traces = _traces()
+    for trace in traces:
+        trace.meta.update({"program": "ring.py", "date": "2024-01-01", "run": "12", "hosts": "1"})
+        trace.counts["Comm_rank"] = 7
+    made = extrapolate(traces, 9, dims_of=LINES).trace
+    assert made.meta["program"] == "ring.py"
+    assert made.meta["extrapolated"] == "from 4, 5, 6 ranks to 9, times by normal-form"
+    assert not {"date", "run", "hosts", "unconfirmed"} & made.meta.keys()
+    assert made.counts == {}
+
+
+def test_parameters_in_the_header_are_those_of_the_result() -> None:
+    traces = [trace_of(halo(True), dims, 10 * dims[0]) for dims in LINES]
+    made = extrapolate(traces, 9, params={"n": 77}, dims_of=LINES).trace
+    assert made.meta["param.n"] == "77"
+
+
+def test_total_times_are_those_of_the_histograms() -> None:
+    made = extrapolate(_traces(), 9, dims_of=LINES)
+    (total,) = made.times
+    assert total.stat == "compute_ns"
+    histograms = [h for leaf in made.trace.leaves() for stat in leaf.stats for h in stat.histograms if h]
+    assert total.mean_ns == pytest.approx(sum(h.total for h in histograms) / 9, rel=1e-3)
+    assert 0 <= total.low_ns <= total.mean_ns <= total.high_ns
+
+
+def test_warnings() -> None:
+    assert extrapolate(_traces(), 9, dims_of=LINES).warnings == ()
+    far = extrapolate(_traces(), 600, dims_of=LINES).warnings
+    assert far == ("600 ranks are 100 times the largest trace: times of so many are a guess",)
+    crowded = _traces()
+    for trace in crowded:
+        trace.meta.update({"ranks-per-host": str(trace.nprocs), "cores-per-host": "4"})
+    model = model_of(crowded, LINES)[1]
+    expected = "runs with more ranks than cores: 5, 6; their times contain waiting for cores"
+    assert of_model(model, 9).warnings == (expected,)
+
+
+def test_times_that_follow_no_curve() -> None:
+    traces = _traces([(4,), (5,), (6,), (7,)])
+    for k, trace in enumerate(traces):
+        for leaf in trace.leaves():
+            for stats in leaf.stats:
+                rows = [h and h.scaled((1, 9, 2, 7)[k]) for h in stats.histograms]
+                object.__setattr__(stats, "histograms", tuple(rows))
+    (warning,) = extrapolate(traces, 9, dims_of=[(4,), (5,), (6,), (7,)], check=False).warnings
+    assert "of the time between calls follows no curve well; the largest part of it: " in warning
+
+
+def test_parity_that_no_trace_has() -> None:
+    even = [(4,), (6,), (8,)]
+    assert extrapolate(_traces(even), 12, dims_of=even)
+    with pytest.raises(InputError, match="X is even in all traces and odd on a grid of 9"):
+        extrapolate(_traces(even), 9, dims_of=even)
+    assert extrapolate(_traces(even), 9, dims_of=even, accept_unconfirmed=True)
+
+
+def test_unconfirmed_formulas_can_be_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    two = [(4,), (8,)]
+    traces = [
+        trace_of(lambda r: [call("Bcast", 3, count=3 * r.dims[0] + 1, root=0, comm="world")], d) for d in two
+    ]
+    with pytest.raises(ExtrapolationError, match="no formula found"):
+        extrapolate(traces, 16, dims_of=two)
+    made = extrapolate(traces, 16, dims_of=two, accept_unconfirmed=True)
+    assert made.trace.meta["unconfirmed"] == "formulas that the traces do not confirm were accepted"
+    assert made.warnings == ("formulas that the traces do not confirm were accepted",)
+    assert next(made.trace.walk(0)).params["count"] == 49
+    model = model_of(traces, two, accept_unconfirmed=True)[1]
+    save(model, tmp_path / "a.stx")
+    assert of_model(load(tmp_path / "a.stx"), 16).trace.meta["unconfirmed"]
+    scalatrace.save(made.trace, tmp_path / "a.st")
+    assert main(["show", str(tmp_path / "a.st")]) == 0
+    assert "extrapolated by unconfirmed formulas" in capsys.readouterr().out
+
+
+def test_error_names_the_size_that_decides() -> None:
+    """Half the number of ranks is its logarithm on 2, 4 and 5 ranks, but not on 6."""
+    sizes = [(2,), (4,), (5,)]
+    traces = [trace_of(rounds, dims) for dims in sizes]
+    with pytest.raises(UndeterminedError, match=r"add a trace of \d+ ranks") as caught:
+        extrapolate(traces, 16, dims_of=sizes)
+    reason, grids = suggested(traces, sizes, 16)
+    assert reason == str(caught.value)
+    assert grids
+    for grid in grids:  # each of them decides
+        extended = [*sizes, grid.dims]
+        assert extrapolate([trace_of(rounds, dims) for dims in extended], 16, dims_of=extended, check=False)
+
+
+def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert suggested(_traces(), LINES, 9) == ("", [])
+    assert [grid.nprocs for grid in suggested(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
+    paths = []
+    for trace in _traces():
+        paths.append(str(tmp_path / f"{trace.nprocs}.st"))
+        scalatrace.save(trace, paths[-1])
+    assert main(["extrapolate", *paths, "--suggest", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sizes"][0] == {"ranks": 7, "grid": "7"}
+    assert main(["extrapolate", *paths, "-P", "12", "--suggest"]) == 0
+    assert "no further one is needed" in capsys.readouterr().out
+    assert main(["extrapolate", *paths, "-P", "12", "--lossy", "--suggest"]) == 2

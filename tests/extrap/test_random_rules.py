@@ -1,0 +1,23 @@
+"""Programs that follow random formulas are extrapolated rightly or refused.
+
+`python -m benchmarks.extrapolate.random_rules` draws thousands of them.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from benchmarks.extrapolate.random_rules import EQUAL, REFUSED, outcome
+from support.random_rules import RandomProgram, programs
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(programs())
+def test_right_or_refused(program: RandomProgram) -> None:
+    assert outcome(program) in (EQUAL, REFUSED)

@@ -1,0 +1,106 @@
+"""Trees and butterflies: loops over stages with the partner at the next power of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.extrapolate import extrapolate
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Body, Rank, halo, trace_of
+
+LINES = [(3,), (4,), (5,), (6,), (9,)]
+TYPE = "MPI_DOUBLE"
+
+
+def _message(op: str, site: int, peer: int, tag: int = 0, count: int = 1) -> IssuedCall:
+    name = "dest" if "end" in op else "source"
+    return call(op, site, count=count, datatype=TYPE, **{name: peer}, tag=tag, comm="world")
+
+
+def _stages(rank: Rank) -> range:
+    return range((rank.dims[0] - 1).bit_length())
+
+
+def pickled_reduce(rank: Rank) -> list[IssuedCall]:
+    """As mpi4py reduces objects: length and content at one call site, a tag that counts; it goes on."""
+    r, nprocs = rank.number, rank.dims[0]
+    made = []
+    for step in range(3):
+        for k in _stages(rank):
+            if r >> k & 1:
+                made += [_message("Send", 10, r & ~(1 << k), step, n) for n in (1, 21)]
+            elif r | 1 << k < nprocs:
+                made += [_message("Recv", 10, r | 1 << k, step, n) for n in (1, 21)]
+        made.append(call("Barrier", 11, comm="world"))
+    return made
+
+
+def binomial_reduce(rank: Rank) -> list[IssuedCall]:
+    """Each rank sends once, after it has received from its children; nothing between two trees."""
+    r, nprocs = rank.number, rank.dims[0]
+    made = []
+    for k in _stages(rank):
+        if r >> k & 1:
+            made.append(_message("Send", 20, r - (1 << k)))
+            break
+        if r + (1 << k) < nprocs:
+            made.append(_message("Recv", 21, r + (1 << k)))
+    return made * 4
+
+
+def binomial_bcast(rank: Rank) -> list[IssuedCall]:
+    """Large distances first: from the parent, then to the children."""
+    r, nprocs = rank.number, rank.dims[0]
+    made = []
+    for k in reversed(_stages(rank)):
+        if r % (2 << k) == 1 << k:
+            made.append(_message("Recv", 30, r - (1 << k), 3))
+        elif r % (2 << k) == 0 and r + (1 << k) < nprocs:
+            made.append(_message("Send", 31, r + (1 << k), 3))
+    return [*made, call("Barrier", 32, comm="world")] * 2
+
+
+def recursive_doubling(rank: Rank) -> list[IssuedCall]:
+    """An exchange with the partner of each stage, if there is one."""
+    made = []
+    for k in _stages(rank):
+        if (partner := rank.number ^ 1 << k) < rank.dims[0]:
+            made.append(_message("Send", 40, partner, 5, 2))
+            made.append(_message("Recv", 41, partner, 5, 2))
+    return [*made, call("Barrier", 42, comm="world")] * 3
+
+
+def _check(body: Body, sizes: list[tuple[int, ...]], target: int) -> None:
+    made = extrapolate([trace_of(body, dims) for dims in sizes], target, (target,), dims_of=sizes)
+    assert diff(made.trace, trace_of(body, (target,)), ["times"]) == []
+
+
+@pytest.mark.parametrize("target", [16, 21, 64, 100])
+@pytest.mark.parametrize("body", [pickled_reduce, binomial_reduce, binomial_bcast, recursive_doubling])
+def test_trees(body: Body, target: int) -> None:
+    _check(body, LINES, target)
+
+
+def test_tree_beside_neighbours_on_a_plane() -> None:
+    """The tree is over all ranks in order, whatever their grid."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        line = Rank(rank.number, (rank.dims[0] * rank.dims[1],), 0)
+        return halo(False, 2)(rank) + pickled_reduce(line)
+
+    planes = [(3, 3), (4, 4), (5, 5)]
+    made = extrapolate([trace_of(body, dims) for dims in planes], 36, (6, 6), dims_of=planes)
+    assert diff(made.trace, trace_of(body, (6, 6)), ["times"]) == []
+
+
+@pytest.mark.parametrize("body", [pickled_reduce, recursive_doubling])
+def test_powers_of_two_do_not_show_other_sizes(body: Callable[[Rank], list[IssuedCall]]) -> None:
+    """All partners of the last stage are there on 4, 8 and 16 ranks, but not on 24."""
+    powers = [(4,), (8,), (16,)]
+    _check(body, powers, 32)
+    with pytest.raises(ExtrapolationError, match=r"cannot tell|names dest|would have the peer"):
+        extrapolate([trace_of(body, dims) for dims in powers], 24, (24,), dims_of=powers)
