@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError, FormulaError, LimitError, UsageError
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.sizes import grids_like
 from scalatrace.trace.consistency.agreement import first_conflict
@@ -26,7 +26,7 @@ MAX_VISITS = 1 << 16
 MAX_SIZES = 2
 """Smaller sizes that are checked in place of a larger one."""
 
-__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_sizes"]
+__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "check_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,28 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
             raise _conflict_error(grid, conflict)
         return f"all messages and collective calls match on {grid.nprocs:,} ranks ({grid})"
     checked = check_several(model, inputs, max(MAX_VISITS // trace.nnodes, 1))
-    if not checked:
-        return f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size is like them"
-    return f"all messages and collective calls match on {' and '.join(map(str, checked))} ranks"
+    return (
+        _line(checked)
+        or f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size is alike"
+    )
+
+
+def check_model(model: Model) -> str:
+    """Check sizes larger than those of the traces, with the parameters of the largest trace.
+
+    Returns:
+        One line on what was checked; "" when there is no such size, or it is too large.
+
+    Raises:
+        ExtrapolationError: something does not fit together; says at which size, and on which ranks and calls.
+    """
+    nnodes = sum(1 for _ in fields_of(model.nodes))
+    return _line(check_several(model, model.seen[-1][1], max(MAX_VISITS // max(nnodes, 1), 1)))
+
+
+def _line(checked: Sequence[int]) -> str:
+    ranks = " and ".join(f"{nprocs:,}" for nprocs in checked)
+    return f"all messages and collective calls match on {ranks} ranks" if checked else ""
 
 
 def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:

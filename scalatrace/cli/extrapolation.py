@@ -219,9 +219,12 @@ def extrapolate_symbolic(
     options: FitOptions,
 ) -> dict[str, Any]:
     """Fit, check and write the formulas; return the facts to report."""
+    from scalatrace.extrap.matching import check_consistent, check_model
     from scalatrace.extrap.stx import save
 
     model, facts = _fit(traces, dims_of, options)
+    if options.lossy is None and options.check and not check_consistent(traces):
+        facts["matching"] = check_model(model)
     losses = facts.pop("losses", None)
     facts |= {"bytes": save(model, output), "output": output}
     return facts if losses is None else {**facts, "losses": losses}

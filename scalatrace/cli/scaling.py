@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 def scalable(
     path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str]
 ) -> Benchmark:
-    """Return the benchmark of a symbolic trace. Raises ScalatraceError."""
+    """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
+
+    Raises:
+        ScalatraceError: they do not, or something has no equivalent in the language.
+    """
     from scalatrace.codegen.emit import emitter
     from scalatrace.codegen.generate import generate_scalable
     from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.matching import check_model
     from scalatrace.extrap.stx import load
     from scalatrace.extrap.timing.law import laws
     from scalatrace.formula import FUNCTIONS
 
     load_plugins(plugins)
     model = load(path)
+    check_model(model)
     if emitter(language).matched:
         model = _matched(model)
     law = laws(model, timing)
