@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
@@ -228,7 +229,7 @@ def prepared(
     """
     check(traces, dims_of)
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
-    ordered = [absolute(traces[k]) for k in order]
+    ordered = [canonical(absolute(traces[k])) for k in order]
     if dims_of is None:
         found = topology.identify(ordered)
         grids, evidence, butterflies = found.grids, found.evidence, found.butterflies

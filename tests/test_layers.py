@@ -17,31 +17,13 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 #: name that fits counts.
 LOWEST = ("errors", "operations", "launched")
 BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache")
-TRACE = (
-    "trace.values",
-    "trace.symbolic",
-    "trace.model",
-    "trace.io",
-    "trace.query",
-    "trace.consistency",
-    "trace",
-    "",
-)
+TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")
+TRACE += ("trace.consistency", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
-EXTRAP = ("errors", "formatting", "workers", "solve", "grid", "timing.curves", "timing.largest", "timing")
-EXTRAP += (
-    "alignment",
-    "fit",
-    "instantiate",
-    "sizes",
-    "matching",
-    "provenance",
-    "extrapolate",
-    "suggest",
-    "lossy",
-    "",
-)
+EXTRAP = ("errors", "formatting", "workers", "choices", "solve", "grid", "timing.curves")
+EXTRAP += ("timing.largest", "timing", "alignment", "fit", "instantiate", "sizes", "matching")
+EXTRAP += ("provenance", "extrapolate", "suggest", "lossy", "")
 CODEGEN = ("errors", "program", "timing", "conceptual.errors", "conceptual.words", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
 CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")

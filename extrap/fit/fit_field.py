@@ -216,7 +216,23 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         )
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
-    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + _hint(space, typical))
+    hint = BY_TIMING if _depends_on_timing(where) else _hint(space, typical)
+    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + hint)
+
+
+BY_TIMING = (
+    "\nWhich request is complete first, and how often a program polls, differs from run to run. "
+    "No formula describes that"
+)
+
+
+def _depends_on_timing(where: str) -> bool:
+    """Whether a quantity, as it is named in messages, is of a call whose result depends on timing."""
+    return any(f"{op} at " in where for op in POLLING)
+
+
+POLLING = ("Waitany", "Waitsome", "Test", "Testany", "Testall", "Testsome", "Iprobe", "Improbe")
+"""Operations that complete some of several requests, or tell whether something is there."""
 
 
 MAX_SHOWN_GROUPS = 4

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
+from scalatrace.extrap.choices.arrays import Arrays
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of
 from scalatrace.extrap.lossy.recompress import Tree, recompressed
 from scalatrace.extrap.lossy.repair import Repair
 from scalatrace.extrap.lossy.symbols import Places, symbols_of
-from scalatrace.extrap.lossy.values import Arrays, overrides
+from scalatrace.extrap.lossy.values import overrides
 
 if TYPE_CHECKING:
     from scalatrace import Trace

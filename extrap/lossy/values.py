@@ -5,35 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from scalatrace.extrap.choices.arrays import Arrays
 from scalatrace.extrap.lossy.links import requests_of
 from scalatrace.extrap.lossy.repair import Repair
-from scalatrace.trace.model.tables import IntArray, Kind
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.walk import Call
-from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import PROC_NULL
 
-__all__ = ["Arrays", "Overrides", "overrides"]
+__all__ = ["Overrides", "overrides"]
 
 Overrides = dict[int, dict[str, int]]
 """Call -> parameter -> its new value, as stored."""
-
-
-class Arrays:
-    """The arrays of a trace, with those that are added to it."""
-
-    def __init__(self, arrays: list[IntArray]) -> None:
-        self.arrays = arrays
-        self._index: dict[tuple[int, ...], int] = {}
-        for i, array in enumerate(arrays):
-            if not array.summed:
-                self._index.setdefault(array.values, i)
-
-    def index(self, values: tuple[int, ...]) -> int:
-        """Where an array is, added when it is new."""
-        if values not in self._index:
-            self._index[values] = len(self.arrays)
-            self.arrays.append(IntArray(len(values), vec_of(values)))
-        return self._index[values]
 
 
 def overrides(repair: Repair, arrays: Arrays) -> Overrides:

@@ -6,7 +6,13 @@ import argparse
 
 from scalatrace.cli.output import add_json, print_json, words
 
-EXAMPLE = "scalatrace diff a.st b.st --ignore callsites,times"
+EXAMPLE = (
+    "scalatrace diff a.st b.st --ignore callsites,times\n"
+    "  scalatrace diff recorded.st extrapolated.st --ignore timing"
+)
+
+TIMING = "timing"
+"""The word for all that differs from run to run."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +24,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=words,
         default=[],
         metavar="WORDS",
-        help="comma-separated aspects that may differ: callsites, times, comms, names of parameters",
+        help="comma-separated aspects that may differ: callsites, times, comms, names of parameters, and "
+        "timing: times, and which request MPI_Waitany completes first where nothing depends on it",
     )
     add_json(parser)
 
@@ -30,7 +37,14 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console
     from scalatrace.trace.query.diff import diff
 
-    differences = diff(scalatrace.load(args.left), scalatrace.load(args.right), args.ignore)
+    left, right, ignored = scalatrace.load(args.left), scalatrace.load(args.right), set(args.ignore)
+    if TIMING in ignored:
+        from scalatrace.extrap.choices.canonical import canonical
+        from scalatrace.trace.query.absolute import absolute
+
+        left, right = canonical(absolute(left)), canonical(absolute(right))
+        ignored = ignored - {TIMING} | {"times"}
+    differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
         print_json(reporter.plain())

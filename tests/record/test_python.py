@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,6 +179,17 @@ def test_one_thread_is_not_mentioned(
     run = traced(openmpi, 2, [openmpi.python, script(STEPS)])
     run.finished.check()
     assert "threads" not in load(run.trace).meta
+
+
+def test_header_describes_the_machine(
+    mpi: Mpi, script: Callable[[str], Path], traced: Callable[..., Traced]
+) -> None:
+    """Extrapolation warns of times from runs with more ranks than cores."""
+    run = traced(mpi, 3, [mpi.python, script(STEPS)])
+    run.finished.check()
+    meta = load(run.trace).meta
+    assert (meta["hosts"], meta["ranks-per-host"]) == ("1", "3")
+    assert int(meta["cores-per-host"]) == os.cpu_count()
 
 
 def test_auto(mpi: Mpi, script: Callable[[str], Path], tmp_path: Path) -> None:
