@@ -1,6 +1,6 @@
 """Programs whose peers, counts, tags and trip counts follow random formulas of a rank's place on a grid.
 
-Thresholds and periods that no trace need show (x < 5 on up to 5 columns) are left out: nothing determines them.
+Thresholds and periods that no trace need show (x < 5 on 5 columns) are left out: nothing determines them.
 """
 
 from __future__ import annotations

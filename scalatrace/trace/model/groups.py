@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import lru_cache
 
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -12,32 +12,50 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["Columns", "Groups"]
 
 
+MAX_KEPT_RUNS, MAX_KEPT = 1 << 15, 256
+"""Runs of ranks up to which an index is kept for further values of the same groups; indices that are kept."""
+
+_Index = tuple[list[int], list[int], list[int]]
+"""Starts and ends of the runs of ranks of all groups, in order, and the number of each one's group."""
+
+
+def _index_of(ranklists: tuple[RankList, ...]) -> _Index:
+    """Where the ranks of groups are. Raises ValueError as `Groups`."""
+    runs = sorted((start, stop, i) for i, ranks in enumerate(ranklists) for start, stop in ranks.runs)
+    starts, stops, numbers = ([run[k] for run in runs] for k in range(3))
+    if any(stop > start for stop, start in zip(stops, starts[1:], strict=False)):
+        raise ValueError("the groups of a value overlap")
+    firsts = [ranks.first if len(ranks) else -1 for ranks in ranklists]
+    if -1 in firsts or firsts != sorted(firsts):
+        raise ValueError("the groups of a value are empty or out of order")
+    return starts, stops, numbers
+
+
+_kept_index = lru_cache(maxsize=MAX_KEPT)(_index_of)
+
+
 class Groups:
     """Value vectors of disjoint groups of ranks, ordered by their first rank."""
 
-    __slots__ = ("_lookup", "_starts", "groups")
+    __slots__ = ("_index", "groups")
 
     def __init__(self, groups: Sequence[tuple[RankList, Vec]]) -> None:
         """Raises ValueError when the groups are empty, overlap, or are out of order."""
         self.groups = tuple(groups)
-        lookup = [(start, stop, vec) for ranks, vec in self.groups for start, stop in ranks.runs]
-        lookup.sort(key=lambda run: run[0])
-        if any(a[1] > b[0] for a, b in pairwise(lookup)):
-            raise ValueError("the groups of a value overlap")
-        firsts = [ranks.first if len(ranks) else -1 for ranks, _ in self.groups]
-        if -1 in firsts or firsts != sorted(firsts):
-            raise ValueError("the groups of a value are empty or out of order")
-        self._lookup, self._starts = lookup, [run[0] for run in lookup]
+        ranklists = tuple(ranks for ranks, _ in self.groups)
+        small = sum(len(ranks.runs) for ranks in ranklists) <= MAX_KEPT_RUNS
+        self._index = _kept_index(ranklists) if small else _index_of(ranklists)
 
     def at(self, rank: int) -> Vec | None:
         """The value vector of a rank; None when it is in no group."""
-        i = bisect_right(self._starts, rank) - 1
-        return self._lookup[i][2] if i >= 0 and rank < self._lookup[i][1] else None
+        starts, stops, numbers = self._index
+        i = bisect_right(starts, rank) - 1
+        return self.groups[numbers[i]][1] if i >= 0 and rank < stops[i] else None
 
     @property
     def ranks(self) -> RankList:
         """All ranks that are in some group."""
-        return RankList.from_runs((start, stop) for start, stop, _ in self._lookup)
+        return RankList.from_runs(zip(self._index[0], self._index[1], strict=True))
 
     def __eq__(self, other: object) -> bool:
         return self.groups == other.groups if isinstance(other, Groups) else NotImplemented
