@@ -130,21 +130,27 @@ class Space:
         self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
     ) -> Solution | None:
         some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
-        first = some[sample_points(len(some))]
+        tested = sample_points(len(some))
         if where not in self._sieves:
-            self._sieves[where] = Sieve(_at(names, columns, runs, first, False).table)
-        if not self._sieves[where].possible(values[first]):
+            basis = _at(names, columns, runs, some, self.accept_unconfirmed)
+            self._sieves[where] = Sieve(basis.table[:, tested])
+            self._keep(where, Points(basis))
+        if not self._sieves[where].possible(values[some[tested]]):
             return None
         if where not in self._sampled:
-            if len(self._sampled) == MAX_SAMPLED:
-                self._sampled.pop(next(iter(self._sampled)))
-            self._sampled[where] = Points(_at(names, columns, runs, some, self.accept_unconfirmed))
+            self._keep(where, Points(_at(names, columns, runs, some, self.accept_unconfirmed)))
         result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
             return None
         return result
+
+    def _keep(self, where: Any, points: Points) -> None:
+        """Keep points for the next quantity of the same loop, instead of the oldest ones."""
+        if len(self._sampled) == MAX_SAMPLED:
+            self._sampled.pop(next(iter(self._sampled)))
+        self._sampled[where] = points
 
     def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,12 @@ class System:
 
     @cached_property
     def _names(self) -> list[frozenset[str]]:
-        return [frozenset(names_in(feature.formula)) for feature in self.features]
+        return [_names_in(feature.formula) for feature in self.features]
+
+
+@lru_cache(maxsize=1 << 16)
+def _names_in(formula: Expr) -> frozenset[str]:
+    return frozenset(names_in(formula))
 
 
 def _kind(name: str) -> str:
@@ -233,7 +238,7 @@ def _kind(name: str) -> str:
 
 
 def _depends_on_rank_or_iteration(formula: Expr) -> bool:
-    return any(_kind(name) != "size" for name in names_in(formula))
+    return any(_kind(name) != "size" for name in _names_in(formula))
 
 
 def _singles(directions: Directions, projection: Projection) -> list[tuple[int, ...]]:

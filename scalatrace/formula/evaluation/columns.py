@@ -114,7 +114,9 @@ class Columns:
         return self._intervals[value]
 
     def _computed(self, value: nodes.Value) -> tuple[Any, Interval]:
-        match value:
+        match value:  # the most frequent ones first
+            case nodes.Binary(op, a, b):
+                return self._binary(op, a, b)
             case nodes.Var(name):
                 given = self.names[name]
                 return given, _spanned(given)
@@ -134,8 +136,6 @@ class Columns:
                 return (held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)), (0, 1)
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(self.mask(cond), a, b)
-            case nodes.Binary(op, a, b):
-                return self._binary(op, a, b)
         raise AssertionError(value)
 
     def _entries(self, table: Any, index: nodes.Value, name: str) -> tuple[Any, Interval]:
