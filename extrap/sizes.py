@@ -58,4 +58,5 @@ def instructive(seen: Sequence[Grid]) -> Iterator[Grid]:
 def _candidates(seen: Sequence[Grid]) -> list[Grid]:
     limit = MAX_TIMES * max(grid.nprocs for grid in seen)
     dims = {grid.dims for grid in seen}
-    return [grid for grid in grids_like(seen, limit) if grid.dims not in dims]
+    least = min(min(grid.dims) for grid in seen)  # smaller sides may hide what others have
+    return [grid for grid in grids_like(seen, limit) if grid.dims not in dims and min(grid.dims) >= least]

@@ -84,5 +84,6 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
         total=len(grids),
         console=Console(stderr=True),
         transient=True,
+        disable=not grids,
     )
     return {"file": args.trace, "sizes": [size.plain() for size in shown]}

@@ -123,6 +123,9 @@ def test_error_names_the_size_that_decides() -> None:
 def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert suggested(_traces(), LINES, 9) == ("", [])
     assert [grid.nprocs for grid in suggested(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
+    planes = [(2, 2), (2, 3), (3, 3)]
+    found = suggested([trace_of(halo(True), dims) for dims in planes], planes)[1]
+    assert [grid.dims for grid in found] == [(2, 4), (2, 5), (3, 4), (2, 7), (3, 5)]  # no 1 x 5
     paths = []
     for trace in _traces():
         paths.append(str(tmp_path / f"{trace.nprocs}.st"))
