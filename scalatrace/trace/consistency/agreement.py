@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalatrace.operations import Category, Flow, operation
+from scalatrace.trace.consistency.instances import Instances
 from scalatrace.trace.consistency.partners import first_unmatched, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -21,7 +22,7 @@ from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["first_conflict", "first_disagreement"]
 
@@ -156,18 +157,21 @@ class _Collectives:
     """Roots and bytes of collective calls by operation, communicator and rank."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[str, int, tuple[int, ...]], dict[int, Counter[tuple[int, int]]]] = {}
+        self._given: dict[tuple[str, int, int], dict[int, Counter[tuple[int, int]]]] = {}
+        self._instances = Instances()
 
     def add(self, call: Call, n: int) -> None:
         row, comm = operation(call.op), call.comm
-        if row.category is not Category.COLLECTIVE or comm.remote is not None or UNDEFINED in comm.members:
+        if row.category is not Category.COLLECTIVE or comm.remote is not None:
             return
         flow = _SAME_BYTES.get(_base(call.op))
         if flow is None and "root" not in call:
             return
         root = call.raw("root") if "root" in call else -1
-        key = call.op, comm.family, tuple(comm.members)
-        given = self._given.setdefault(key, {}).setdefault(call.rank, Counter())
+        instance = self._instances.number(comm)
+        if instance is None:
+            return  # the other world has a trace of its own
+        given = self._given.setdefault((call.op, comm.family, instance), {}).setdefault(call.rank, Counter())
         given[root, 0 if flow is None else flow.nbytes(call)] += n
 
     def disagreement(self) -> str | None:
@@ -203,7 +207,8 @@ class _Pairs:
     """Bytes that Alltoallv moves from rank to rank, in all calls on a communicator."""
 
     def __init__(self) -> None:
-        self._bytes: Counter[tuple[int, tuple[int, ...], int, int]] = Counter()
+        self._bytes: Counter[tuple[int, int, int, int]] = Counter()
+        self._instances = Instances()
         self._full = False
 
     def add(self, call: Call, n: int) -> None:
@@ -212,7 +217,9 @@ class _Pairs:
             return
         if call.get("in_place"):
             return
-        members, own = tuple(comm.members), comm.rank
+        instance, own = self._instances.number(comm), comm.rank
+        if instance is None:
+            return  # the other world has a trace of its own
         for flow, sign in (("send", n), ("recv", -n)):
             counts, datatype = (_optional(call, f"{flow}{name}") for name in ("counts", "type"))
             if not isinstance(counts, tuple) or not hasattr(datatype, "size"):
@@ -220,15 +227,16 @@ class _Pairs:
                 return
             for other, count in enumerate(counts):
                 pair = (own, other) if flow == "send" else (other, own)
-                self._bytes[comm.family, members, *pair] += sign * count * datatype.size
+                self._bytes[comm.family, instance, comm.world(pair[0]), comm.world(pair[1])] += (
+                    sign * count * datatype.size
+                )
         self._full = len(self._bytes) > MAX_PAIRS
 
     def disagreement(self) -> str | None:
-        for (family, members, source, dest), nbytes in self._bytes.items() if not self._full else ():
+        for (family, _, source, dest), nbytes in self._bytes.items() if not self._full else ():
             if nbytes:
                 return (
-                    f"MPI_Alltoallv on communicator {family}: rank {members[source]} sends "
-                    f"{abs(nbytes)} bytes {'more' if nbytes > 0 else 'less'} to rank {members[dest]} "
-                    "than that receives"
+                    f"MPI_Alltoallv on communicator {family}: rank {source} sends {abs(nbytes)} bytes "
+                    f"{'more' if nbytes > 0 else 'less'} to rank {dest} than that receives"
                 )
         return None

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from scalatrace.operations import Category, Flow, operation
+from scalatrace.trace.consistency.instances import Instances
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
@@ -68,25 +69,26 @@ class _Collective:
     """Counts of collective calls by operation, communicator (window, file) and rank."""
 
     def __init__(self) -> None:
-        self._calls: dict[tuple[str, int, tuple[int, ...], int], Counter[int]] = {}
+        self._calls: dict[tuple[str, int, int, int], Counter[int]] = {}
         self._kinds: dict[int, str] = {}
+        self._instances = Instances()
 
     def add(self, call: Call, n: int) -> None:
         if not _is_collective(call.op):
             return
         comm = call.comm
-        everyone = sorted((*comm.members, *(comm.remote or ())))
-        if UNDEFINED in everyone:
+        instance = self._instances.number(comm)
+        if instance is None:
             return  # the other world has a trace of its own
         on = call.raw("win") if "win" in call else call.raw("fh") if "fh" in call else -1
-        key = (call.op, comm.family, tuple(everyone), on)
+        key = call.op, comm.family, instance, on
         self._kinds[comm.family] = comm.kind
         self._calls.setdefault(key, Counter())[call.rank] += n
 
     def unmatched(self) -> str | None:
-        for (op, family, everyone, _), calls in self._calls.items():
+        for (op, family, instance, _), calls in self._calls.items():
             most = max(calls, key=lambda rank: calls[rank])
-            for rank in everyone:
+            for rank in self._instances.members[instance]:
                 if calls[rank] != calls[most]:
                     where = f"MPI_{op} on communicator {family} ({self._kinds[family]})"
                     return f"rank {most} calls {where} {calls[most]} times, rank {rank} {calls[rank]} times"
