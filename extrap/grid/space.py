@@ -73,7 +73,8 @@ class Space:
         grid = runs[0].grid
         self.inputs = tuple(sorted(runs[0].inputs))
         square = len(grid.dims) == 2 and all(len(set(run.grid.dims)) == 1 for run in runs)
-        butterflies = partners and all(run.butterflies for run in runs)
+        powers = all(run.butterflies for run in runs)
+        butterflies, stages = powers and partners, stages or (powers and not partners)
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
             lists=lists, stages=stages,

@@ -44,7 +44,7 @@ class Names:
         butterflies: whether partners are at powers of two, so that loops run over the exponents of sizes.
         partners: whether values are partners or trip counts, which follow trees.
         lists: whether values may be lengths of lists of neighbours.
-        stages: whether loops were found whose iterations are the stages of trees.
+        stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
     """
 
     sizes: tuple[str, ...]
