@@ -16,7 +16,8 @@ from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.instantiate.instantiate import instantiate
-from scalatrace.extrap.matching import check_consistent, check_matching
+from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
+from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import PARAMETER, header, notes, warnings
 from scalatrace.extrap.sizes import deciding
 from scalatrace.extrap.solve.features import RESERVED
@@ -43,6 +44,9 @@ __all__ = [
     "of_model",
     "prepared",
 ]
+
+PROOF_SECONDS = 5.0
+"""Time to prove that the calls of a large result fit together."""
 
 MIN_HINTED = 3
 """Traces of which the smallest one may be left out."""
@@ -119,7 +123,10 @@ def checked_matching(
     """
     if conflict := check_consistent(traces):
         return f"not compared: {conflict}"
-    return check_matching(result.model, result.trace, result.grid, target_inputs(result.model, params or {}))
+    line = check_matching(result.model, result.trace, result.grid, target_inputs(result.model, params or {}))
+    if result.trace.nnodes * result.trace.nprocs > MAX_VISITS and available():
+        line += f"; {prove_model(result.model, PROOF_SECONDS).line()}"
+    return line
 
 
 def check_largest(

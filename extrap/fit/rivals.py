@@ -22,9 +22,11 @@ from scalatrace.formula import (
     Called,
     Choose,
     Cond,
+    Const,
     Expr,
     Value,
     Var,
+    add,
     children,
     evaluate,
     format_text,
@@ -55,6 +57,9 @@ SQUARES = ("{n}//({s}*{s})", "-(-{n}//({s}*{s}))", "-(-(-(-{n}//{s}))//{s})", "(
 SIDES, SPACE_SIDES, MAX_LINE = (2, 3, 4, 5, 6, 7, 8, 11, 16), (2, 3, 5, 6, 8), 40
 """Sides of planes and of spaces, and lengths of lines, on which formulas are compared."""
 
+LARGE_SIZE, MAX_FACTOR = 1 << 12, 64
+"""A size at which formulas are multiples of what they divide, and the largest multiple."""
+
 MAX_ITERATIONS = 8
 """Iterations of loops for which formulas over them are compared."""
 
@@ -74,7 +79,23 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
                 others = _family(family, n, s, c)
                 for part in _divisions(formula, others, n, s):
                     result |= dict.fromkeys((part, other) for other in _others(part, others) if other != part)
+                if isinstance(formula, Expr):
+                    result |= dict.fromkeys((formula, other) for other in _multiples(formula, n, s))
     return tuple(result)
+
+
+def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
+    """The multiple of a parameter that a formula divides in pieces, divided at once: of 5*(n//X), 5*n//X."""
+    if names_in(formula) != {n, s} or formula in _family(BLOCKS, n, s, "0"):
+        return
+    try:
+        constant, one, two = (evaluate(formula, {n: k * LARGE_SIZE, s: LARGE_SIZE}) for k in range(3))
+    except FormulaError:
+        return
+    factor = one - constant
+    if two - one == factor and 1 < factor <= MAX_FACTOR:
+        for text in (f"{factor}*{n}//{s}", f"-(-{factor}*{n}//{s})"):
+            yield add(parse_number(text), Const(int(constant)))
 
 
 @lru_cache(maxsize=1 << 12)

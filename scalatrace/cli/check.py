@@ -2,16 +2,22 @@
 
 Each message needs its receive, with the same tag and room for it. All members of a communicator must make the
 same collective calls, with one root and equally many bytes. No rank may name a peer that is not there.
+
+The calls of a symbolic trace are also proved to fit together on all sizes, as far as z3 finds a proof
+(install scalatrace[prove]). What it does not prove is checked on the sizes up to --ranks only.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import parse_params
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.output import add_json, natural, print_json, seconds
+
+if TYPE_CHECKING:
+    from scalatrace.extrap.grid.model import Model
 
 EXAMPLE = (
     "scalatrace check stencil.st\n"
@@ -20,6 +26,7 @@ EXAMPLE = (
 )
 
 DEFAULT_RANKS = 64
+DEFAULT_SECONDS = 20.0
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +45,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="FILE", help="Python file with additional formulas"
     )
+    parser.add_argument(
+        "--prove",
+        type=seconds,
+        metavar="SECONDS",
+        default=DEFAULT_SECONDS,
+        help=f"of a symbolic trace: time for proofs, 0 for none (default {DEFAULT_SECONDS:g})",
+    )
     add_json(parser)
 
 
@@ -51,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     else:
         MatchingReporter(facts).render(console())
-    return int(any(size["conflict"] for size in facts["sizes"]))
+    wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
+    return int(wrong or any(size["conflict"] for size in facts["sizes"]))
 
 
 def _recorded(path: str) -> dict[str, Any]:
@@ -86,4 +101,19 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
         transient=True,
         disable=not grids,
     )
-    return {"file": args.trace, "sizes": [size.plain() for size in shown]}
+    facts: dict[str, Any] = {"file": args.trace, "sizes": [size.plain() for size in shown]}
+    return facts | _proof(model, args.prove)
+
+
+def _proof(model: Model, limit: float) -> dict[str, Any]:
+    from rich.console import Console
+
+    from scalatrace.extrap.proofs.prove import available, prove_model
+
+    if not limit:
+        return {}
+    if not available():
+        return {"hint": "pip install 'scalatrace[prove]' to prove it for all sizes"}
+    with Console(stderr=True).status("proving"):
+        found = prove_model(model, limit)
+    return {"proof": {**found.plain(), "line": found.line()}}

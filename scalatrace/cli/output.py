@@ -37,6 +37,17 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    """Return a number of seconds, 0 or more; for argparse."""
+    try:
+        result = float(text)
+    except ValueError:
+        result = -1.0
+    if not 0 <= result < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return result
+
+
 def factor(text: str) -> float:
     """Return a what-if factor; for argparse."""
     from scalatrace.scaling import parse_factor

@@ -27,7 +27,7 @@ def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
         return a
     whole, rest = _divided(_poly(a), _poly(b))
     divisor = _poly(b)
-    if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
+    if not rest or (_nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain)):
         return _expr(whole)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value // b.value)

@@ -16,32 +16,31 @@ from scalatrace.errors import FormulaError
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.evaluate import evaluate
 from scalatrace.formula.nodes import (
-    AllOf,
-    AnyOf,
-    Binary,
-    Called,
-    Choose,
     Compare,
     Cond,
     Const,
     Expr,
-    Member,
-    Truth,
     Var,
 )
-from scalatrace.formula.parts import children, variables
+from scalatrace.formula.parts import variables
+from scalatrace.formula.z3_terms import BIT_LIMIT, Bits, Integers, Opaque, Untranslatable, has_bits
 
-__all__ = ["Checked", "Counterexample", "Proof", "Proved", "available", "prove", "prove_equal"]
+__all__ = [
+    "Checked",
+    "Counterexample",
+    "Proof",
+    "Proved",
+    "available",
+    "prove",
+    "prove_equal",
+    "prove_opaque",
+]
 
 TIMEOUT_MS = 2_000
 """Time for one proof."""
 
 MAX_CHECKED = 20_000
 """Combinations of values that are checked one by one, about."""
-
-BITS = 64
-BIT_LIMIT = 1 << 31
-"""Proofs with bit operations hold for variables from -BIT_LIMIT to below BIT_LIMIT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +175,64 @@ def _by_z3(claim: Cond, domain: Domain, timeout_ms: int) -> Proof | None:
     """The answer of z3; None when it has none."""
     import z3  # type: ignore[import-untyped]
 
+    bits = has_bits(claim)
+    writer: Integers = Bits(z3) if bits else Integers(z3)
+    try:
+        goal = writer.cond(claim)
+        goal = z3.And(*writer.defined, goal)
+    except Untranslatable:
+        return None
+    found = _answer(claim, goal, domain, timeout_ms, writer)
+    return Proved(BIT_LIMIT) if bits and found == Proved() else found
+
+
+def prove_opaque(
+    claim: Cond, domain: Domain, divisors: frozenset[str], timeout_ms: int = TIMEOUT_MS
+) -> Proved | Counterexample | None:
+    """Return whether a condition holds wherever its formulas have values, for whatever its functions are.
+
+    Quotients by other names than `divisors`, bit operations and functions are known by their arguments only:
+    the same ones have the same value. A counterexample is confirmed by evaluation.
+
+    Returns:
+        None when z3 finds neither, or is not installed.
+    """
+    if not available():
+        return None
+    import z3
+
+    writer = Opaque(z3, divisors)
+    try:
+        return _answer(claim, writer.cond(claim), domain, timeout_ms, writer)
+    except Untranslatable:
+        return None
+
+
+def _answer(
+    claim: Cond, goal: Any, domain: Domain, timeout_ms: int, writer: Integers
+) -> Proved | Counterexample | None:
+    """The answer of z3 to whether a goal, which is a claim's, holds everywhere in a domain."""
+    import z3
+
     order = _variables(claim, domain)
-    limits = [(variable, *_limits(variable, domain)) for variable in order]
-    bits = _has_bits(claim)
-    writer: _Integers = _Bits(z3) if bits else _Integers(z3)
     solver = z3.Solver()
     solver.set("timeout", timeout_ms)
-    try:
-        for variable, low, high in limits:
-            name = writer.variable(variable.name)
-            if bits:
-                solver.add(name >= -BIT_LIMIT, name < BIT_LIMIT)
-            solver.add(name >= writer.expr(low))
-            if high is not None:
-                solver.add(name <= writer.expr(high))
-        assumed = list(writer.defined)
-        writer.defined.clear()
-        goal = writer.cond(claim)
-    except _Untranslatable:
-        return None
-    solver.add(*assumed)
-    solver.add(z3.Not(z3.And(*writer.defined, goal)))
+    writer.defined.clear()
+    for variable in order:
+        low, high = _limits(variable, domain)
+        name = writer.variable(variable.name)
+        if isinstance(writer, Bits):
+            solver.add(name >= -BIT_LIMIT, name < BIT_LIMIT)
+        solver.add(name >= writer.expr(low))
+        if high is not None:
+            solver.add(name <= writer.expr(high))
+    solver.add(*writer.defined)
+    if isinstance(writer, Opaque):
+        solver.add(*writer.lemmas, *writer.about_logarithms())
+    solver.add(z3.Not(goal))
     answer = solver.check()
     if answer == z3.unsat:
-        return Proved(BIT_LIMIT if bits else None)
+        return Proved()
     if answer != z3.sat:
         return None
     model = solver.model()
@@ -207,135 +240,3 @@ def _by_z3(claim: Cond, domain: Domain, timeout_ms: int) -> Proof | None:
         v.name: writer.number(model.eval(writer.variable(v.name), model_completion=True)) for v in order
     }
     return None if _holds(claim, values) else Counterexample(values)
-
-
-def _has_bits(part: Any) -> bool:
-    own = isinstance(part, Binary) and part.op in ("^", "&", "<<", ">>")
-    return own or any(map(_has_bits, children(part)))
-
-
-class _Untranslatable(Exception):  # noqa: N818 - z3 is not asked then
-    """A part of a formula that z3 is not told."""
-
-
-class _Integers:
-    """Expressions as z3's unbounded integers.
-
-    Attributes:
-        defined: what has to hold for the expressions to have values.
-    """
-
-    def __init__(self, z3: Any) -> None:
-        self.z3 = z3
-        self.defined: list[Any] = []
-        self._known: dict[Expr, Any] = {}
-
-    def variable(self, name: str) -> Any:
-        return self.z3.Int(name)
-
-    def constant(self, value: int) -> Any:
-        return self.z3.IntVal(value)
-
-    def number(self, value: Any) -> int:
-        """A value of a model."""
-        return int(value.as_long())
-
-    def expr(self, e: Expr) -> Any:
-        if e not in self._known:
-            self._known[e] = self._expr(e)
-        return self._known[e]
-
-    def _expr(self, e: Expr) -> Any:
-        match e:
-            case Const(value):
-                return self.constant(value)
-            case Var(name):
-                return self.variable(name)
-            case Choose(cond, a, b):
-                return self.z3.If(self.cond(cond), self.expr(a), self.expr(b))
-            case Called(name, arguments):
-                return self._called(name, arguments)
-            case Binary(op, a, b):
-                return self.binary(op, self.expr(a), self.expr(b))
-        raise _Untranslatable
-
-    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Any:
-        match name, arguments:
-            case (("min" | "max"), (a, b)):
-                x, y = self.expr(a), self.expr(b)
-                return self.z3.If(x <= y if name == "min" else x >= y, x, y)
-            case "block", (n, parts, k):
-                more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
-                return self.expr(Binary("+", Binary("//", n, parts), Choose(more, Const(1), Const(0))))
-            case "block_start", (n, parts, k):
-                rest = Called("min", (k, Binary("%", n, parts)))
-                return self.expr(Binary("+", Binary("*", k, Binary("//", n, parts)), rest))
-        raise _Untranslatable
-
-    def binary(self, op: str, a: Any, b: Any) -> Any:
-        match op:
-            case "+":
-                return a + b
-            case "-":
-                return a - b
-            case "*":
-                return a * b
-        self.defined.append(b != 0)
-        quotient = self.z3.If(b > 0, a / b, -a / -b)  # z3 rounds down for positive divisors
-        return quotient if op in ("/", "//") else a - b * quotient
-
-    def cond(self, cond: Cond) -> Any:
-        match cond:
-            case Truth(value):
-                return self.z3.BoolVal(value)
-            case Compare(op, a, b):
-                x, y = self.expr(a), self.expr(b)
-                return {"==": x == y, "!=": x != y, "<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}[op]
-            case AllOf(parts):
-                return self.z3.And(*map(self.cond, parts))
-            case AnyOf(parts):
-                return self.z3.Or(*map(self.cond, parts))
-            case Member(e, values, outside):
-                x = self.expr(e)
-                within = self.z3.Or(*(x == self.constant(value) for value in values))
-                return self.z3.Not(within) if outside else within
-
-
-class _Bits(_Integers):
-    """Expressions as bit vectors, for those with bit operations; sums and products must not overflow."""
-
-    def variable(self, name: str) -> Any:
-        return self.z3.BitVec(name, BITS)
-
-    def constant(self, value: int) -> Any:
-        return self.z3.BitVecVal(value, BITS)
-
-    def number(self, value: Any) -> int:
-        return int(value.as_signed_long())
-
-    def binary(self, op: str, a: Any, b: Any) -> Any:
-        z3 = self.z3
-        match op:
-            case "+":
-                self.defined += [z3.BVAddNoOverflow(a, b, True), z3.BVAddNoUnderflow(a, b)]
-                return a + b
-            case "-":
-                self.defined += [z3.BVSubNoOverflow(a, b), z3.BVSubNoUnderflow(a, b, True)]
-                return a - b
-            case "*":
-                self.defined += [z3.BVMulNoOverflow(a, b, True), z3.BVMulNoUnderflow(a, b)]
-                return a * b
-            case "^":
-                return a ^ b
-            case "&":
-                return a & b
-            case "<<" | ">>":
-                amount = z3.If(b < 0, self.constant(0), z3.If(b > 62, self.constant(62), b))
-                if op == "<<":
-                    self.defined.append((a << amount) >> amount == a)
-                return a << amount if op == "<<" else a >> amount
-        self.defined.append(b != 0)
-        truncated, rest = a / b, z3.SRem(a, b)
-        inexact = z3.And(rest != 0, (rest < 0) != (b < 0))
-        quotient = z3.If(inexact, truncated - 1, truncated)
-        return quotient if op in ("/", "//") else z3.If(inexact, rest + b, rest)

@@ -17,6 +17,10 @@ MAX_SIZES_SHOWN = 3
 """Sizes without a trace that are shown with their reason."""
 
 
+MAX_REASONS_SHOWN = 5
+"""Reasons for which calls are not proved that are shown."""
+
+
 class ExtrapolationReporter:
     """Prints the facts of a result: a trace or formulas, and what lossy extrapolation dropped."""
 
@@ -136,6 +140,27 @@ class MatchingReporter:
             console.print(f"{self.facts['file']}: all messages and collective calls match on {_sizes(good)}")
         elif not sizes:
             console.print(f"{self.facts['file']}: no size to check: give a larger number (--ranks)")
+        if "proof" in self.facts:
+            self._proof(console, self.facts["proof"])
+        if "hint" in self.facts:
+            console.print(self.facts["hint"])
+
+    def _proof(self, console: Console, proof: Row) -> None:
+        """Print what was proved, what was not, grouped by the reason, and counterexamples."""
+        console.print(f"{proof['line']} ({proof['seconds']:.1f} s)")
+        calls: dict[str, list[str]] = {}
+        for one in proof["open"]:
+            if one["grid"]:
+                params = "".join(f", {name}={value}" for name, value in one["params"].items())
+                where = f"{one['ranks']:,} ranks ({one['grid']}{params})"
+                console.print(f"wrong on {where}: {clean(one['reason'])}")
+            else:
+                calls.setdefault(one["reason"], []).append(one["call"])
+        for reason, sites in list(calls.items())[:MAX_REASONS_SHOWN]:
+            more = f" and {len(sites) - 1} more" if len(sites) > 1 else ""
+            console.print(f"not proved: {clean(sites[0])}{more}: {clean(reason)}")
+        if len(calls) > MAX_REASONS_SHOWN:
+            console.print(f"{len(calls) - MAX_REASONS_SHOWN} more reasons (--json)")
 
 
 def _size(size: Row) -> str:

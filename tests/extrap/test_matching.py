@@ -17,39 +17,16 @@ from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_matching, check_sizes
 from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.stx import save
-from scalatrace.formula import TRUE, Cond, Const, add, all_of, parse_condition
+from scalatrace.formula import TRUE, Const
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call, record
+from support.faults import FAULTS, changed, exchange
 from support.grids import Body, Rank, butterfly, collectors, halo, trace_of
 
 SQUARES = [(3, 3), (4, 4), (5, 5)]
 TYPE = "MPI_DOUBLE"
-
-
-def exchange(rank: Rank) -> list[IssuedCall]:
-    """Rows of a torus shift by one, columns at the border reduce, all share a sum."""
-    (x, y), (_, columns) = rank.place, rank.dims
-    west, east = rank.neighbour((0, -1), True), rank.neighbour((0, 1), True)
-    row = {"count": 3, "datatype": TYPE}
-    message = {"count": 8 * columns, "datatype": TYPE}
-    made = [
-        call("Irecv", 10, **message, source=west, tag=y + 1, comm="world"),
-        call("Send", 11, **message, dest=east, tag=(y + 1) % columns + 1, comm="world"),
-        call("Waitall", 12, requests=(0,)),
-    ] * 4
-    if x:
-        made.append(call("Send", 13, **row, dest=rank.number - columns, tag=0, comm="world"))
-    if x < rank.dims[0] - 1:
-        made.append(
-            call("Recv", 14, count=3, datatype=TYPE, source=rank.number + columns, tag=0, comm="world")
-        )
-    sums = [call("Allreduce", 15, count=columns, datatype=TYPE, comm="world")]
-    roots = [call("Bcast", 16, count=2, datatype=TYPE, root=columns - 1, comm="world")]
-    gathers = [call("Allgather", 17, sendcount=2, sendtype=TYPE, recvcount=2, recvtype=TYPE, comm="world")]
-    return [*made, *sums, *roots, *gathers]
 
 
 @pytest.fixture(scope="module")
@@ -57,58 +34,14 @@ def model() -> Model:
     return model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
 
 
-BORDER = parse_condition("y==Y-1")
-
-
-def _changed(rules: tuple[Rule, ...], at: int, name: str, where: Cond = BORDER) -> tuple[Rule, ...]:
-    """The rules in which a parameter, or the repeat, of one line's calls is one larger on some ranks."""
-    result = []
-    for rule in rules:
-        if rule.op is None:
-            rule = replace(rule, children=_changed(rule.children, at, name, where))
-        elif f"app.py:{at}:" in rule.stack[0] and name == "repeat":
-            rule = replace(rule, repeat=_larger(rule.repeat, where))
-        elif f"app.py:{at}:" in rule.stack[0]:
-            changed = [
-                replace(param, field=_larger(param.field, where)) if param.name == name else param
-                for param in rule.params
-            ]
-            rule = replace(rule, params=tuple(changed))
-        result.append(rule)
-    return tuple(result)
-
-
-def _larger(field: Field, where: Cond) -> Field:
-    parts = []
-    for part in field.parts:
-        if part.formulas is not None:
-            formulas = tuple(add(formula, Const(1)) for formula in part.formulas)
-            parts.append(replace(part, condition=all_of(where, part.condition), formulas=formulas))
-        parts.append(part)
-    return replace(field, parts=tuple(parts))
-
-
 def _seen(model: Model) -> list[Grid]:
     return [Grid(dims) for dims, _ in model.seen]
-
-
-FAULTS = [
-    *((line, name) for line in (10, 11, 13, 14) for name in ("repeat", "tag")),
-    *((line, "count") for line in (11, 13, 15)),
-    *((line, "dest") for line in (11, 13)),
-    *((line, "source") for line in (10, 14)),
-    (15, "repeat"),
-    (16, "root"),
-    (16, "repeat"),
-    (17, "repeat"),
-    (17, "recvcount"),
-]
 
 
 @pytest.mark.parametrize(("line", "name"), FAULTS)
 def test_planted_faults(model: Model, line: int, name: str) -> None:
     """At a border one call more, another tag, size, peer or root; executing the calls confirms most."""
-    wrong = replace(model, nodes=_changed(model.nodes, line, name))
+    wrong = replace(model, nodes=changed(model.nodes, line, name))
     (found,) = check_sizes(wrong, {}, [Grid((6, 6))])
     assert found.conflict or "peer" in found.undetermined
     if found.conflict and not name.endswith(("count", "root")):  # no data is moved
@@ -118,7 +51,7 @@ def test_planted_faults(model: Model, line: int, name: str) -> None:
 
 def test_fault_of_all_ranks_alike_is_no_conflict(model: Model) -> None:
     """One sum more on all ranks fits together."""
-    other = replace(model, nodes=_changed(model.nodes, 15, "repeat", TRUE))
+    other = replace(model, nodes=changed(model.nodes, 15, "repeat", TRUE))
     assert [one.conflict for one in check_sizes(other, {}, [Grid((6, 6))])] == [""]
 
 
@@ -149,7 +82,7 @@ def test_large_result_is_checked_at_smaller_sizes(model: Model) -> None:
     found = check_matching(model, made.trace, made.grid, {})
     assert found.startswith("all messages and collective calls match on ")
     assert "1,048,576" not in found
-    wrong = replace(model, nodes=_changed(model.nodes, 11, "tag"))
+    wrong = replace(model, nodes=changed(model.nodes, 11, "tag"))
     with pytest.raises(ExtrapolationError, match=r"do not fit together on [\d,]+ ranks .* message"):
         check_matching(wrong, made.trace, made.grid, {})
 
@@ -169,7 +102,7 @@ def test_command_on_formulas(model: Model, tmp_path: Path, capsys: pytest.Captur
     save(model, tmp_path / "right.stx")
     assert main(["check", str(tmp_path / "right.stx"), "--ranks", "50"]) == 0
     assert "match on 5 sizes from 9 to 49 ranks" in capsys.readouterr().out
-    save(replace(model, nodes=_changed(model.nodes, 13, "tag")), tmp_path / "wrong.stx")
+    save(replace(model, nodes=changed(model.nodes, 13, "tag")), tmp_path / "wrong.stx")
     assert main(["check", str(tmp_path / "wrong.stx"), "--ranks", "16", "--json"]) == 1
     sizes = json.loads(capsys.readouterr().out)["sizes"]
     assert [(size["ranks"], size["grid"]) for size in sizes] == [(9, "3x3"), (16, "4x4")]

@@ -1,6 +1,7 @@
 """Programs whose peers, counts, tags and trip counts follow random formulas of a rank's place on a grid.
 
-Thresholds and periods that no trace need show (x < 5 on 5 columns) are left out: nothing determines them.
+Thresholds, periods and logarithms that no trace need show (x < 5 on 5 columns; log2 of 10 and 12) are left
+out: nothing determines them.
 """
 
 from __future__ import annotations
@@ -294,6 +295,11 @@ def _ranks(dims: Sequence[int], n: int) -> list[Rank]:
     return [Rank(number, dims, n) for number in range(prod(dims))]
 
 
+def _logs(dims: tuple[int, ...]) -> list[int]:
+    """The logarithms of sides and ranks, rounded up."""
+    return [(n - 1).bit_length() for n in (prod(dims), *dims)]
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> RandomProgram:
     """A program of a few steps, traced on three to six grids, and a larger grid of the same kind."""
@@ -307,6 +313,8 @@ def programs(draw: st.DrawFn) -> RandomProgram:
         target = (max(grids)[0] + draw(st.integers(1, 2)),) * 2
     else:
         target = tuple(max(grid[d] for grid in grids) + draw(st.integers(d, 1)) for d in range(2))
+    for seen, there in zip(zip(*map(_logs, grids), strict=True), _logs(target), strict=True):
+        assume(len(set(seen)) > 1 or there in seen)
     n = draw(st.sampled_from([0, 0, 24, 60, 64, 100, 360, 1400]))
     inner = st.lists(_steps(), min_size=1, max_size=2).map(tuple)
     steps = draw(st.lists(st.one_of(_steps(), st.builds(Loop, _places(), inner)), min_size=1, max_size=3))

@@ -24,7 +24,7 @@ from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["first_conflict", "first_disagreement"]
+__all__ = ["first_conflict", "first_disagreement", "same_bytes"]
 
 _SAME_BYTES = {
     "Bcast": Flow("count", "datatype"),
@@ -164,7 +164,7 @@ class _Collectives:
         row, comm = operation(call.op), call.comm
         if row.category is not Category.COLLECTIVE or comm.remote is not None:
             return
-        flow = _SAME_BYTES.get(_base(call.op))
+        flow = same_bytes(call.op)
         if flow is None and "root" not in call:
             return
         root = call.raw("root") if "root" in call else -1
@@ -191,6 +191,11 @@ class _Collectives:
 def _words(given: tuple[int, int]) -> str:
     root, nbytes = given
     return f"{nbytes} bytes" if root < 0 else f"{nbytes} bytes and root {root}" if nbytes else f"root {root}"
+
+
+def same_bytes(op: str) -> Flow | None:
+    """Where the members of a collective call give a number of bytes that has to be one; None: nowhere."""
+    return _SAME_BYTES.get(_base(op))
 
 
 def _base(name: str) -> str:

@@ -20,7 +20,7 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["first_unmatched", "peer_of", "tag_of"]
+__all__ = ["first_unmatched", "is_collective", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
@@ -74,7 +74,7 @@ class _Collective:
         self._instances = Instances()
 
     def add(self, call: Call, n: int) -> None:
-        if not _is_collective(call.op):
+        if not is_collective(call.op):
             return
         comm = call.comm
         instance = self._instances.number(comm)
@@ -95,7 +95,8 @@ class _Collective:
         return None
 
 
-def _is_collective(op: str) -> bool:
+def is_collective(op: str) -> bool:
+    """Whether all members of a communicator call an operation together."""
     category = operation(op).category
     if category is Category.IO:
         return "_all" in op or "_ordered" in op

@@ -1,0 +1,248 @@
+"""The halves of messages that the events of a model send and receive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scalatrace.extrap.grid.model import Model, ParamRule, Rule
+from scalatrace.extrap.proofs.places import Place, place_of
+from scalatrace.extrap.proofs.prover import Prover
+from scalatrace.extrap.proofs.values import Loops, Unprovable, loops_of, positive
+from scalatrace.formula import (
+    TRUE,
+    Cond,
+    Const,
+    Expr,
+    Select,
+    Special,
+    Value,
+    Var,
+    all_of,
+    choose,
+    compare,
+    mul,
+    names_in,
+    negate,
+)
+from scalatrace.formula import number as as_number
+from scalatrace.formula.prove import Proved
+from scalatrace.operations import Category, Flow, operation
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.symbolic.field import Part
+from scalatrace.trace.symbolic.special_values import symbolic
+
+MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
+NO_PEER = "PROC_NULL"
+ANY_TAG = "ANY_TAG"
+
+WORLD = 0
+"""Family of events without a communicator."""
+
+__all__ = ["Half", "Path", "family_of_event", "halves", "paths", "site"]
+
+Path = tuple[Rule, ...]
+"""An event and the nodes around it, the outermost first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """One half of a message, from ranks whose peer follows one formula.
+
+    Attributes:
+        site: the call, in words.
+        sends: whether it is the sending half.
+        family: the communicator.
+        loops: around the event.
+        given: the ranks, and iterations, with such a peer.
+        place: of the peer.
+        tag: of the message.
+        nbytes: sent, or room for them; None: unknown.
+        reason: why they are unknown; "" where they were not recorded.
+        varies: whether peer or tag depend on the iteration.
+    """
+
+    site: str
+    sends: bool
+    family: int
+    loops: Loops
+    given: Cond
+    place: Place
+    tag: Expr
+    nbytes: Expr | None
+    reason: str
+    varies: bool
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The loops within which it may have its partner."""
+        return self.loops.scope
+
+    def times(self) -> Expr:
+        """How often it happens in an iteration of the loops around; of what varies, of its own too."""
+        if self.varies:
+            return choose(self.happens(), Const(1), Const(0))
+        return choose(self.happens(), self.loops.repeat(), Const(0))
+
+    def happens(self) -> Cond:
+        """That it happens in an iteration."""
+        if self.varies:
+            return all_of(self.given, self.loops.active())
+        own = (positive(self.loops.repeat()),) if self.loops.own else ()
+        return all_of(self.given, *(row.runs() for row in self.loops.around), *own)
+
+    def total(self) -> Expr:
+        """How often it happens in all."""
+        return choose(self.given, self.loops.times(), Const(0))
+
+    def happens_at_all(self) -> Cond:
+        """That it happens in some iteration."""
+        return all_of(self.given, *(positive(row.trips) for row in self.loops.rows))
+
+    def has(self, execution: Var) -> Cond:
+        """That it happens so often and once more."""
+        return all_of(self.given, compare("<", execution, self.loops.times()))
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether peer and tag depend on the number of the execution only, if on anything."""
+        used = names_in(self.tag, *self.place.coords) | names_in(self.place.distance or Const(0))
+        return not used & {row.index.name for row in self.loops.rows if isinstance(row.index, Var)}
+
+
+def paths(rules: Sequence[Rule], around: Path = ()) -> Iterator[Path]:
+    """All events of a model, each with what is around it."""
+    for rule in rules:
+        path = (*around, rule)
+        if rule.op is not None:
+            yield path
+        yield from paths(rule.children, path)
+
+
+def site(rule: Rule) -> str:
+    """An event in words."""
+    return " at ".join([f"MPI_{rule.op}", *rule.stack[:1]])
+
+
+def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
+    """The halves of messages that an event sends and receives.
+
+    Raises:
+        Refuted, Unprovable: an event sends or receives something else, or nobody knows what.
+    """
+    rule = path[-1]
+    assert rule.op is not None
+    row = operation(rule.op)
+    probe = rule.op.removesuffix("_c") in ("Mprobe", "Improbe")
+    if row.category is Category.PERSISTENT or row.category is Category.START:
+        raise Unprovable("persistent requests are not followed")
+    if row.category not in MESSAGES and not probe:
+        return
+    for sends, flow in ((True, row.sends), (False, row.recvs)):
+        if flow is not None and _param(rule, flow.peer) is not None:
+            yield from _half(model, prover, path, sends, flow)
+
+
+def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> Iterator[Half]:
+    rule = path[-1]
+    peer = _param(rule, flow.peer)
+    assert peer is not None
+    loops = loops_of(prover.scenario, path)
+    family = family_of_event(rule)
+    axes = model.families[family].slices
+    tag = _param(rule, "sendtag" if sends else "recvtag") or _param(rule, "tag")
+    encoding = peer.encoding or Encoding.ABSOLUTE
+    for where, part in loops.cases(peer.field):
+        for inner, given, value, varies, turn in _turns(prover, loops, where, part):
+            number, tag_varies = (Const(0), False) if tag is None else _tag(loops, tag, turn)
+            nbytes, reason = _nbytes(loops, rule, flow, turn)
+            for cond, one in _alternatives(symbolic(value)):
+                if isinstance(one, Special):
+                    if one.name != NO_PEER:
+                        raise Unprovable("it receives from any rank")
+                    continue
+                if axes is None:
+                    raise Unprovable("its communicator is no slice of the grid")
+                both = all_of(given, cond)
+                runs = inner.active() if varies else all_of(*(positive(row.trips) for row in inner.rows))
+                place = place_of(prover, all_of(both, runs), as_number(one), encoding, axes)
+                changes = varies or tag_varies
+                yield Half(site(rule), sends, family, inner, both, place, number, nbytes, reason, changes)
+
+
+def _turns(
+    prover: Prover, loops: Loops, where: Cond, part: Part
+) -> Iterator[tuple[Loops, Cond, Value, bool, tuple[int, int] | None]]:
+    """The peers of a part: one, or a row of them, when an event takes all of it in each iteration.
+
+    Each with the loops around it, its ranks, whether it depends on iterations, and its number in the row.
+    """
+    row = loops.slots(part)
+    if len(row) < 2 or not loops.own:
+        yield loops, where, *loops.value(part), None
+        return
+    trips = loops.repeat()
+    given = all_of(where, positive(trips))
+    if not isinstance(prover.holds(given, compare("==", trips, Const(len(row)))), Proved):
+        yield loops, where, *loops.value(part), None
+        return
+    for n, value in enumerate(row):
+        yield loops.without_own(), given, value, False, (n, len(row))
+
+
+def _alternatives(value: Value) -> Iterator[tuple[Cond, Value]]:
+    match value:
+        case Select(cond, then, otherwise):
+            for more, one in _alternatives(then):
+                yield all_of(cond, more), one
+            for more, one in _alternatives(otherwise):
+                yield all_of(negate(cond), more), one
+        case _:
+            yield TRUE, value
+
+
+def _param(rule: Rule, name: str) -> ParamRule | None:
+    return next((param for param in rule.params if param.name == name), None)
+
+
+def family_of_event(rule: Rule) -> int:
+    """The communicator of an event, the same on all ranks. Raises Unprovable."""
+    comm = _param(rule, "comm")
+    if comm is None:
+        return WORLD
+    first = comm.field.parts[0]
+    if len(comm.field.parts) == 1 and first.shape is None and first.formulas:
+        (family,) = first.formulas
+        if isinstance(family, Const) and family.value >= 0:
+            return family.value
+    raise Unprovable("its communicator differs from rank to rank or from call to call")
+
+
+def _tag(loops: Loops, rule: ParamRule, turn: tuple[int, int] | None) -> tuple[Expr, bool]:
+    for part in rule.field.parts:
+        if part.formulas and any(symbolic(f) == Special(ANY_TAG) for f in part.formulas):
+            raise Unprovable("it receives messages with any tag")
+    return loops.number(rule.field, turn)
+
+
+def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: tuple[int, int] | None) -> tuple[Expr | None, str]:
+    """The bytes of one execution; None when nothing is known of them, and why."""
+    count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
+    if count is None or datatype is None:
+        return None, ""
+    size = _size(datatype.field.parts[0])
+    if size is None or len(datatype.field.parts) > 1 or flow.times != "once":
+        return None, "its datatype is not one and the same"
+    try:
+        elements, _ = loops.number(count.field, turn)
+    except Unprovable as error:
+        return None, f"of its count, {error}"
+    return mul(elements, loops.scenario.here.number(size)), ""
+
+
+def _size(part: Part) -> Expr | None:
+    """The size of one datatype, the same in all executions, in bytes."""
+    match part.shape:
+        case (None, ((None, None, _),)) if part.formulas:
+            return as_number(part.formulas[1])
+    return None

@@ -1,0 +1,234 @@
+"""Prove that messages and collective calls of a model fit together, on all sizes made as the traces' were.
+
+What is proved: each rank sends another as many messages with a tag as that receives from it, none longer than
+its buffer; peers are in their communicator; its members make equally many calls of each collective operation,
+with one root and equally many elements. Orders of calls are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.matching import MAX_VISITS, check_sizes
+from scalatrace.extrap.proofs.collectives import Collectives
+from scalatrace.extrap.proofs.halves import Half, Path, family_of_event, halves, paths, site
+from scalatrace.extrap.proofs.messages import Messages
+from scalatrace.extrap.proofs.prover import Prover, Refuted
+from scalatrace.extrap.proofs.scenario import Scenario, scenarios
+from scalatrace.extrap.proofs.values import Unprovable
+from scalatrace.formula import Const, format_text
+from scalatrace.formula.prove import available
+from scalatrace.formula.substitute import Substitution
+from scalatrace.trace.consistency.agreement import same_bytes
+from scalatrace.trace.consistency.partners import is_collective
+from scalatrace.trace.symbolic.grid import Grid
+
+DEFAULT_SECONDS = 20.0
+"""Time for all proofs of a model."""
+
+__all__ = ["DEFAULT_SECONDS", "Open", "Proofs", "available", "prove_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Something that was not proved, or is wrong.
+
+    Attributes:
+        site: the call, in words; "" of a counterexample.
+        reason: what was not proved, or why; of a counterexample, which calls do not fit together.
+        grid, inputs: of a counterexample, the size and the parameters.
+    """
+
+    site: str
+    reason: str
+    grid: Grid | None = None
+    inputs: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """What was proved of a model.
+
+    Attributes:
+        sizes: for which sizes, in words.
+        proved: number of calls (events of the model) of which all was proved.
+        open: the others.
+        seconds: time taken.
+    """
+
+    sizes: str
+    proved: int
+    open: tuple[Open, ...]
+    seconds: float
+
+    def line(self) -> str:
+        """What was proved, in one line."""
+        if self.complete:
+            return f"proved for all sizes with {self.sizes}"
+        calls = self.proved + len({one.site for one in self.open})
+        return f"proved for {self.proved} of {calls} calls, for all sizes with {self.sizes}"
+
+    @property
+    def counterexample(self) -> Open | None:
+        """A size on which calls do not fit together, if one was found."""
+        return next((one for one in self.open if one.grid is not None), None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all calls were proved to fit together."""
+        return not self.open
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data."""
+        rows = [
+            {
+                "call": one.site,
+                "reason": one.reason,
+                "grid": str(one.grid or ""),
+                "ranks": one.grid.nprocs if one.grid else None,
+                "params": dict(one.inputs),
+            }
+            for one in self.open
+        ]
+        return {"sizes": self.sizes, "proved": self.proved, "open": rows, "seconds": round(self.seconds, 3)}
+
+
+def prove_model(model: Model, seconds: float = DEFAULT_SECONDS) -> Proofs:
+    """Prove that the calls of a model fit together.
+
+    Args:
+        model: the symbolic trace.
+        seconds: time after which what is left stays open.
+    """
+    start = monotonic()
+    found: dict[tuple[str, str], Open] = {}
+    calls = {id(path[-1]): site(path[-1]) for path in paths(model.nodes) if _is_matched(path)}
+    wrong: set[int] = set()
+    cases = scenarios(model)
+    for scenario in cases:
+        for rule, one in _Scenario(model, scenario, start + seconds).open():
+            wrong.add(rule)
+            found.setdefault((one.site, one.reason), one)
+    texts = dict.fromkeys(map(str, cases))
+    proved = len(calls.keys() - wrong)
+    return Proofs("; or ".join(texts), proved, tuple(found.values()), monotonic() - start)
+
+
+def _is_matched(path: Path) -> bool:
+    op = path[-1].op or ""
+    return is_collective(op) or any(name in op.lower() for name in ("send", "recv", "probe", "start"))
+
+
+class _Scenario:
+    def __init__(self, model: Model, scenario: Scenario, deadline: float) -> None:
+        self.model, self.scenario = model, scenario
+        self.prover = Prover(scenario, deadline)
+        self.paths = list(paths(model.nodes))
+        self._conflicts: dict[tuple[Grid, tuple[tuple[str, int], ...]], Open | None] = {}
+
+    def open(self) -> Iterator[tuple[int, Open]]:
+        """What is not proved, each with the identity of its event."""
+        yield from self._messages()
+        yield from self._collectives()
+
+    def _messages(self) -> Iterator[tuple[int, Open]]:
+        if "Cancel" in self.model.ops:
+            yield from (
+                (id(path[-1]), _open(path, Unprovable("messages are cancelled"))) for path in self.paths
+            )
+            return
+        known: dict[int, list[tuple[Path, Half]]] = defaultdict(list)
+        unknown: list[tuple[int | None, str]] = []
+        for path in self.paths:
+            try:
+                for half in halves(self.model, self.prover, path):
+                    known[half.family].append((path, half))
+            except (Unprovable, Refuted) as error:
+                one = self._open(path, error)
+                unknown.append((_family(path), f"{one.site}: {one.reason}"))
+                yield id(path[-1]), one
+        for family, rows in known.items():
+            because = next((text for other, text in unknown if other in (family, None)), None)
+            messages = Messages(self.prover, [half for _, half in rows])
+            steps = ((messages.require_partners, row) for row in rows)
+            for step, (path, half) in (*steps, *((messages.require_room, row) for row in rows)):
+                try:
+                    if because:
+                        raise Unprovable(f"what goes to or comes from another call is unknown ({because})")
+                    step(half)
+                except (Unprovable, Refuted) as error:
+                    yield id(path[-1]), self._open(path, error)
+
+    def _collectives(self) -> Iterator[tuple[int, Open]]:
+        groups: dict[tuple[str, int, str], list[Path]] = defaultdict(list)
+        for path in self.paths:
+            op = path[-1].op or ""
+            if not is_collective(op):
+                continue
+            try:
+                groups[op, family_of_event(path[-1]), _on(path)].append(path)
+            except Unprovable as error:
+                yield id(path[-1]), self._open(path, error)
+        for (op, family, _), some in groups.items():
+            flow = same_bytes(op)
+            agreed = ["root", *([flow.count] if flow else [])]
+            try:
+                calls = Collectives(self.prover, self.model.families[family], some, agreed)
+                calls.require_members()
+            except (Unprovable, Refuted) as error:
+                yield from ((id(path[-1]), self._open(path, error)) for path in some)
+                continue
+            for path in some:
+                try:
+                    calls.require_agreement(path)
+                except (Unprovable, Refuted) as error:
+                    yield id(path[-1]), self._open(path, error)
+
+    def _open(self, path: Path, error: Unprovable | Refuted) -> Open:
+        if isinstance(error, Unprovable):
+            return _open(path, error)
+        values = error.found.values
+        at = Substitution({name: Const(value) for name, value in values.items()})
+        sides = (at.number(side) for side in self.scenario.sides)
+        dims = tuple(side.value for side in sides if isinstance(side, Const))
+        inputs = {name: values.get(name, given) for name, given in self.model.seen[-1][1].items()}
+        conflict = self._conflict(Grid(dims, self.model.column_major), inputs)
+        return conflict or _open(path, Unprovable(f"no proof was found that {error}"))
+
+    def _conflict(self, grid: Grid, inputs: Mapping[str, int]) -> Open | None:
+        """What does not fit together on a size; None: nothing, or it is too large to tell."""
+        key = grid, tuple(sorted(inputs.items()))
+        if key not in self._conflicts:
+            self._conflicts[key] = None
+            if len(self.paths) * grid.nprocs <= MAX_VISITS:
+                (size,) = check_sizes(self.model, inputs, [grid])
+                if size.conflict:
+                    self._conflicts[key] = Open("", size.conflict, grid, key[1])
+        return self._conflicts[key]
+
+
+def _family(path: Path) -> int | None:
+    try:
+        return family_of_event(path[-1])
+    except Unprovable:
+        return None
+
+
+def _on(path: Path) -> str:
+    """The window or file of a call, as its formulas."""
+    for param in path[-1].params:
+        if param.name in ("win", "fh"):
+            parts = param.field.parts
+            return " ".join(
+                format_text(f) for part in parts for f in (part.condition, *(part.formulas or ()))
+            )
+    return ""
+
+
+def _open(path: Path, error: Unprovable) -> Open:
+    return Open(site(path[-1]), str(error))

@@ -1,0 +1,60 @@
+"""Asks for proofs, remembers answers, and keeps to a time limit."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from scalatrace.extrap.proofs.scenario import Scenario
+from scalatrace.extrap.proofs.values import Unprovable
+from scalatrace.formula import TRUE, Cond, Truth, either, negate
+from scalatrace.formula.prove import Counterexample, Proved, prove_opaque
+
+CLAIM_MS = 2_000
+"""Time for one claim."""
+
+__all__ = ["Prover", "Refuted"]
+
+
+class Refuted(Exception):  # noqa: N818 - formulas that hold nowhere near are dropped
+    """A claim is wrong for some sizes and places."""
+
+    def __init__(self, what: str, found: Counterexample) -> None:
+        super().__init__(what)
+        self.found = found
+
+
+class Prover:
+    """Proves claims for all sizes of a scenario.
+
+    Args:
+        deadline: by the monotonic clock; later claims are not proved.
+    """
+
+    def __init__(self, scenario: Scenario, deadline: float) -> None:
+        self.scenario, self.deadline = scenario, deadline
+        self._known: dict[Cond, Proved | Counterexample | None] = {}
+
+    def holds(self, given: Cond, goal: Cond) -> Proved | Counterexample | None:
+        """Whether a goal holds wherever a condition does; None: unknown."""
+        claim = either(negate(given), goal)
+        if claim == TRUE:
+            return Proved()
+        if claim not in self._known:
+            left_ms = int((self.deadline - monotonic()) * 1000)
+            if left_ms <= 0:
+                raise Unprovable("time is up")
+            scenario = self.scenario
+            self._known[claim] = prove_opaque(
+                claim, scenario.domain, scenario.divisors, min(CLAIM_MS, left_ms)
+            )
+        return self._known[claim]
+
+    def require(self, what: str, given: Cond, goal: Cond) -> None:
+        """Prove a claim. Raises Refuted or Unprovable, both with `what` in words."""
+        if isinstance(given, Truth) and not given.value:
+            return
+        found = self.holds(given, goal)
+        if isinstance(found, Counterexample):
+            raise Refuted(what, found)
+        if found is None:
+            raise Unprovable(f"no proof was found that {what}")

@@ -1,0 +1,235 @@
+"""Fields of a model as expressions: of a rank's place, and of the iterations around an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scalatrace.extrap.grid.model import Rule
+from scalatrace.extrap.proofs.scenario import Scenario
+from scalatrace.formula import (
+    FALSE,
+    TRUE,
+    Binary,
+    Cond,
+    Const,
+    Expr,
+    Value,
+    Var,
+    add,
+    all_of,
+    choose,
+    compare,
+    either,
+    mul,
+    names_in,
+    negate,
+    number,
+    sub,
+)
+from scalatrace.formula.substitute import Substitution
+from scalatrace.trace.symbolic.counters import NAMED
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
+
+__all__ = ["Loops", "Unprovable", "loops_of", "same_for_all"]
+
+OWN = 0
+"""Depth of an event's own repeat; loops around it count from 1, the outermost."""
+
+
+class Unprovable(Exception):  # noqa: N818 - the call is checked on sizes instead
+    """A proof does not reach a call; says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A repeat around an event, or its own.
+
+    Attributes:
+        rule: whose repeat it is; those of one rule are one loop for all ranks.
+        trips: how often it runs on a rank; 0 on ranks that do not get there.
+        index: the iteration.
+        is_condition: whether it runs once or not at all.
+    """
+
+    rule: int
+    trips: Expr
+    index: Expr
+    is_condition: bool = False
+
+    def runs(self) -> Cond:
+        """That there is such an iteration."""
+        return compare("<", self.index, self.trips)
+
+
+@dataclass(frozen=True, eq=False)
+class Loops:
+    """The repeats around an event and its own, the outermost first; those that all ranks run once left out.
+
+    Attributes:
+        own: whether the last is the event's own.
+    """
+
+    scenario: Scenario
+    rows: tuple[Loop, ...]
+    own: bool
+
+    @property
+    def scope(self) -> tuple[int, ...]:
+        """The loops around the event, without its own."""
+        return tuple(row.rule for row in self.around if not row.is_condition)
+
+    @property
+    def around(self) -> tuple[Loop, ...]:
+        """The repeats around the event, without its own."""
+        return self.rows[:-1] if self.own else self.rows
+
+    def repeat(self) -> Expr:
+        """How often the event runs in one iteration of the loops around it."""
+        return self.rows[-1].trips if self.own else Const(1)
+
+    def without_own(self) -> Loops:
+        """The same for one of a row of calls that an event makes in each iteration."""
+        return Loops(self.scenario, self.around, own=False)
+
+    def times(self) -> Expr:
+        """How often the event runs in all."""
+        result: Expr = Const(1)
+        for row in self.rows:
+            result = mul(row.trips, result) if isinstance(result, Const) else mul(result, row.trips)
+        return result
+
+    def active(self) -> Cond:
+        """That the event runs in an iteration of each loop."""
+        return all_of(*(row.runs() for row in self.rows))
+
+    def cases(self, field: Field) -> Iterator[tuple[Cond, Part]]:
+        """The parts of a field with the ranks that have them, at a rank's own place."""
+        before: Cond = FALSE
+        for part in field.parts:
+            own = self.scenario.here.condition(part.condition)
+            if part.formulas is not None:
+                yield all_of(own, negate(before)), part
+            before = either(before, own)
+
+    def value(self, part: Part) -> tuple[Value, bool]:
+        """The value of a part, and whether it depends on iterations.
+
+        Raises:
+            Unprovable: it follows no formula.
+        """
+        assert part.formulas is not None
+        if part.shape is None:
+            return self._read(part.formulas[0], 0)
+        if part.shape == LOOPED:
+            return self._read(part.formulas[1], levels_of(part))
+        if part.shape == INDEXED:
+            return self._read(part.formulas[1], 0)
+        if part.shape == CYCLE:
+            turn = Var("i")
+            values = [self._read(formula, 0)[0] for formula in part.formulas]
+            result = number(values[0])
+            for n, value in enumerate(values[1:], 1):
+                result = choose(
+                    compare("==", Binary("%", turn, Const(len(values))), Const(n)), number(value), result
+                )
+            return result, True
+        raise Unprovable("it changes from call to call in a way that no formula describes")
+
+    def slots(self, part: Part) -> tuple[Value, ...]:
+        """The values that a part takes in turn; () when it is no such row."""
+        formulas = part.formulas or ()
+        if part.shape != CYCLE:
+            match part.shape:
+                case ((None, None, *row),) if formulas[1] == Const(0) and not any(row):
+                    formulas = formulas[2:]  # behind the number of rounds and their difference
+                case _:
+                    return ()
+        return tuple(self._read(formula, 0)[0] for formula in formulas)
+
+    def number(self, field: Field, turn: tuple[int, int] | None = None) -> tuple[Expr, bool]:
+        """The value of a field wherever it has one, and whether it depends on iterations.
+
+        Args:
+            turn: of a row of so many values, which one.
+        """
+        result: Expr | None = None
+        varies = False
+        for part in reversed([part for part in field.parts if part.formulas is not None]):
+            row = self.slots(part) if turn else ()
+            value, changes = (row[turn[0]], False) if turn and len(row) == turn[1] else self.value(part)
+            varies |= changes
+            here = self.scenario.here.condition(part.condition)
+            result = number(value) if result is None else choose(here, number(value), result)
+        if result is None:
+            raise Unprovable("it has no value")
+        return result, varies
+
+    def _read(self, formula: Value, levels: int) -> tuple[Value, bool]:
+        value = self.scenario.here.value(formula)
+        counters: dict[str, Expr] = {}
+        for n, row in enumerate(self.rows[::-1][: min(levels, NAMED)], 1):
+            counters[f"i{n}"] = row.index
+            counters[f"l{n}"] = sub(sub(row.trips, Const(1)), row.index)
+        varies = bool(names_in(value) & {*counters, "i"})
+        return Substitution(counters).value(value) if varies else value, varies
+
+
+def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
+    """The loops of an event, which is the last of a path of nodes.
+
+    Raises:
+        Unprovable: the repeat of one follows no formula of the rank's place.
+    """
+    rows: list[Loop] = []
+    for depth, rule in enumerate(path, 1):
+        if runs_once(rule.repeat):
+            continue
+        own = rule.op is not None
+        if all(part.formulas in (None, (Const(1),)) and part.shape is None for part in rule.repeat.parts):
+            rows.append(Loop(id(rule), _trips(scenario, rule), Const(0), is_condition=True))
+        else:
+            rows.append(Loop(id(rule), _trips(scenario, rule), Var(f"k{OWN if own else depth}")))
+    return Loops(scenario, tuple(rows), bool(path) and not runs_once(path[-1].repeat))
+
+
+def _trips(scenario: Scenario, rule: Rule) -> Expr:
+    """How often a rank runs a node at a time."""
+    here, parts = scenario.here, rule.repeat.parts
+    formulas = [_formula(part) for part in parts]
+    if all(formula is not None for formula in formulas):
+        result: Expr = Const(0)
+        for part, formula in reversed(list(zip(parts, formulas, strict=True))):
+            assert formula is not None
+            result = choose(here.condition(part.condition), here.number(formula), result)
+        return result
+    if all(same_for_all(scenario, part.condition, *(part.formulas or ())) for part in parts):
+        return Var(f"trips{id(rule)}")
+    raise Unprovable("the number of iterations changes from one to the next, and from rank to rank")
+
+
+def _formula(part: Part) -> Expr | None:
+    """The trip count of a part that is one for all entries; None when there are several."""
+    if part.formulas is None:
+        return Const(0)
+    if part.shape is None:
+        return number(part.formulas[0])
+    return number(part.formulas[1]) if part.shape == LOOPED and not levels_of(part) else None
+
+
+def same_for_all(scenario: Scenario, *parts: Value | Cond) -> bool:
+    """Whether formulas have the same values on all ranks."""
+    return not names_in(*parts) & {"r", *scenario.grid.coords}
+
+
+def positive(e: Expr) -> Cond:
+    """That a trip count is not 0."""
+    return TRUE if isinstance(e, Const) and e.value else compare(">", e, Const(0))
+
+
+def total(parts: Sequence[tuple[Cond, Expr]]) -> Expr:
+    """The sum of numbers where their conditions hold."""
+    result: Expr = Const(0)
+    for cond, e in parts:
+        result = add(result, choose(cond, e, Const(0)))
+    return result

@@ -1,0 +1,144 @@
+"""Proofs that calls fit together on all sizes; faults are never proved, and most have a counterexample."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.extrap.extrapolate import model_of
+from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.matching import check_sizes
+from scalatrace.extrap.proofs.prove import Proofs, prove_model
+from scalatrace.extrap.stx import save
+from scalatrace.formula.prove import available
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL
+from support.calls import IssuedCall, call
+from support.faults import FAULTS, changed, exchange
+from support.grids import Body, Rank, butterfly, halo, trace_of
+
+pytestmark = pytest.mark.skipif(not available(), reason="z3 is not installed (extra [prove])")
+
+SQUARES = [(3, 3), (4, 4), (5, 5)]
+PLANES = [(3, 3), (3, 4), (4, 4), (4, 5)]
+TYPE = "MPI_DOUBLE"
+
+
+def proofs(body: Body, grids: list[tuple[int, ...]]) -> Proofs:
+    return prove_model(model_of([trace_of(body, dims) for dims in grids], grids)[1])
+
+
+def test_torus_and_border() -> None:
+    found = proofs(exchange, SQUARES)
+    assert found.complete
+    assert found.line() == "proved for all sizes with X = Y >= 3"
+
+
+def test_sides_are_independent_where_the_traces_have_other_ones() -> None:
+    found = proofs(halo(wrap=False), PLANES)
+    assert found.complete, found.open
+    assert found.sizes == "X >= 3, Y >= 3"
+
+
+def test_powers_of_two() -> None:
+    found = proofs(butterfly, [(2,), (4,), (8,), (16,)])
+    assert found.complete, found.open
+    assert found.sizes == "X >= 2, powers of two"
+
+
+def pairwise(rank: Rank) -> list[IssuedCall]:
+    """Two exchanges with one tag: first of one element, then of the sides' sum."""
+    east, west = rank.neighbour((0, 1), False), rank.neighbour((0, -1), False)
+    made = []
+    for line, count in ((10, 1), (20, sum(rank.dims))):
+        east_or_none, west_or_none = (PROC_NULL if peer is None else peer for peer in (east, west))
+        given = {"count": count, "datatype": TYPE, "tag": 7, "comm": "world"}
+        made += [
+            call("Irecv", line, **given, source=west_or_none),
+            call("Send", line + 1, **given, dest=east_or_none),
+            call("Waitall", line + 2, requests=(0,)),
+        ]
+    return made * 3
+
+
+def test_messages_with_one_tag_are_compared_in_order() -> None:
+    """The second receive has room for the second message only."""
+    found = proofs(pairwise, PLANES)
+    assert found.complete, found.open
+
+
+def pipeline(rank: Rank) -> list[IssuedCall]:
+    """As many messages as columns, numbered by their tags."""
+    (_, y), (_, columns) = rank.place, rank.dims
+    row = {"count": 2, "datatype": TYPE, "comm": "world"}
+    made = []
+    for step in range(columns):
+        if y > 0:
+            made.append(call("Recv", 10, **row, source=rank.number - 1, tag=step))
+        if y < columns - 1:
+            made.append(call("Send", 11, **row, dest=rank.number + 1, tag=step))
+    return made
+
+
+def test_tags_by_iteration() -> None:
+    found = proofs(pipeline, PLANES)
+    assert found.complete, found.open
+
+
+def any_source(rank: Rank) -> list[IssuedCall]:
+    """Everybody sends to rank 0, which takes what comes."""
+    row = {"count": 1, "datatype": TYPE, "tag": 0, "comm": "world"}
+    if rank.number:
+        return [call("Send", 10, **row, dest=0)]
+    return [call("Recv", 11, **row, source=ANY_SOURCE)] * (prod(rank.dims) - 1)
+
+
+def test_what_is_not_proved_says_why() -> None:
+    found = proofs(any_source, SQUARES)
+    assert not found.complete
+    assert found.counterexample is None
+    assert {one.reason for one in found.open} >= {"it receives from any rank"}
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    return model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
+
+
+@pytest.mark.parametrize(("line", "name"), FAULTS)
+def test_planted_faults(model: Model, line: int, name: str) -> None:
+    """A small size shows each, and the calls of that size do not fit together."""
+    wrong = replace(model, nodes=changed(model.nodes, line, name))
+    found = prove_model(wrong)
+    assert not found.complete
+    if (one := found.counterexample) is None:
+        (size,) = check_sizes(wrong, {}, [Grid((3, 3))])
+        assert "peer" in size.undetermined  # there is no trace of it
+    else:
+        assert one.grid is not None
+        assert first_conflict(instantiate(wrong, one.grid, dict(one.inputs), lambda rows: ()))
+
+
+def test_check_reports_proofs(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(model, path := tmp_path / "app.stx")
+    assert main(["check", str(path), "--ranks", "16"]) == 0
+    assert "proved for all sizes with X = Y >= 3" in capsys.readouterr().out
+    assert main(["check", str(path), "--prove", "0", "--json"]) == 0
+    assert "proof" not in json.loads(capsys.readouterr().out)
+
+
+def test_check_fails_with_a_counterexample(
+    model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = replace(model, nodes=changed(model.nodes, 11, "tag"))
+    save(wrong, path := tmp_path / "app.stx")
+    assert main(["check", str(path), "--ranks", "4", "--json"]) == 1
+    (one, *_) = (row for row in json.loads(capsys.readouterr().out)["proof"]["open"] if row["grid"])
+    assert "tag" in one["reason"]
