@@ -63,7 +63,13 @@ BESIDE = ("replay", "extrap", "codegen", "record", "report")
 
 #: Who may import what at all, at the top of a module or inside a function.
 RESERVED = {
-    "mpi4py": ("scalatrace.replay", "scalatrace.codegen", "scalatrace.record", "scalatrace.auto"),
+    "mpi4py": (
+        "scalatrace.replay",
+        "scalatrace.codegen",
+        "scalatrace.record",
+        "scalatrace.auto",
+        "scalatrace.extrap",
+    ),
     "sympy": ("scalatrace.formula",),
     "z3": ("scalatrace.formula",),
     "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),

@@ -78,7 +78,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate_study.md")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = _samples(Path(folder)) if args.folder is None else _in_folder(args.folder, args.inputs)
+        found = (
+            samples(Path(folder), args.only, targets=True)
+            if args.folder is None
+            else programs_in(args.folder, args.inputs)
+        )
         chosen = [p for p in found if not args.only or any(p.name.startswith(name) for name in args.only)]
         title = "Extrapolations of every subset of traces"
         rows = list(printed(_rows(chosen, args.subsets, args.verbose)))
@@ -88,7 +92,8 @@ def main() -> int:
     return int(any(row[5] != "0" for row in rows))
 
 
-def _in_folder(folder: Path, inputs: Sequence[str]) -> Iterator[Program]:
+def programs_in(folder: Path, inputs: Sequence[str]) -> Iterator[Program]:
+    """The programs of a folder of traces; with given inputs, both with and without them."""
     by_name: dict[str, dict[int, Path]] = {}
     for path in sorted(folder.glob("*.st")):
         if (match := _NAME.fullmatch(path.name)) is not None:
@@ -101,10 +106,13 @@ def _in_folder(folder: Path, inputs: Sequence[str]) -> Iterator[Program]:
                 yield Program(f"{name}, {given[name]}", traces, (given[name],))
 
 
-def _samples(folder: Path) -> Iterator[Program]:
+def samples(folder: Path, only: Sequence[str] | None = None, targets: bool = False) -> Iterator[Program]:
+    """The samples, recorded on the ranks of their inputs (and targets) unless the folder has their traces."""
     mpi = installed()["openmpi"]
     for case in CASES:
-        sizes = sorted({*case.inputs, case.target})
+        if only and not any(case.title.startswith(name) for name in only):
+            continue
+        sizes = sorted({*case.inputs, case.target} if targets else case.inputs)
         traces = {nprocs: recorded(mpi, case, nprocs, folder) for nprocs in sizes}
         yield Program(case.title, traces, plugin=case.plugin)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.proofs.places import Place, place_of
 from scalatrace.extrap.proofs.prover import Prover
-from scalatrace.extrap.proofs.values import Loops, Unprovable, loops_of, positive
+from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive
 from scalatrace.formula import (
+    FALSE,
     TRUE,
     Cond,
     Const,
@@ -56,7 +57,7 @@ class Half:
         loops: around the event.
         given: the ranks, and iterations, with such a peer.
         place: of the peer.
-        tag: of the message.
+        tag: of the message; None: any.
         nbytes: sent, or room for them; None: unknown.
         reason: why they are unknown; "" where they were not recorded.
         varies: whether peer or tag depend on the iteration.
@@ -68,7 +69,7 @@ class Half:
     loops: Loops
     given: Cond
     place: Place
-    tag: Expr
+    tag: Expr | None
     nbytes: Expr | None
     reason: str
     varies: bool
@@ -106,7 +107,7 @@ class Half:
     @property
     def is_numbered(self) -> bool:
         """Whether peer and tag depend on the number of the execution only, if on anything."""
-        used = names_in(self.tag, *self.place.coords) | names_in(self.place.distance or Const(0))
+        used = names_in(self.tag or Const(0), *self.place.coords) | names_in(self.place.distance or Const(0))
         return not used & {row.index.name for row in self.loops.rows if isinstance(row.index, Var)}
 
 
@@ -154,7 +155,7 @@ def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> 
     encoding = peer.encoding or Encoding.ABSOLUTE
     for where, part in loops.cases(peer.field):
         for inner, given, value, varies, turn in _turns(prover, loops, where, part):
-            number, tag_varies = (Const(0), False) if tag is None else _tag(loops, tag, turn)
+            number, tag_varies = _tag(loops, tag, turn) if tag is not None else (Const(0), False)
             nbytes, reason = _nbytes(loops, rule, flow, turn)
             for cond, one in _alternatives(symbolic(value)):
                 if isinstance(one, Special):
@@ -172,22 +173,24 @@ def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> 
 
 def _turns(
     prover: Prover, loops: Loops, where: Cond, part: Part
-) -> Iterator[tuple[Loops, Cond, Value, bool, tuple[int, int] | None]]:
-    """The peers of a part: one, or a row of them, when an event takes all of it in each iteration.
+) -> Iterator[tuple[Loops, Cond, Value, bool, Turn | None]]:
+    """The peers of a part: one, or a row of them, when the innermost loop goes through all of it each time.
 
     Each with the loops around it, its ranks, whether it depends on iterations, and its number in the row.
     """
     row = loops.slots(part)
-    if len(row) < 2 or not loops.own:
-        yield loops, where, *loops.value(part), None
-        return
-    trips = loops.repeat()
-    given = all_of(where, positive(trips))
-    if not isinstance(prover.holds(given, compare("==", trips, Const(len(row)))), Proved):
-        yield loops, where, *loops.value(part), None
-        return
-    for n, value in enumerate(row):
-        yield loops.without_own(), given, value, False, (n, len(row))
+    if len(row) > 1 and loops.rows:
+        trips = loops.rows[-1].trips
+        given = all_of(where, positive(trips))
+        if isinstance(prover.holds(given, compare("==", trips, Const(len(row)))), Proved):
+
+            def is_elsewhere(cond: Cond) -> None:
+                prover.require("no rank has rows of two lengths", all_of(given, cond), FALSE)
+
+            for n, value in enumerate(row):
+                yield loops.without_innermost(), given, value, False, Turn(n, len(row), is_elsewhere)
+            return
+    yield loops, where, *loops.value(part), None
 
 
 def _alternatives(value: Value) -> Iterator[tuple[Cond, Value]]:
@@ -218,14 +221,17 @@ def family_of_event(rule: Rule) -> int:
     raise Unprovable("its communicator differs from rank to rank or from call to call")
 
 
-def _tag(loops: Loops, rule: ParamRule, turn: tuple[int, int] | None) -> tuple[Expr, bool]:
-    for part in rule.field.parts:
-        if part.formulas and any(symbolic(f) == Special(ANY_TAG) for f in part.formulas):
-            raise Unprovable("it receives messages with any tag")
+def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None, bool]:
+    """The tag, None for any, and whether it depends on iterations."""
+    wild = [any(symbolic(f) == Special(ANY_TAG) for f in part.formulas or ()) for part in rule.field.parts]
+    if all(wild):
+        return None, False
+    if any(wild):
+        raise Unprovable("it receives messages with any tag on some ranks only")
     return loops.number(rule.field, turn)
 
 
-def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: tuple[int, int] | None) -> tuple[Expr | None, str]:
+def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Expr | None, str]:
     """The bytes of one execution; None when nothing is known of them, and why."""
     count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
     if count is None or datatype is None:

@@ -13,7 +13,7 @@ from scalatrace.extrap.proofs.halves import Half
 from scalatrace.extrap.proofs.places import Place, is_same
 from scalatrace.extrap.proofs.prover import Prover, Refuted
 from scalatrace.extrap.proofs.values import Unprovable
-from scalatrace.formula import FALSE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
+from scalatrace.formula import FALSE, TRUE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
 from scalatrace.formula.substitute import Substitution
 
 __all__ = ["Messages", "same_tag"]
@@ -132,15 +132,16 @@ class Messages:
         """The halves on the own rank that go the same way, and those of the peer that come back."""
         here, there = [], []
         at, nowhere = self.prover.scenario.at(half.place.coords), Substitution({})
+        wild = _any_tag(others)
         for one in others:
             if one.sends == half.sends:
-                cond = same_tag(one.tag, half.tag)
+                cond = TRUE if wild else same_tag(one.tag, half.tag)
                 if cond != FALSE:
                     here.append(_Match(one, all_of(cond, is_same(one.place, half.place)), nowhere))
                 continue
             if half.place.distance is not None:
                 self._require_same_everywhere(one)
-            cond = same_tag(at.number(one.tag), half.tag)
+            cond = TRUE if wild else same_tag(one.tag and at.number(one.tag), half.tag)
             if cond != FALSE:
                 there.append(_Match(one, all_of(cond, self._is_back(one.place, half.place, at)), at))
         return here, there
@@ -149,7 +150,7 @@ class Messages:
         """Raise Unprovable when something about a half differs from rank to rank."""
         trips = (row.trips for row in half.loops.rows)
         known = () if half.nbytes is None else (half.nbytes,)
-        if names_in(half.given, half.tag, *trips, *known) & set(self.prover.scenario.grid.coords):
+        if names_in(half.given, half.tag or Const(0), *trips, *known) & set(self.prover.scenario.grid.coords):
             raise Unprovable("its partner at an XOR distance does other things than itself")
 
     def _is_back(self, place: Place, half: Place, at: Substitution) -> Cond:
@@ -184,6 +185,16 @@ def _overlap(first: Expr, mine: _Match, second: Expr, its: _Match) -> tuple[Cond
     )
 
 
-def same_tag(a: Expr, b: Expr) -> Cond:
-    """Whether two tags are one."""
+def _any_tag(halves: Sequence[Half]) -> bool:
+    """Whether receives take any tag, so that tags do not matter. Raises Unprovable when only some do."""
+    wild = [half.tag is None for half in halves if not half.sends]
+    if any(wild) and not all(wild):
+        raise Unprovable("some receives take any tag")
+    return any(wild)
+
+
+def same_tag(a: Expr | None, b: Expr | None) -> Cond:
+    """Whether two tags, neither of which is any, are one."""
+    assert a is not None
+    assert b is not None
     return FALSE if isinstance(a, Const) and isinstance(b, Const) and a != b else compare("==", a, b)

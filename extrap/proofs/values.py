@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scalatrace.extrap.grid.model import Rule
@@ -31,7 +31,7 @@ from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 
-__all__ = ["Loops", "Unprovable", "loops_of", "same_for_all"]
+__all__ = ["Loops", "Turn", "Unprovable", "loops_of", "same_for_all"]
 
 OWN = 0
 """Depth of an event's own repeat; loops around it count from 1, the outermost."""
@@ -63,6 +63,20 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
+class Turn:
+    """One of a row of calls that an event makes in each iteration of a loop.
+
+    Attributes:
+        number, of: which one of how many.
+        is_elsewhere: raises Unprovable unless a condition holds on none of the ranks with this row.
+    """
+
+    number: int
+    of: int
+    is_elsewhere: Callable[[Cond], None]
+
+
+@dataclass(frozen=True, eq=False)
 class Loops:
     """The repeats around an event and its own, the outermost first; those that all ranks run once left out.
 
@@ -88,9 +102,9 @@ class Loops:
         """How often the event runs in one iteration of the loops around it."""
         return self.rows[-1].trips if self.own else Const(1)
 
-    def without_own(self) -> Loops:
-        """The same for one of a row of calls that an event makes in each iteration."""
-        return Loops(self.scenario, self.around, own=False)
+    def without_innermost(self) -> Loops:
+        """The same for one of a row of calls that the innermost loop makes each time."""
+        return Loops(self.scenario, self.rows[:-1], own=False)
 
     def times(self) -> Expr:
         """How often the event runs in all."""
@@ -147,20 +161,22 @@ class Loops:
                     return ()
         return tuple(self._read(formula, 0)[0] for formula in formulas)
 
-    def number(self, field: Field, turn: tuple[int, int] | None = None) -> tuple[Expr, bool]:
+    def number(self, field: Field, turn: Turn | None = None) -> tuple[Expr, bool]:
         """The value of a field wherever it has one, and whether it depends on iterations.
 
         Args:
-            turn: of a row of so many values, which one.
+            turn: of rows of values, which one.
         """
         result: Expr | None = None
         varies = False
-        for part in reversed([part for part in field.parts if part.formulas is not None]):
+        for cond, part in reversed(list(self.cases(field))):
             row = self.slots(part) if turn else ()
-            value, changes = (row[turn[0]], False) if turn and len(row) == turn[1] else self.value(part)
+            if turn and len(row) > 1 and len(row) != turn.of:
+                turn.is_elsewhere(cond)
+                continue
+            value, changes = (row[turn.number], False) if turn and len(row) > 1 else self.value(part)
             varies |= changes
-            here = self.scenario.here.condition(part.condition)
-            result = number(value) if result is None else choose(here, number(value), result)
+            result = number(value) if result is None else choose(cond, number(value), result)
         if result is None:
             raise Unprovable("it has no value")
         return result, varies

@@ -15,12 +15,14 @@ from scalatrace.cli.extrapolation import (
     Target,
     add_lossy,
     add_target,
+    add_workers,
     extrapolate,
     extrapolate_symbolic,
     lossy_options,
     note_inputs,
     parse_dims,
     parse_params,
+    shared,
 )
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.errors import UsageError
@@ -34,6 +36,7 @@ EXAMPLE = (
     "  scalatrace extrapolate a.st b.st c.st --inputs n=64,96,128 --param n=4096 -P 4096 -o weak.st\n"
     "  scalatrace extrapolate a.st b.st c.st d.st --check\n"
     "  scalatrace extrapolate a.st b.st c.st -P 1024 --suggest\n"
+    "  mpiexec -n 8 scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st --workers mpi\n"
     "  scalatrace extrapolate a.st b.st c.st d.st -P 1024 --lossy --snippets halo.snippets -o big.st"
 )
 
@@ -77,12 +80,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="list the sizes to record next, the smallest first, and make no trace",
     )
     add_lossy(parser)
+    add_workers(parser)
     add_target(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the traces, fit, write the trace or the formulas."""
+    with shared(args) as workers:
+        return _run(args, workers)
+
+
+def _run(args: argparse.Namespace, workers: int) -> int:
     import scalatrace
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.report.extrapolation import ExtrapolationReporter
@@ -98,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         return _check(args, traces, dims_of)
     if args.suggest:
         return _suggest(args, traces, dims_of)
-    options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed)
+    options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed, workers)
     if target is None:
         facts = extrapolate_symbolic(traces, dims_of, args.output, options)
     else:

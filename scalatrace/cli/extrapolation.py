@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import natural
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -68,11 +71,12 @@ class LossyOptions:
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How formulas are found: exactly, or lossily; whether they are checked; which ones count."""
+    """How formulas are found: exactly, or lossily; whether they are checked; which count; workers."""
 
     lossy: LossyOptions | None = None
     check: bool = True
     accept_unconfirmed: bool = False
+    workers: int = 1
 
 
 def add_target(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +109,42 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="F",
         help="relative difference in time between equal runs (0.05: 5 %%); smaller differences are no trend",
     )
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Declare the option for parallel work."""
+    parser.add_argument(
+        "--workers",
+        type=_workers,
+        metavar="N",
+        help="processes that share the work (default: one per core, at most 8), or `mpi`: the ranks of this "
+        "program, started by mpiexec; the result is the same",
+    )
+
+
+def _workers(text: str) -> int | str:
+    return text if text == "mpi" else natural(text)
+
+
+@contextmanager
+def shared(args: argparse.Namespace) -> Iterator[int]:
+    """Yield the workers of `add_workers`; with `mpi`, ranks other than the first write and print nothing."""
+    from scalatrace.extrap.workers import MpiRanks, available
+
+    if args.workers != "mpi":
+        yield args.workers or available()
+        return
+    ranks = MpiRanks.all()
+    if ranks.is_first:
+        yield ranks
+        return
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nothing:
+        args.output = args.output and os.path.join(folder, os.path.basename(args.output))
+        with redirect_stdout(nothing), redirect_stderr(nothing):
+            try:
+                yield ranks
+            except ScalatraceError as error:
+                raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
 
 
 def add_lossy(parser: argparse.ArgumentParser) -> None:
@@ -196,11 +236,10 @@ def instantiate(
         traces: those that the formulas were made of, if they are at hand.
     """
     from scalatrace.extrap.extrapolate import checked_matching, of_model
-    from scalatrace.extrap.workers import available
 
     timing = target.timing_model, target.run_noise
     accept = options.accept_unconfirmed
-    result = of_model(model, target.nprocs, target.dims, target.params, *timing, available(), accept)
+    result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
     matching = checked_matching(traces, result, target.params) if options.check else ""
     return {
         "matching": matching,
@@ -235,12 +274,11 @@ def _fit(
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
-    from scalatrace.extrap.workers import available
 
     lossy = options.lossy
     if lossy is None:
-        _, model, evidence = model_of(traces, dims_of, available(), options.accept_unconfirmed)
-        checked = check_largest(traces, dims_of, available()) if options.check else ""
+        _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed)
+        checked = check_largest(traces, dims_of, options.workers) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 

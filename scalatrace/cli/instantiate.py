@@ -33,12 +33,13 @@ def run(args: argparse.Namespace) -> int:
     """Read the formulas, evaluate them, write the trace."""
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.stx import load
+    from scalatrace.extrap.workers import available
     from scalatrace.report.extrapolation import ExtrapolationReporter
     from scalatrace.report.style import console
 
     target = Target.of(args)
     load_plugins(args.plugin)
-    options = FitOptions(check=not args.no_check, accept_unconfirmed=args.accept_unconfirmed)
+    options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
     facts = instantiate(load(args.formulas), target, options)
     if args.json:
         print_json(facts)

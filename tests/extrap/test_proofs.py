@@ -16,13 +16,14 @@ from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.prove import Proofs, prove_model
 from scalatrace.extrap.stx import save
+from scalatrace.formula import parse_condition
 from scalatrace.formula.prove import available
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
 from support.faults import FAULTS, changed, exchange
-from support.grids import Body, Rank, butterfly, halo, trace_of
+from support.grids import Body, Rank, butterfly, halo, steps, trace_of
 
 pytestmark = pytest.mark.skipif(not available(), reason="z3 is not installed (extra [prove])")
 
@@ -85,6 +86,43 @@ def pipeline(rank: Rank) -> list[IssuedCall]:
         if y < columns - 1:
             made.append(call("Send", 11, **row, dest=rank.number + 1, tag=step))
     return made
+
+
+def rows_of_neighbours(rank: Rank) -> list[IssuedCall]:
+    """One call site for all neighbours; the tag is the direction."""
+    made = []
+    for line, op, name in ((10, "Irecv", "source"), (11, "Isend", "dest")):
+        for direction, step in enumerate(steps(2)):
+            if (peer := rank.neighbour(step, False)) is not None:
+                tag = direction if op == "Isend" else 3 - direction
+                row = {"count": 4, "datatype": TYPE, "tag": tag, "comm": "world"}
+                made.append(call(op, line, **row, **{name: peer}))
+    return [*made, call("Waitall", 12, requests=tuple(range(len(made) - 1, -1, -1)))] * 3
+
+
+def test_rows_of_neighbours() -> None:
+    found = proofs(rows_of_neighbours, PLANES)
+    assert found.complete, found.open
+
+
+def ring(rank: Rank) -> list[IssuedCall]:
+    """Messages with two tags; the receives take any."""
+    row = {"count": 4, "datatype": TYPE, "comm": "world"}
+    east, west = rank.neighbour((1,), True), rank.neighbour((-1,), True)
+    made = [call("Send", 10 + tag, **row, dest=east, tag=tag) for tag in (1, 2)]
+    return [*made, *[call("Recv", 20, **row, source=west, tag=ANY_TAG)] * 2]
+
+
+def test_any_tag() -> None:
+    found = proofs(ring, [(3,), (4,), (5,), (6,)])
+    assert found.complete, found.open
+
+
+def test_any_tag_with_a_missing_receive() -> None:
+    model = model_of([trace_of(ring, dims) for dims in [(3,), (4,), (5,)]], [(3,), (4,), (5,)])[1]
+    wrong = replace(model, nodes=changed(model.nodes, 20, "repeat", parse_condition("x==X-1")))
+    found = prove_model(wrong)
+    assert found.counterexample is not None
 
 
 def test_tags_by_iteration() -> None:

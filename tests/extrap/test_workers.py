@@ -53,3 +53,25 @@ def test_the_trace_is_the_same_byte_by_byte(tmp_path: Path) -> None:
         made = extrap.extrapolate(traces, 63, (9, 7), workers=workers)
         save(made.trace, tmp_path / f"{workers}.st")
     assert (tmp_path / "1.st").read_bytes() == (tmp_path / "3.st").read_bytes()
+
+
+def test_ranks_of_an_mpi_program_make_the_same_trace(mpi: Mpi, tmp_path: Path) -> None:
+    """Only the first one reports and writes."""
+    paths = [tmp_path / f"{n}.st" for n in range(len(PLANES))]
+    for path, dims in zip(paths, PLANES, strict=True):
+        save(trace_of(wavefront, dims, 24), path)
+    command = [str(mpi.python), "-m", "scalatrace", "extrapolate", *map(str, paths), "--inputs", "n=24"]
+    printed = []
+    for name, workers in (("one", "1"), ("mpi", "mpi")):
+        target = ["-P", "63", "--dims", "9x7", "--workers", workers, "-o", str(tmp_path / name)]
+        done = mpirun(mpi, 3 if workers == "mpi" else 1, [*command, *target]).check()
+        printed.append(done.stdout.count("63 ranks (9x7)"))
+    assert printed[0] == printed[1]
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "mpi").read_bytes()
+
+
+def test_errors_are_reported_once(mpi: Mpi, tmp_path: Path) -> None:
+    command = [str(mpi.python), "-m", "scalatrace", "extrapolate", "none.st", "-P", "8", "-o", "a.st"]
+    done = mpirun(mpi, 2, [*command, "--workers", "mpi"], cwd=tmp_path)
+    assert done.returncode != 0
+    assert done.stderr.count("none.st") == 1
