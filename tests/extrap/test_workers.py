@@ -12,6 +12,8 @@ from scalatrace import extrap, save
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.workers import each
 from support.grids import trace_of, wavefront
+from support.mpis import Mpi
+from support.running import mpirun
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 
@@ -60,7 +62,7 @@ def test_ranks_of_an_mpi_program_make_the_same_trace(mpi: Mpi, tmp_path: Path) -
     paths = [tmp_path / f"{n}.st" for n in range(len(PLANES))]
     for path, dims in zip(paths, PLANES, strict=True):
         save(trace_of(wavefront, dims, 24), path)
-    command = [str(mpi.python), "-m", "scalatrace", "extrapolate", *map(str, paths), "--inputs", "n=24"]
+    command = [*mpi.scalatrace(), "extrapolate", *map(str, paths), "--inputs", "n=24"]
     printed = []
     for name, workers in (("one", "1"), ("mpi", "mpi")):
         target = ["-P", "63", "--dims", "9x7", "--workers", workers, "-o", str(tmp_path / name)]
@@ -71,7 +73,7 @@ def test_ranks_of_an_mpi_program_make_the_same_trace(mpi: Mpi, tmp_path: Path) -
 
 
 def test_errors_are_reported_once(mpi: Mpi, tmp_path: Path) -> None:
-    command = [str(mpi.python), "-m", "scalatrace", "extrapolate", "none.st", "-P", "8", "-o", "a.st"]
+    command = [*mpi.scalatrace(), "extrapolate", "none.st", "-P", "8", "-o", "a.st"]
     done = mpirun(mpi, 2, [*command, "--workers", "mpi"], cwd=tmp_path)
     assert done.returncode != 0
     assert done.stderr.count("none.st") == 1
