@@ -5,16 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.formula import Expr, format_text
+from scalatrace.formula import Binary, Const, Expr, format_text
 
 if TYPE_CHECKING:
     from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["ExtrapolationError", "InputError", "UndeterminedError", "UndeterminedPeerError"]
+__all__ = [
+    "ExtrapolationError",
+    "InputError",
+    "UnconfirmedError",
+    "UndeterminedError",
+    "UndeterminedPeerError",
+]
 
 
 class ExtrapolationError(FormulaError):
     """Something in the traces follows no formula that was found; says which event, parameter and values."""
+
+
+class UnconfirmedError(ExtrapolationError):
+    """No formula was found; some dimension has fewer sizes than another, whose formulas may serve it."""
 
 
 class UndeterminedError(ExtrapolationError):
@@ -35,6 +45,8 @@ class UndeterminedError(ExtrapolationError):
         trace: str = "a trace in which they differ",
     ) -> None:
         self.formula, self.rival, self.rank, self.grid, self.what = formula, rival, rank, grid, what
+        if isinstance(formula, Binary) and isinstance(formula.left, Const):
+            trace += ", or give the size of the problem that is divided (--inputs n=...)"
         super().__init__(
             f"{what}{': ' if what else ''}the traces cannot tell {format_text(formula)} from "
             f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): add {trace}"

@@ -15,6 +15,7 @@ from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
 from scalatrace.extrap.proofs.prove import available, prove_model
@@ -27,7 +28,6 @@ from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.ranklist import MAX_RANK
 from scalatrace.trace.values.vec import INT64
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def extrapolate(
         ExtrapolationError: something follows no rule, the smaller traces mispredict the largest, or calls of
             the result do not fit together.
     """
-    _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed)
+    _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, (nprocs, dims))
     checked = check_largest(traces, dims_of, workers) if check else ""
     result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
     matching = checked_matching(traces, result, params) if check else ""
@@ -171,12 +171,8 @@ def of_model(
     accept_unconfirmed: bool = False,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
-    if not 0 < nprocs <= MAX_RANK:
-        raise InputError(f"{nprocs:,} ranks: can be 1 to {MAX_RANK:,}")
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
-    grid = Grid(tuple(dims), model.column_major) if dims else topology.target_grid(grids, nprocs)
-    if grid.nprocs != nprocs:
-        raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
+    grid = target_grid(grids, nprocs, dims)
     inputs = target_inputs(model, params or {})
     timing_model(timing)
     seen = [g.nprocs for g in grids]
@@ -197,14 +193,33 @@ def model_of(
     dims_of: Sequence[Sequence[int]] | None = None,
     workers: int = 1,
     accept_unconfirmed: bool = False,
+    target: tuple[int, Sequence[int] | None] | None = None,
 ) -> tuple[list[Trace], Model, str]:
-    """The traces in order of their size, the symbolic trace behind them, and how their grid was found."""
+    """The traces in order of their size, the symbolic trace behind them, and how their grid was found.
+
+    Args:
+        target: ranks of the result, and the sides of its grid if they are given: checked before the formulas
+            are sought.
+    """
     ordered, runs, evidence = prepared(traces, dims_of)
+    if target is not None:
+        _check_target(runs, *target, accept_unconfirmed)
     try:
         return ordered, fit_prepared(ordered, runs, workers, accept_unconfirmed), evidence
     except ExtrapolationError as error:
         hint = _too_small(ordered, runs, workers)
         raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+
+
+def _check_target(
+    runs: Sequence[Run], nprocs: int, dims: Sequence[int] | None, accept_unconfirmed: bool
+) -> None:
+    """Raise InputError where no formula can lead to this grid."""
+    grids = [run.grid for run in runs]
+    grid = target_grid(grids, nprocs, dims)
+    check_dimensions(grid, len(grids[0].dims))
+    if not accept_unconfirmed:
+        check_sides(grid, [one.dims for one in grids])
 
 
 def fit_prepared(
@@ -249,7 +264,8 @@ def prepared(
         topology.same_dimensions(grids)
     runs = [Run(grid, inputs_of(trace), butterflies) for grid, trace in zip(grids, ordered, strict=True)]
     _same_inputs(runs)
-    check_arguments(ordered, runs)
+    if multiples := check_arguments(ordered, runs):
+        evidence += f"; arguments that differ are taken to grow with it: {', '.join(multiples)}"
     return ordered, runs, evidence
 
 

@@ -7,7 +7,7 @@ from math import gcd
 
 from scalatrace.extrap.errors import InputError, UndeterminedError
 from scalatrace.extrap.fit.rivals import differing
-from scalatrace.extrap.grid import topology
+from scalatrace.extrap.grid.target import target_grid
 from scalatrace.trace.symbolic.grid import Grid
 
 MAX_TIMES, MAX_SUGGESTED = 4, 5
@@ -26,7 +26,7 @@ def grids_like(seen: Sequence[Grid], nprocs: int) -> list[Grid]:
     result = []
     for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
         try:
-            grid = topology.target_grid(seen, n)
+            grid = target_grid(seen, n)
         except InputError:
             continue
         if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):

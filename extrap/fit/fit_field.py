@@ -11,12 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
 from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
+    MAX_INDEXED_VALUES,
     MIXED,
     PER_PART,
     PLAIN,
@@ -29,6 +30,7 @@ from scalatrace.extrap.fit.fit_types import (
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
 from scalatrace.extrap.fit.rivals import apart
+from scalatrace.extrap.fit.sequences import is_vec, listed
 from scalatrace.extrap.fit.simple_conditions import SimpleConditions
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
@@ -216,8 +218,22 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         )
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
-    hint = BY_TIMING if _depends_on_timing(where) else _hint(space, typical)
-    return ExtrapolationError(f"no formula found for {where}\n" + "\n".join(lines) + hint)
+    text = f"no formula found for {where}\n" + "\n".join(lines)
+    if _depends_on_timing(where):
+        return ExtrapolationError(text + BY_TIMING)
+    few = _few_sizes(space)
+    kind = UnconfirmedError if few else ExtrapolationError
+    return kind(text + _hint(space, typical) + few)
+
+
+def _few_sizes(space: Space) -> str:
+    """Which dimension has fewer sizes than another, so that fewer formulas are confirmed."""
+    sides = {name: sorted(set(space.columns[name].tolist())) for name in space.names.sizes}
+    fewest, most = min(sides, key=lambda name: len(sides[name])), max(map(len, sides.values()))
+    if len(sides[fewest]) == most:
+        return ""
+    seen = ", ".join(map(str, sides[fewest]))
+    return f"\nThe traces have only {fewest} = {seen}: a trace with another {fewest} may confirm a formula"
 
 
 BY_TIMING = (
@@ -244,7 +260,7 @@ MIN_TRACES = 4
 
 def _hint(space: Space, typical: Sequence[int]) -> str:
     """What to try next: the size of the problem where numbers shrink as the grid grows, or more traces."""
-    if not space.inputs and all(a > b > 1 for a, b in pairwise(typical)):
+    if not space.inputs and typical[0] > typical[-1] > 1 and all(a >= b for a, b in pairwise(typical)):
         return "\nIt shrinks as the grid grows: if a size of the problem is divided, give it (--inputs n=...)"
     if len(space.runs) < MIN_TRACES:
         return f"\nThese are {len(space.runs)} sizes: add traces of further sizes"
@@ -268,5 +284,8 @@ def shown(value: Parts | None) -> str:
     """The first integers of a value, for messages."""
     if value is None:
         return "none"
-    names = (special_name(slot) or str(slot) for slot in value.slots[:12])
-    return " ".join(names) + (" ..." if len(value.slots) > 12 else "")
+    whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
+    numbers = listed(value, value.times) if whole else value.slots
+    numbers = numbers[:1] if len(set(numbers)) == 1 else numbers
+    names = (special_name(number) or str(number) for number in numbers[:12])
+    return " ".join(names) + (" ..." if len(numbers) > 12 else "")

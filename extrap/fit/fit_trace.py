@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
 from scalatrace.extrap.fit.held_out import (
@@ -21,12 +21,14 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.rivals import with_rivals
+from scalatrace.extrap.fit.rivals import apart, with_rivals
+from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.workers import each
+from scalatrace.formula import Expr
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
@@ -34,7 +36,7 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import Chain
-from scalatrace.trace.symbolic.field import runs_once
+from scalatrace.trace.symbolic.field import EVERYWHERE, runs_once
 from scalatrace.trace.symbolic.shapes import Parts, vec_parts
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
@@ -42,7 +44,7 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Fitter", "assembled", "fit", "where"]
+__all__ = ["Fitted", "Fitter", "assembled", "fit", "where"]
 
 
 def fit(
@@ -88,7 +90,7 @@ PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR
 NO_TRIP = Parts(None, (0,))
 """The repeat of a loop that runs 0 times: it is not in the trace."""
 
-_Fitted = tuple[Field, tuple[ParamRule, ...]]
+Fitted = tuple[Field, tuple[ParamRule, ...]]
 """Of an event: how often it runs, and its parameters."""
 
 
@@ -108,7 +110,8 @@ class Fitter:
         self.traces, self.space, self._workers = traces, space, workers
         self._of_partners = _Spaces(space)
         self._of_others = _Spaces(space.variant(partners=False))
-        self._fitted: dict[int, _Fitted] = {}
+        self._fitted: dict[int, Fitted] = {}
+        self._by_symmetry: Space | None = None
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
@@ -158,13 +161,28 @@ class Fitter:
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
         around: Chains = dict.fromkeys(range(len(self.run_of)))
-        if self._workers > 1:
-            events = list(self._leaves(nodes, around))
-            found = each(lambda event: self._event(*event), events, self._workers)
-            self._fitted = {id(node): one for (node, _), one in zip(events, found, strict=True)}
+        self._fitted = self.all_events(nodes, around)
         rules = self.nodes(nodes, around)
         self._fitted.clear()
         return rules
+
+    def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
+        """All events, by identity: where that may help, the last ones with formulas of the others."""
+        events = list(self._leaves(nodes, around))
+        found = each(lambda event: self._attempt(*event), events, self._workers)
+        if any(isinstance(one, UnconfirmedError) for one in found):
+            known = formulas_of_sides(self.space, (one for one in found if isinstance(one, tuple)))
+            self._by_symmetry = mirrored(self.space, known)
+        return {
+            id(node): one if isinstance(one, tuple) else self._event(node, inside)
+            for (node, inside), one in zip(events, found, strict=True)
+        }
+
+    def _attempt(self, node: Aligned, around: Chains) -> Fitted | UnconfirmedError:
+        try:
+            return self._event(node, around)
+        except UnconfirmedError as error:
+            return error
 
     def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
         """The events of nodes, with the loops around them."""
@@ -187,7 +205,7 @@ class Fitter:
         repeat, params = self._fitted.get(id(node)) or self._event(node, around)
         return Rule(repeat, *node.key, params, tuple(self._stats(node)))
 
-    def _event(self, node: Aligned, around: Chains) -> _Fitted:
+    def _event(self, node: Aligned, around: Chains) -> Fitted:
         repeat = self._repeat(node, around)
         return repeat, self.parameters(node, self._inside(node, repeat, around))
 
@@ -205,7 +223,7 @@ class Fitter:
         if field is None or not _is_determined(field):
             other = self._fit(samples, around, self._of_lists, repeats=True)
             field = other if other is not None and (field is None or _is_determined(other)) else field
-        return self._found(f"repeat of {where(node)}", samples, field)
+        return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
@@ -242,7 +260,7 @@ class Fitter:
         return samples
 
     def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
-        return self._found(f"{what} of {where(node)}", samples, self._fit(samples, inside))
+        return self._found(what, node, samples, inside, self._fit(samples, inside))
 
     def _fit(
         self,
@@ -272,8 +290,13 @@ class Fitter:
             return whole
         return _Mispredicted(field.cost, mismatch)
 
-    def _found(self, what: str, samples: Samples, field: Field | _Mispredicted | None) -> Field:
-        """The field, if there is one. Raises ExtrapolationError."""
+    def _found(
+        self, name: str, node: Aligned, samples: Samples, chains: Chains, field: Field | _Mispredicted | None
+    ) -> Field:
+        """The field, or that of another dimension. Raises ExtrapolationError."""
+        if field is None and self._by_symmetry is not None:
+            field = fields.fit(self._by_symmetry, samples, chains, name == "repeat")
+        what = f"{name} of {where(node)}"
         if field is None:
             raise fields.no_formula_error(what, samples, self.space)
         if isinstance(field, _Mispredicted):
@@ -302,15 +325,17 @@ class Fitter:
                     found.append((one.cost, encoding, one))
                 if one is not None and one.cost < PER_PART:
                     break
-        what = f"{name} of {where(node)}"
         if not found or not _is_determined(min(found, key=_cost)[2]):
             relative = _encoded(decoded, Encoding.RELATIVE)
             if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
         if not found:
+            what = f"{name} of {where(node)}"
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
-        field = self._found(what, samples[encoding], best)
+        field = self._found(name, node, samples[encoding], inside, best)
+        if encoding is Encoding.RELATIVE:
+            field = _confirmed_by_grid(self.space, field)
         rivals = tuple(
             (other, one)
             for _, other, one in found
@@ -326,7 +351,7 @@ class Fitter:
             if by_value is None or not _is_determined(by_value):
                 by_value = self._fit(samples, inside, self._of_lists) or by_value
             if by_value is not None:
-                return self._found(f"{name} of {where(node)}", samples, by_value)
+                return self._found(name, node, samples, inside, by_value)
         return self._field(node, name, self._samples(node, at, kind), inside)
 
     def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
@@ -395,6 +420,19 @@ def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
 
 def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
+
+
+def _confirmed_by_grid(space: Space, field: Field) -> Field:
+    """The field without rivals of distances to neighbours in the grid: that was found by these distances."""
+
+    def is_step(formula: Expr) -> bool:
+        return any(not apart(space, [(formula, step)], EVERYWHERE) for step in space.steps())
+
+    parts = (
+        replace(part, rivals=tuple(pair for pair in part.rivals if not is_step(pair[0])))
+        for part in field.parts
+    )
+    return replace(field, parts=tuple(parts))
 
 
 def _samples_in(row: Sequence[Any]) -> int:

@@ -70,9 +70,11 @@ Pairs = tuple[tuple[str, str], ...]
 @lru_cache(maxsize=1 << 14)
 def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[Expr, Expr], ...]:
     """The divisions in a formula, each with the other ways to divide that parameter by that size."""
+    result: dict[tuple[Expr, Expr], None] = {}
+    if not inputs:
+        return tuple(dict.fromkeys(_shares(formula)))
     if not names_in(formula) & set(inputs):
         return ()
-    result: dict[tuple[Expr, Expr], None] = {}
     for n in inputs:
         for s, c in pairs:
             for family in (BLOCKS, OFFSETS, SQUARES):
@@ -82,6 +84,15 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
                 if isinstance(formula, Expr):
                     result |= dict.fromkeys((formula, other) for other in _multiples(formula, n, s))
     return tuple(result)
+
+
+def _shares(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
+    """Numbers divided by a size, each with the same rounded up: the sizes of the traces divide the number."""
+    if isinstance(part, Binary) and part.op == "//" and isinstance(part.left, Const):
+        yield part, parse_number(f"-(-{format_text(part.left)}//{format_text(part.right)})")
+    else:
+        for child in children(part):
+            yield from _shares(child)
 
 
 def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:

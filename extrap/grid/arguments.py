@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
@@ -17,27 +17,32 @@ __all__ = ["check_arguments"]
 _INTEGER = re.compile(r"\d+")
 
 
-def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> None:
+def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> list[str]:
     """Compare the command lines, word by word.
 
-    A word may differ in integers that are the number of ranks, a side of the grid, or a parameter.
+    A word may differ in integers that are the number of ranks, a side of the grid, a multiple of one of these
+    (weak scaling: the problem grows with the machine), or a parameter.
+
+    Returns:
+        The multiples, as `5*X`.
 
     Raises:
         InputError: they differ in anything else.
     """
     lines = [trace.meta.get("program", "").split() for trace in traces]
     if not all(lines):
-        return  # made by hand, or by something else than `record`
+        return []  # made by hand, or by something else than `record`
     if len({len(words) for words in lines}) > 1:
         shown = "; ".join(
             f"{trace.nprocs} ranks: {' '.join(words)}" for trace, words in zip(traces, lines, strict=True)
         )
         raise InputError(f"the traces were recorded with different arguments: {shown}")
-    known = set(_sizes(runs))
+    known, multiples = dict(_sizes(runs)), dict[str, None]()
     for at, column in enumerate(zip(*lines, strict=True)):
         words = [word.rpartition("/")[2] for word in column] if _is_program(at, column) else list(column)
         if len(set(words)) > 1:
-            _check_word(words, known, traces)
+            multiples |= dict.fromkeys(_check_word(words, known, traces))
+    return list(multiples)
 
 
 def _is_program(at: int, column: Sequence[str]) -> bool:
@@ -45,22 +50,36 @@ def _is_program(at: int, column: Sequence[str]) -> bool:
     return at == 0 or all(word.endswith(".py") for word in column)
 
 
-def _sizes(runs: Sequence[Run]) -> Iterator[tuple[int, ...]]:
-    """For each size or parameter its value in all runs."""
-    yield tuple(run.grid.nprocs for run in runs)
-    yield from zip(*(run.grid.dims for run in runs), strict=True)
+def _sizes(runs: Sequence[Run]) -> Iterator[tuple[tuple[int, ...], str]]:
+    """The values of each parameter and size in all runs, with its name."""
     for name in runs[0].inputs:
-        yield tuple(run.inputs[name] for run in runs)
+        yield tuple(run.inputs[name] for run in runs), ""
+    yield from zip(zip(*(run.grid.dims for run in runs), strict=True), runs[0].grid.sizes, strict=True)
+    yield tuple(run.grid.nprocs for run in runs), "P"
 
 
-def _check_word(words: Sequence[str], known: set[tuple[int, ...]], traces: Sequence[Trace]) -> None:
+def _check_word(
+    words: Sequence[str], known: Mapping[tuple[int, ...], str], traces: Sequence[Trace]
+) -> Iterator[str]:
+    """The multiples of sizes in one word of all command lines."""
     texts = {_INTEGER.sub("#", word) for word in words}
     columns = list(zip(*(map(int, _INTEGER.findall(word)) for word in words), strict=False))
     open_columns = [column for column in columns if len(set(column)) > 1 and column not in known]
-    if len(texts) == 1 and not open_columns:
+    multiples = [_multiple(column, known) for column in open_columns]
+    if len(texts) == 1 and all(multiples):
+        yield from filter(None, multiples)
         return
     shown = "; ".join(f"{trace.nprocs} ranks: {word}" for trace, word in zip(traces, words, strict=True))
     hint = ""
     if texts == {"#"}:
         hint = "\nIf it is a size of the problem, note its value in each trace: --inputs n=V,V,..."
     raise InputError(f"the traces were recorded with different arguments: {shown}{hint}")
+
+
+def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:
+    """The size of which numbers are a multiple, with the factor; None: of no size."""
+    for sizes, name in known.items():
+        factor = column[0] // sizes[0] if name else 0
+        if factor > 1 and all(number == factor * size for number, size in zip(column, sizes, strict=True)):
+            return f"{factor}*{name}"
+    return None

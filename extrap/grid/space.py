@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import product
+from math import lcm
 from typing import Any
 
 import numpy as np
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.solve.features import Names, fits
+from scalatrace.extrap.solve.features import Feature, Names, fits
 from scalatrace.extrap.solve.points import Basis, Points, Solution
 from scalatrace.extrap.solve.sieve import Sieve, sample_points
-from scalatrace.formula import TRUE, Cond, evaluate, format_text, parse_condition
+from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -61,12 +62,14 @@ class Space:
         lists: bool = False,
         stages: bool = False,
         accept_unconfirmed: bool = False,
+        given: tuple[Feature, ...] = (),
     ) -> None:
         """Collect the ranks.
 
         Args:
             partners, lists, stages: see Names.
             accept_unconfirmed: whether formulas count that the sizes do not confirm.
+            given: if any, the only formulas that count, without other coefficients.
         """
         self.accept_unconfirmed = accept_unconfirmed
         self.runs = tuple(runs)
@@ -77,11 +80,12 @@ class Space:
         butterflies, stages = powers and partners, stages or (powers and not partners)
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
-            lists=lists, stages=stages,
+            lists=lists, stages=stages, multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
         self.columns = columns_of(runs)
-        self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed)
+        self._given = given
+        self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed, given)
         self._points: dict[bytes, Points] = {}
         self.memo: dict[str, Any] = {}
         self.known: dict[Any, Field | None] = {}
@@ -90,17 +94,26 @@ class Space:
         self._sampled: dict[Any, Points] = {}
         self._numbered: dict[Any, Solution | None] = {}
 
-    def variant(self, runs: Sequence[Run] | None = None, **kinds: bool) -> Space:
+    def variant(
+        self, runs: Sequence[Run] | None = None, given: tuple[Feature, ...] = (), **kinds: bool
+    ) -> Space:
         """The space of these runs, or of the same ones, with some of the arguments changed."""
         names = self.names
         own = {"partners": names.partners, "lists": names.lists, "stages": names.stages, **kinds}
-        return Space(self.runs if runs is None else runs, **own, accept_unconfirmed=self.accept_unconfirmed)
+        runs = self.runs if runs is None else runs
+        return Space(runs, **own, accept_unconfirmed=self.accept_unconfirmed, given=given)
 
     @property
     def divisors(self) -> tuple[tuple[str, str], ...]:
         """What parameters are divided by: sizes, each with the coordinate along it."""
         pairs = tuple(zip(self.names.sizes, self.names.coords, strict=True))
         return (*pairs, ("P", "r")) if len(pairs) > 1 else pairs
+
+    def steps(self) -> list[Expr]:
+        """The distances, both ways, between the ranks of neighbours along each dimension but the fastest."""
+        sizes = self.names.sizes[:: 1 if self.runs[0].grid.column_major else -1]
+        strides = ["*".join(sizes[:n]) for n in range(1, len(sizes))]
+        return [parse_number(sign + stride) for stride in strides for sign in ("", "-")]
 
     def points(self, chosen: Ints) -> Points:
         """Some of the points, to solve values over."""
@@ -133,19 +146,23 @@ class Space:
         some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
         tested = sample_points(len(some))
         if where not in self._sieves:
-            basis = _at(names, columns, runs, some, self.accept_unconfirmed)
+            basis = self._at(names, columns, runs, some)
             self._sieves[where] = Sieve(basis.table[:, tested])
             self._keep(where, Points(basis))
         if not self._sieves[where].possible(values[some[tested]]):
             return None
         if where not in self._sampled:
-            self._keep(where, Points(_at(names, columns, runs, some, self.accept_unconfirmed)))
+            self._keep(where, Points(self._at(names, columns, runs, some)))
         result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
             return None
         return result
+
+    def _at(self, names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints) -> Basis:
+        chosen = {name: column[some] for name, column in columns.items()}
+        return Basis(names, chosen, runs[some], self.accept_unconfirmed, self._given)
 
     def _keep(self, where: Any, points: Points) -> None:
         """Keep points for the next quantity of the same loop, instead of the oldest ones."""
@@ -190,6 +207,16 @@ class Space:
         return np.repeat(np.arange(len(self.runs)), np.diff(self.starts))
 
 
+MAX_MULTIPLE = 1 << 14
+"""Larger common multiples of sizes are not the size of a problem that all of them divide."""
+
+
+def _multiples(runs: Sequence[Run]) -> tuple[int, ...]:
+    """The least common multiple of all sizes of each dimension; empty if one is too large."""
+    found = tuple(lcm(*sides) for sides in zip(*(run.grid.dims for run in runs), strict=True))
+    return found if max(found) <= MAX_MULTIPLE else ()
+
+
 def columns_of(runs: Sequence[Run]) -> dict[str, Ints]:
     """For each name its numbers on all ranks of all runs."""
     grid = runs[0].grid
@@ -208,11 +235,6 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     for row in rows:
         found.update(row.tobytes())
     return found.digest()
-
-
-def _at(names: Names, columns: Mapping[str, Ints], runs: Ints, some: Ints, accept_unconfirmed: bool) -> Basis:
-    chosen = {name: column[some] for name, column in columns.items()}
-    return Basis(names, chosen, runs[some], accept_unconfirmed)
 
 
 EXTRA_PARTITIONS: list[list[str]] = []

@@ -24,12 +24,12 @@ from scalatrace.trace.model.elastic import at
 from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.matrix import matrix
-from scalatrace.trace.symbolic.grid import NAMES, Grid, balanced
+from scalatrace.trace.symbolic.grid import NAMES, Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MAX_DIMENSIONS", "Topology", "identify", "target_grid"]
+__all__ = ["MAX_DIMENSIONS", "Topology", "identify"]
 
 MAX_DIMENSIONS = 3
 
@@ -346,28 +346,3 @@ def _evidence(
     if any(splits):
         facts.append("communicators are its rows, columns or planes")
     return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_listed(grids)}"
-
-
-def target_grid(grids: Sequence[Grid], nprocs: int) -> Grid:
-    """The grid of so many ranks that is made as those of the inputs were.
-
-    Raises:
-        InputError: none is; the user has to say it.
-    """
-    ndims, column_major = len(grids[0].dims), grids[0].column_major
-    if ndims == 1:
-        return Grid((nprocs,))
-    if all(len(set(grid.dims)) == 1 for grid in grids):
-        side = round(nprocs ** (1 / ndims))
-        if side**ndims == nprocs:
-            return Grid((side,) * ndims, column_major)
-        raise InputError(
-            f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
-            f"Give -P as one, or --dims"
-        )
-    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
-        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
-            return Grid(rule(nprocs, ndims), column_major)
-    raise InputError(
-        f"the traces' grids ({_listed(grids)}) follow no rule for {nprocs} ranks: say it with --dims"
-    )

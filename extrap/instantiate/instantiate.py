@@ -6,7 +6,6 @@ The cost depends on the number of nodes. Only masks and columns have one element
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from collections.abc import Sequence as AnySequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -16,6 +15,7 @@ from scalatrace.errors import FormatError, FormulaError
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.grid.communicators import family_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
+from scalatrace.extrap.grid.target import check_dimensions, check_sides
 from scalatrace.extrap.instantiate.ambiguity import check_encodings
 from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
@@ -52,11 +52,9 @@ def instantiate(
         UndeterminedError: the traces do not determine what happens there.
         ExtrapolationError: a formula has no value there.
     """
-    if len(grid.dims) != len(model.sizes):
-        raise InputError(f"the traces are of a {len(model.sizes)}-dimensional grid; {grid} is not")
+    check_dimensions(grid, len(model.sizes))
     if not accept_unconfirmed:
-        for name, side, *seen in zip(model.sizes, grid.dims, *(dims for dims, _ in model.seen), strict=True):
-            _check_side(name, side, seen, grid)
+        check_sides(grid, [dims for dims, _ in model.seen])
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
@@ -66,23 +64,6 @@ def instantiate(
         raise
     except (FormulaError, FormatError) as error:
         raise ExtrapolationError(str(error)) from None
-
-
-def _check_side(name: str, side: int, seen: AnySequence[int], grid: Grid) -> None:
-    """Raise InputError where no trace shows what follows from a side of the grid."""
-    if side == 1 and len(grid.dims) > 1 and 1 not in seen:
-        raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
-    if len(set(seen)) == 1 and side != seen[0]:
-        raise InputError(
-            f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
-            f"from {name}; add a trace with another"
-        )
-    if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
-        seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
-        raise InputError(
-            f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
-            f"something else there; add a trace with an {parity} {name}"
-        )
 
 
 class _Maker:

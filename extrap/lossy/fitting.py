@@ -12,7 +12,7 @@ from scalatrace.extrap.alignment.align import Aligned, align
 from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.fit_trace import Fitter, assembled
+from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assembled
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
@@ -236,6 +236,10 @@ class _Fitter(Fitter):
         """What is left of every rank's tree, whose nodes have to stay the recorded ones."""
         trees = {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
         yield align(trees, single_trips=False)
+
+    def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
+        """None: each is fitted where its error is kept."""
+        return {}
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters, unless only the structure is looked at."""

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any
 
 from scalatrace.extrap.grid.model import Model
-from scalatrace.extrap.matching import MAX_VISITS, check_sizes
+from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.collectives import Collectives
 from scalatrace.extrap.proofs.halves import Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import Messages
@@ -30,6 +30,9 @@ from scalatrace.trace.symbolic.grid import Grid
 
 DEFAULT_SECONDS = 20.0
 """Time for all proofs of a model."""
+
+MAX_CONFIRMED = 4_096
+"""Events of a model, times ranks, up to which a possible counterexample is confirmed."""
 
 __all__ = ["DEFAULT_SECONDS", "Open", "Proofs", "available", "prove_model"]
 
@@ -205,7 +208,7 @@ class _Scenario:
         key = grid, tuple(sorted(inputs.items()))
         if key not in self._conflicts:
             self._conflicts[key] = None
-            if len(self.paths) * grid.nprocs <= MAX_VISITS:
+            if len(self.paths) * grid.nprocs <= MAX_CONFIRMED and not self.prover.is_over():
                 (size,) = check_sizes(self.model, inputs, [grid])
                 if size.conflict:
                     self._conflicts[key] = Open("", size.conflict, grid, key[1])

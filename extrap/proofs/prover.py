@@ -40,14 +40,18 @@ class Prover:
         if claim == TRUE:
             return Proved()
         if claim not in self._known:
-            left_ms = int((self.deadline - monotonic()) * 1000)
-            if left_ms <= 0:
+            if self.is_over():
                 raise Unprovable("time is up")
+            left_ms = int((self.deadline - monotonic()) * 1000) + 1
             scenario = self.scenario
             self._known[claim] = prove_opaque(
                 claim, scenario.domain, scenario.divisors, min(CLAIM_MS, left_ms)
             )
         return self._known[claim]
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return monotonic() >= self.deadline
 
     def require(self, what: str, given: Cond, goal: Cond) -> None:
         """Prove a claim. Raises Refuted or Unprovable, both with `what` in words."""

@@ -45,6 +45,7 @@ class Names:
         partners: whether values are partners or trip counts, which follow trees.
         lists: whether values may be lengths of lists of neighbours.
         stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
+        multiples: without parameters, a multiple of all sizes of each dimension; else empty.
     """
 
     sizes: tuple[str, ...]
@@ -57,6 +58,7 @@ class Names:
     partners: bool = True
     lists: bool = False
     stages: bool = False
+    multiples: tuple[int, ...] = ()
 
 
 Term = tuple[str, float]
@@ -104,6 +106,7 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"ceil_log2({size})", 0.9 if names.stages else 2.2)
         yield (f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
+    yield from _shares(sizes, names.multiples)
     if names.square and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
     if coords and names.partners:
@@ -206,6 +209,14 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
         for halo in (1, 2):
             wide = [f"({a}+{halo})" for a in parts]
             yield from ((f"{a}*{b}", 4.6 + 0.1 * halo) for a, b in combinations_with_replacement(wide, 2))
+
+
+def _shares(sizes: Sequence[str], multiples: Sequence[int]) -> Iterator[Term]:
+    """What is inversely proportional to sizes: blocks of a problem whose size is in no parameter."""
+    shares = [f"({n}//{size})" for n, size in zip(multiples, sizes, strict=False)]
+    yield from ((text, 3.4) for text in shares)
+    for n in range(2, len(shares) + 1):
+        yield from (("*".join(chosen), 3.8 + 0.4 * n) for chosen in combinations(shares, n))
 
 
 def _inside(block: str, coord: str, size: str) -> str:

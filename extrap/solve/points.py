@@ -5,7 +5,7 @@ Candidates come from least squares in floating point; each is verified with inte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -31,16 +31,28 @@ class Basis:
     """The columns of all features over all ranks of all traces, evaluated once."""
 
     def __init__(
-        self, names: Names, columns: Mapping[str, Ints], runs: Ints, accept_unconfirmed: bool = False
+        self,
+        names: Names,
+        columns: Mapping[str, Ints],
+        runs: Ints,
+        accept_unconfirmed: bool = False,
+        given: Sequence[Feature] = (),
     ) -> None:
-        """`columns` has a value of each name for each point, `runs` the number of the point's trace."""
+        """Evaluate the features.
+
+        Args:
+            columns: a value of each name for each point.
+            runs: the number of each point's trace.
+            given: if any, these instead of all; values are one of them, or constant.
+        """
         self.columns, self.runs, self.accept_unconfirmed = columns, runs, accept_unconfirmed
-        offered = features(names)
+        self.is_given = bool(given)
+        offered = tuple(given) or features(names)
         values = evaluate_all([feature.formula for feature in offered], columns)
-        given = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
-        self.features = [feature for feature, _ in given]
-        self.table: Ints = np.empty((len(given), len(next(iter(columns.values())))), dtype=np.int64)
-        for i, (_, row) in enumerate(given):
+        finite = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
+        self.features = [feature for feature, _ in finite]
+        self.table: Ints = np.empty((len(finite), len(next(iter(columns.values())))), dtype=np.int64)
+        for i, (_, row) in enumerate(finite):
             self.table[i] = row
 
 
@@ -69,8 +81,19 @@ class Points:
             return Solution(Const(first), 0, has_constant=True) if self._several_runs or accept else None
         if (values < SPECIAL_MAX).any():
             return None  # MPI's constants follow no formula
+        if self._basis.is_given:
+            return self._equal_to(values)
         result = self._system.solve(values)
         return replace(result, confirmed=True) if accept and result is not None else result
+
+    def _equal_to(self, values: Ints) -> Solution | None:
+        """The first given formula with these values."""
+        table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
+        found = np.flatnonzero((table == values).all(axis=1))
+        if not len(found) or len(set(values.tolist())) < 2:
+            return None
+        feature = self._basis.features[found[0]]
+        return Solution(feature.formula, feature.weight)
 
     @cached_property
     def _runs(self) -> Ints:

@@ -222,7 +222,7 @@ def extrapolate(
     """Fit, check, instantiate and write a trace; return the facts to report."""
     if options.lossy is not None:
         return _extrapolate_lossy(traces, dims_of, target, options.lossy)
-    model, facts = _fit(traces, dims_of, options)
+    model, facts = _fit(traces, dims_of, options, (target.nprocs, target.dims))
     return {**facts, **instantiate(model, target, options, traces)}
 
 
@@ -270,14 +270,17 @@ def extrapolate_symbolic(
 
 
 def _fit(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, options: FitOptions
+    traces: Sequence[Trace],
+    dims_of: Sequence[Dims] | None,
+    options: FitOptions,
+    target: tuple[int, Dims | None] | None = None,
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
 
     lossy = options.lossy
     if lossy is None:
-        _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed)
+        _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed, target)
         checked = check_largest(traces, dims_of, options.workers) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of

@@ -1,0 +1,50 @@
+"""Take formulas of one dimension of the grid for another: most programs treat dimensions alike.
+
+Traces of 4x4, 5x4, 5x5 and 6x5 ranks have three values of X, but two of Y. They confirm `20*(n//X)+100` for
+messages along one dimension, and no formula with two unknowns along the other. The same formula with Y in
+place of X has no unknown left, so two sizes can confirm it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations
+
+from scalatrace.extrap.grid.model import ParamRule
+from scalatrace.extrap.grid.space import Space
+from scalatrace.extrap.solve.features import Feature
+from scalatrace.formula import Expr, Var, names_in
+from scalatrace.formula.substitute import Substitution
+from scalatrace.trace.symbolic.field import Field
+
+GIVEN_WEIGHT = 3.0
+"""The weight of a formula that is taken for another dimension."""
+
+__all__ = ["formulas_of_sides", "mirrored"]
+
+
+def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[ParamRule]]]) -> tuple[Expr, ...]:
+    """The formulas of events, apart from peers, that some but not all dimensions of the grid are in."""
+    sides = set(space.names.sizes)
+    found: dict[Expr, None] = {}
+    for repeat, params in events:
+        for field in (repeat, *(one.field for one in params if one.encoding is None)):
+            for formula in (formula for part in field.parts for formula in part.formulas or ()):
+                if isinstance(formula, Expr) and 0 < len(names_in(formula) & sides) < len(sides):
+                    found[formula] = None
+    return tuple(found)
+
+
+def mirrored(space: Space, formulas: Sequence[Expr]) -> Space:
+    """The space in which values are constant or follow one of these formulas with dimensions exchanged."""
+    found = dict.fromkeys(other for formula in formulas for other in _exchanged(space, formula))
+    return space.variant(partners=False, given=tuple(Feature(one, GIVEN_WEIGHT) for one in found))
+
+
+def _exchanged(space: Space, formula: Expr) -> Iterator[Expr]:
+    """A formula with dimensions in another order."""
+    sizes, coords = space.names.sizes, space.names.coords
+    for order in permutations(range(len(sizes))):
+        names: dict[str, Expr] = {sizes[i]: Var(sizes[k]) for i, k in enumerate(order)}
+        names |= {coords[i]: Var(coords[k]) for i, k in enumerate(order)}
+        yield Substitution(names).number(formula)

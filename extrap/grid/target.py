@@ -1,0 +1,84 @@
+"""The grid of an extrapolated trace: how it is chosen, and whether the traces show what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.extrap.errors import InputError
+from scalatrace.trace.symbolic.grid import Grid, balanced
+from scalatrace.trace.values.ranklist import MAX_RANK
+
+__all__ = ["check_dimensions", "check_sides", "target_grid"]
+
+
+def target_grid(grids: Sequence[Grid], nprocs: int, dims: Sequence[int] | None = None) -> Grid:
+    """The grid of so many ranks with these sides, or made as those of the inputs were.
+
+    Raises:
+        InputError: there is none, or none follows from the inputs; the user has to give it.
+    """
+    if not 0 < nprocs <= MAX_RANK:
+        raise InputError(f"{nprocs:,} ranks: can be 1 to {MAX_RANK:,}")
+    grid = Grid(tuple(dims), grids[0].column_major) if dims else _like(grids, nprocs)
+    if grid.nprocs != nprocs:
+        raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, not {nprocs}")
+    return grid
+
+
+def check_dimensions(grid: Grid, ndims: int) -> None:
+    """Raise InputError where a grid has another number of dimensions than the traces."""
+    if len(grid.dims) != ndims:
+        raise InputError(f"the traces are of a {ndims}-dimensional grid; {grid} is not")
+
+
+def check_sides(grid: Grid, seen: Sequence[tuple[int, ...]]) -> None:
+    """Raise InputError where no trace shows what follows from a side of the grid.
+
+    Args:
+        seen: the sides of the traces' grids.
+    """
+    for name, side, *sides in zip(grid.sizes, grid.dims, *seen, strict=True):
+        _check_side(name, side, sides, grid)
+
+
+def _check_side(name: str, side: int, seen: Sequence[int], grid: Grid) -> None:
+    """Raise InputError where no trace shows what follows from a side of the grid."""
+    if side == 1 and len(grid.dims) > 1 and 1 not in seen:
+        raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+    if len(set(seen)) == 1 and side != seen[0]:
+        raise InputError(
+            f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
+            f"from {name}; add a trace with another"
+        )
+    if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
+        seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
+        raise InputError(
+            f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
+            f"something else there; add a trace with an {parity} {name}"
+        )
+
+
+def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
+    """The grid of so many ranks that is made as those of the inputs were.
+
+    Raises:
+        InputError: none is; the user has to say it.
+    """
+    ndims, column_major = len(grids[0].dims), grids[0].column_major
+    if ndims == 1:
+        return Grid((nprocs,))
+    if all(len(set(grid.dims)) == 1 for grid in grids):
+        side = round(nprocs ** (1 / ndims))
+        if side**ndims == nprocs:
+            return Grid((side,) * ndims, column_major)
+        raise InputError(
+            f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
+            f"Give -P as one, or --dims"
+        )
+    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
+        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
+            return Grid(rule(nprocs, ndims), column_major)
+    raise InputError(
+        f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
+        "give the one of the result with --dims"
+    )
