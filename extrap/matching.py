@@ -26,7 +26,7 @@ MAX_VISITS = 1 << 16
 MAX_SIZES = 2
 """Smaller sizes that are checked in place of a larger one."""
 
-__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "check_sizes", "conflict_error"]
+__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "check_sizes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
     """
     if trace.nnodes * trace.nprocs <= MAX_VISITS:
         if conflict := _conflict(trace):
-            raise conflict_error(grid, conflict)
+            raise _conflict_error(grid, conflict)
         return f"all messages and collective calls match on {grid.nprocs:,} ranks ({grid})"
     checked = check_several(model, inputs, max(MAX_VISITS // trace.nnodes, 1))
     return (
@@ -106,7 +106,7 @@ def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[
     grids = [grid for grid in grids_like(seen, nprocs) if grid.nprocs > least]
     for one in check_sizes(model, inputs, grids[::-1]):
         if one.conflict:
-            raise conflict_error(one.grid, one.conflict)
+            raise _conflict_error(one.grid, one.conflict)
         if not one.undetermined:
             found.append(one.grid.nprocs)
         if len(found) == MAX_SIZES:
@@ -134,7 +134,7 @@ def _conflict(trace: Trace) -> str:
         return ""  # too many different calls to look at each
 
 
-def conflict_error(grid: Grid, conflict: str) -> ExtrapolationError:
+def _conflict_error(grid: Grid, conflict: str) -> ExtrapolationError:
     """The error for calls of a size that do not fit together."""
     return ExtrapolationError(
         f"the formulas that fit the traces do not fit together on {grid.nprocs} ranks ({grid}): {conflict}\n"

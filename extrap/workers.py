@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from scalatrace.errors import ScalatraceError, UsageError
 
-__all__ = ["MpiRanks", "available", "each"]
+__all__ = ["MpiRanks", "WorkerError", "available", "each"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -20,10 +22,28 @@ MAX_WORKERS = 8
 """Each worker holds what it changes of its parent's memory, and more would have little left to do."""
 
 
+class WorkerError(ScalatraceError):
+    """One of several ranks could not do its part of the work."""
+
+
+LEAVE_S, POLL_S = 10.0, 0.05
+"""How long a rank that failed waits for the others to fail too, and how often it looks."""
+
+
+FORWARD_S = 0.5
+"""mpiexec gets so long to forward a message before the program ends."""
+
+
 class MpiRanks(int):
-    """As many workers as an MPI program has ranks, all of which make the same calls with the same data."""
+    """As many workers as an MPI program has ranks, all of which make the same calls with the same data.
+
+    Attributes:
+        comm: for the work.
+        leaving: for the end.
+    """
 
     comm: Any
+    leaving: Any
 
     @classmethod
     def all(cls) -> MpiRanks:
@@ -35,7 +55,7 @@ class MpiRanks(int):
                 f"work is shared over MPI ranks by mpi4py, which cannot be used: {error}"
             ) from None
         result = cls(MPI.COMM_WORLD.size)
-        result.comm = MPI.COMM_WORLD
+        result.comm, result.leaving = MPI.COMM_WORLD, MPI.COMM_WORLD.Dup()
         return result
 
     @property
@@ -45,15 +65,31 @@ class MpiRanks(int):
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """`work` on each item, shared over the ranks; all get all results. Raises as `each`."""
-        mine = range(self.comm.rank, len(items), self)
-        try:
-            found, failed = [work(items[at]) for at in mine], False
-        except ScalatraceError:
-            found, failed = [], True
-        shares = self.comm.allgather((failed, found))
-        if any(failed for failed, _ in shares):
-            return [work(item) for item in items]  # to have the same error on all ranks
-        return [shares[at % self][1][at // self] for at in range(len(items))]
+        found: list[R] = []
+        failed, text = len(items), ""
+        for at in range(self.comm.rank, len(items), self):
+            try:
+                found.append(work(items[at]))
+            except Exception as error:
+                failed, text = at, f"{type(error).__name__}: {error}"
+                break
+        shares = self.comm.allgather((failed, text, found))
+        first, text, _ = min(shares, key=lambda share: share[0])
+        if first < len(items):
+            work(items[first])  # to have the same error on all ranks
+            raise WorkerError(f"rank {first % self} failed, and no other would: {text}")
+        return [shares[at % self][2][at // self] for at in range(len(items))]
+
+    def leave(self, error: BaseException) -> None:
+        """End the program with an error, unless all ranks have one: these end by themselves."""
+        request, end = self.leaving.Ibarrier(), monotonic() + LEAVE_S
+        while not request.Test():
+            if monotonic() > end:
+                print(f"scalatrace: rank {self.comm.rank}: {type(error).__name__}: {error}", file=sys.stderr)
+                sys.stderr.flush()
+                sleep(FORWARD_S)
+                self.comm.Abort(1)
+            sleep(POLL_S)
 
 
 def available() -> int:

@@ -106,7 +106,9 @@ def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
     factor = one - constant
     if two - one == factor and 1 < factor <= MAX_FACTOR:
         for text in (f"{factor}*{n}//{s}", f"-(-{factor}*{n}//{s})"):
-            yield add(parse_number(text), Const(int(constant)))
+            other = add(parse_number(text), Const(int(constant)))
+            if other != formula:
+                yield other
 
 
 @lru_cache(maxsize=1 << 12)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.proofs.places import Place, place_of
 from scalatrace.extrap.proofs.prover import Prover
-from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive
+from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, renamed
 from scalatrace.formula import (
     FALSE,
     TRUE,
@@ -34,6 +34,9 @@ from scalatrace.trace.symbolic.field import Part
 from scalatrace.trace.symbolic.special_values import symbolic
 
 MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
+PROBES = ("Mprobe", "Improbe")
+"""Operations that take a message out of the queue, for a later call to receive."""
+
 NO_PEER = "PROC_NULL"
 ANY_TAG = "ANY_TAG"
 
@@ -61,6 +64,7 @@ class Half:
         nbytes: sent, or room for them; None: unknown.
         reason: why they are unknown; "" where they were not recorded.
         varies: whether peer or tag depend on the iteration.
+        in_row: whether it is one of a row of neighbours.
     """
 
     site: str
@@ -73,11 +77,28 @@ class Half:
     nbytes: Expr | None
     reason: str
     varies: bool
+    in_row: bool = False
 
     @property
     def scope(self) -> tuple[int, ...]:
         """The loops within which it may have its partner."""
         return self.loops.scope
+
+    def renamed(self, keep: Collection[str]) -> Half:
+        """The same in another iteration: but for those to keep, its counters have other names."""
+        rows = self.loops.rows
+        used = names_in(self.given, *self.ends(), *(e for row in rows for e in (row.trips, row.index)))
+        used |= names_in() if self.nbytes is None else names_in(self.nbytes)
+        by = renamed(used, keep)
+        distance = self.place.distance and by.number(self.place.distance)
+        return replace(
+            self,
+            loops=self.loops.replaced(by),
+            given=by.condition(self.given),
+            place=Place(tuple(map(by.number, self.place.coords)), distance),
+            tag=self.tag and by.number(self.tag),
+            nbytes=self.nbytes and by.number(self.nbytes),
+        )
 
     def times(self) -> Expr:
         """How often it happens in an iteration of the loops around; of what varies, of its own too."""
@@ -104,10 +125,14 @@ class Half:
         """That it happens so often and once more."""
         return all_of(self.given, compare("<", execution, self.loops.times()))
 
+    def ends(self) -> list[Expr]:
+        """What tells its messages from others: the peer's place, and the tag."""
+        return [*self.place.coords, *(e for e in (self.tag, self.place.distance) if e is not None)]
+
     @property
     def is_numbered(self) -> bool:
         """Whether peer and tag depend on the number of the execution only, if on anything."""
-        used = names_in(self.tag or Const(0), *self.place.coords) | names_in(self.place.distance or Const(0))
+        used = names_in(self.given, *self.ends())
         return not used & {row.index.name for row in self.loops.rows if isinstance(row.index, Var)}
 
 
@@ -134,7 +159,7 @@ def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
     rule = path[-1]
     assert rule.op is not None
     row = operation(rule.op)
-    probe = rule.op.removesuffix("_c") in ("Mprobe", "Improbe")
+    probe = rule.op.removesuffix("_c") in PROBES
     if row.category is Category.PERSISTENT or row.category is Category.START:
         raise Unprovable("persistent requests are not followed")
     if row.category not in MESSAGES and not probe:
@@ -168,7 +193,10 @@ def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> 
                 runs = inner.active() if varies else all_of(*(positive(row.trips) for row in inner.rows))
                 place = place_of(prover, all_of(both, runs), as_number(one), encoding, axes)
                 changes = varies or tag_varies
-                yield Half(site(rule), sends, family, inner, both, place, number, nbytes, reason, changes)
+                in_row = turn is not None
+                yield Half(
+                    site(rule), sends, family, inner, both, place, number, nbytes, reason, changes, in_row
+                )
 
 
 def _turns(
@@ -223,17 +251,29 @@ def family_of_event(rule: Rule) -> int:
 
 def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None, bool]:
     """The tag, None for any, and whether it depends on iterations."""
-    wild = [any(symbolic(f) == Special(ANY_TAG) for f in part.formulas or ()) for part in rule.field.parts]
+    parts = [part for part in rule.field.parts if part.formulas is not None]
+    wild = [part.shape is None and _is_any(part.formulas[0]) for part in parts if part.formulas]
     if all(wild):
         return None, False
-    if any(wild):
-        raise Unprovable("it receives messages with any tag on some ranks only")
+    if any(_is_any(value) for part in parts for value in part.formulas or ()):
+        raise Unprovable("only some of its messages may have any tag")
     return loops.number(rule.field, turn)
+
+
+def _is_any(value: Value) -> bool:
+    """Whether a tag may be any."""
+    match symbolic(value):
+        case Select(_, then, otherwise):
+            return _is_any(then) or _is_any(otherwise)
+        case one:
+            return one == Special(ANY_TAG)
 
 
 def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Expr | None, str]:
     """The bytes of one execution; None when nothing is known of them, and why."""
     count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
+    if (rule.op or "").removesuffix("_c") in PROBES:
+        return None, "its message is received by a later call"
     if count is None or datatype is None:
         return None, ""
     size = _size(datatype.field.parts[0])

@@ -1,22 +1,26 @@
 """Proofs that each message sent is received, and has room, whatever the sizes.
 
 For every half, the rank's own place gives that of its peer. Between the two ranks, equally many messages with
-one tag must be sent and received: in every iteration where peers or tags depend on it, else in all.
+one tag must be sent and received: in each iteration of a loop, or in all, or at each number of an execution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.proofs.halves import Half
 from scalatrace.extrap.proofs.places import Place, is_same
 from scalatrace.extrap.proofs.prover import Prover, Refuted
-from scalatrace.extrap.proofs.values import Unprovable
+from scalatrace.extrap.proofs.values import ITERATION, OWN, Unprovable
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
 from scalatrace.formula.substitute import Substitution
 
-__all__ = ["Messages", "same_tag"]
+OWN_ITERATION = f"{ITERATION}{OWN}"
+"""The counter of an event's own repeat."""
+
+__all__ = ["Group", "Messages"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,28 +50,71 @@ class Messages:
     """The halves of a model's messages on one communicator, in the order of the program."""
 
     def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
+        self.groups = [Group(prover, group) for group in _apart(halves)]
+
+    def group_of(self, half: Half) -> Group:
+        """The halves among which one has its partners."""
+        return next(group for group in self.groups if half in group.halves)
+
+
+class Group:
+    """Halves whose messages may have one tag. All are proved in one way, so that none counts twice."""
+
+    def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
         self.prover, self.halves = prover, halves
-        self._by_scope: dict[tuple[int, ...], list[Half]] = {}
-        for half in halves:
-            self._by_scope.setdefault(half.scope, []).append(half)
-        self._in_order = True
+        self._errors: dict[Half, Exception] | None = None
+        self._sections: Mapping[Half, object] | None = _sections(halves)
 
     def require_partners(self, half: Half) -> None:
-        """Prove that a half has its partner. Raises Refuted or Unprovable."""
-        try:
-            self._require_in_iteration(half)
-        except (Refuted, Unprovable) as error:
-            self._in_order = False
-            if not half.is_numbered:
-                raise
+        """Prove that a half has its partner. Raises Refuted, Unprovable or FormulaError."""
+        if self._errors is None:
+            self._errors = self._tried(self._require_in_section, self.halves)
+            if self._errors:
+                self._sections = None
+                self._errors = self._in_other_ways(self._errors)
+        if half in self._errors:
+            raise self._errors[half]
+
+    def _tried(self, require: Callable[[Half], None], halves: Iterable[Half]) -> dict[Half, Exception]:
+        """The halves that have no proof, with the reason."""
+        found: dict[Half, Exception] = {}
+        for half in halves:
             try:
-                self._require_by_number(half) if half.varies else self._require_in_all(half)
-            except Unprovable:
-                raise error from None
+                require(half)
+            except (Refuted, Unprovable, FormulaError) as error:
+                found[half] = error
+        return found
+
+    def _in_other_ways(self, errors: Mapping[Half, Exception]) -> dict[Half, Exception]:
+        """As `_tried`, when not all halves have their partners in the same section of an iteration."""
+        found = self._tried(self._require_in_iteration, self.halves)
+        if not found:
+            return {}
+        if all(not half.varies for half in self.halves):
+            found = self._tried(self._require_in_all, self.halves)
+        elif all(half.is_numbered for half in self.halves):
+            found = self._tried(self._require_by_number, self.halves)
+        else:
+            found = dict(errors)
+        if not found:
+            return {}
+        first = next(iter(errors))
+        other = Unprovable(f"what may have the same tag is not proved ({first.site}: {errors[first]})")
+        return {half: errors.get(half, other) for half in self.halves}
+
+    def _require_in_section(self, half: Half) -> None:
+        """As `_require_in_iteration`, between the same loops within it."""
+        self._require_among(half, self._with_section(half))
 
     def _require_in_iteration(self, half: Half) -> None:
         """Prove that what happens in an iteration has its partners in the same iteration of the same loop."""
-        here, there = self._matches(half, self._by_scope[half.scope])
+        self._require_among(half, [one for one in self.halves if one.scope == half.scope])
+
+    def _require_among(self, half: Half, others: Sequence[Half]) -> None:
+        here, there = self._matches(half, others)
+        numbered = any("i" in names_in(one.half.given, *one.half.ends()) for one in (*here, *there))
+        if numbered and not _is_in_step(half, [*here, *there]):
+            raise Unprovable("its peer or tag depends on the number of the call")
         goal = compare("==", _sum(one.times() for one in here), _sum(one.times() for one in there))
         self.prover.require(_as_often(half), half.happens(), goal)
         at = self.prover.scenario.at(half.place.coords)
@@ -78,7 +125,7 @@ class Messages:
 
     def _require_in_all(self, half: Half) -> None:
         """Prove that as many are sent as are received in the whole program."""
-        here, there = self._matches(half, [one for one in self.halves if not one.varies])
+        here, there = self._matches(half, self.halves)
         totals = (
             _sum(choose(one.same, one.at.number(one.half.total()), Const(0)) for one in side)
             for side in (here, there)
@@ -87,7 +134,7 @@ class Messages:
 
     def _require_by_number(self, half: Half) -> None:
         """Prove that its n-th execution has its partner in the n-th one of another half, for all n."""
-        here, there = self._matches(half, [one for one in self.halves if one.is_numbered])
+        here, there = self._matches(half, self.halves)
         number = Var("i")
         totals = (
             _sum(
@@ -101,22 +148,36 @@ class Messages:
     def require_room(self, half: Half) -> None:
         """Prove that a sent message is not longer than the buffer of its receive.
 
-        That is the receive with as many earlier ones in the iteration, where all partners are in the same
-        iteration; else any.
+        Messages keep their order. So that is the receive with as many earlier ones in the section of an
+        iteration; where partners are anywhere in the program, it may be any.
 
         Raises:
             Refuted, Unprovable: it may be longer.
         """
         if not half.sends:
             return
-        here, there = self._matches(half, self._by_scope[half.scope] if self._in_order else self.halves)
-        sent = [one for one in here if one.half is half] if self._in_order else here
-        for mine in sent:
+        if self._sections is None:
+            here, there = self._matches(half, self.halves, keep=())
             for its in there:
-                where = all_of(half.happens(), mine.happens(), its.happens())
-                if self._in_order and len(here) + len(there) > 2:
+                self._require_fits(all_of(half.happens(), its.happens()), half, its)
+            return
+        here, there = self._matches(half, self._with_section(half))
+        if len(here) + len(there) == 2:
+            keep = {*half.loops.counters, OWN_ITERATION, *({"i"} if _is_in_step(half, there) else ())}
+        else:
+            keep = {*half.loops.counters}
+        counted = not any(one.half.in_row or (one.half.varies and one.half.loops.own) for one in here + there)
+        here, there = self._matches(half, self._with_section(half), keep)
+        for mine in (one for one in here if one.half is half):
+            for its in there:
+                where = all_of(half.happens(), its.happens())
+                if counted and len(here) + len(there) > 2:
                     where = all_of(where, *_overlap(_before(mine, here), mine, _before(its, there), its))
-                self._require_fits(where, mine.half, its)
+                self._require_fits(where, half, its)
+
+    def _with_section(self, half: Half) -> list[Half]:
+        assert self._sections is not None
+        return [one for one in self.halves if self._sections[one] == self._sections[half]]
 
     def _require_fits(self, where: Cond, message: Half, receive: _Match) -> None:
         nbytes, room = message.nbytes, receive.half.nbytes
@@ -128,20 +189,27 @@ class Messages:
         if nbytes != room:
             self.prover.require("its receive has room", where, compare("<=", nbytes, room))
 
-    def _matches(self, half: Half, others: Sequence[Half]) -> tuple[list[_Match], list[_Match]]:
-        """The halves on the own rank that go the same way, and those of the peer that come back."""
+    def _matches(
+        self, half: Half, others: Sequence[Half], keep: Collection[str] | None = None
+    ) -> tuple[list[_Match], list[_Match]]:
+        """The halves on the own rank that go the same way, and those of the peer that come back.
+
+        Args:
+            keep: counters that are the same for the peer's, whose others are renamed; None: all.
+        """
         here, there = [], []
         at, nowhere = self.prover.scenario.at(half.place.coords), Substitution({})
-        wild = _any_tag(others)
+        wild = _any_tag(self.halves)
         for one in others:
             if one.sends == half.sends:
-                cond = TRUE if wild else same_tag(one.tag, half.tag)
+                cond = TRUE if wild else _same_tag(one.tag, half.tag)
                 if cond != FALSE:
                     here.append(_Match(one, all_of(cond, is_same(one.place, half.place)), nowhere))
                 continue
             if half.place.distance is not None:
                 self._require_same_everywhere(one)
-            cond = TRUE if wild else same_tag(one.tag and at.number(one.tag), half.tag)
+            one = one if keep is None else one.renamed(keep)
+            cond = TRUE if wild else _same_tag(one.tag and at.number(one.tag), half.tag)
             if cond != FALSE:
                 there.append(_Match(one, all_of(cond, self._is_back(one.place, half.place, at)), at))
         return here, there
@@ -193,8 +261,37 @@ def _any_tag(halves: Sequence[Half]) -> bool:
     return any(wild)
 
 
-def same_tag(a: Expr | None, b: Expr | None) -> Cond:
+def _same_tag(a: Expr | None, b: Expr | None) -> Cond:
     """Whether two tags, neither of which is any, are one."""
     assert a is not None
     assert b is not None
     return FALSE if isinstance(a, Const) and isinstance(b, Const) and a != b else compare("==", a, b)
+
+
+def _apart(halves: Sequence[Half]) -> list[list[Half]]:
+    """The halves in groups of those whose tags may be the same."""
+    tags = [half.tag for half in halves]
+    if not all(isinstance(tag, Const) for tag in tags):
+        return [list(halves)]
+    return [[half for half in halves if half.tag == tag] for tag in dict.fromkeys(tags)]
+
+
+def _sections(halves: Sequence[Half]) -> dict[Half, tuple[tuple[int, ...], int]]:
+    """For each half the loops around it, and how many halves in loops within these are before it.
+
+    If all messages of each section are received in it, they are received in the order in which they are sent.
+    """
+    found = {}
+    for at, half in enumerate(halves):
+        depth = len(half.scope)
+        inner = (one for one in halves[:at] if len(one.scope) > depth and one.scope[:depth] == half.scope)
+        found[half] = half.scope, sum(1 for _ in inner)
+    return found
+
+
+def _is_in_step(half: Half, others: Sequence[_Match]) -> bool:
+    """Whether a half's executions have the same numbers as those of others in the same iteration."""
+    own = half.loops.repeat()
+    return half.loops.is_uniform() and all(
+        one.half.loops.is_uniform() and one.half.loops.repeat() == own for one in others
+    )

@@ -1,8 +1,8 @@
 """Prove that messages and collective calls of a model fit together, on all sizes made as the traces' were.
 
-What is proved: each rank sends another as many messages with a tag as that receives from it, none longer than
-its buffer; peers are in their communicator; its members make equally many calls of each collective operation,
-with one root and equally many elements. Orders of calls are not looked at.
+Trip counts and counts must not be negative. Each rank sends another as many messages with a tag as that receives
+from it, none longer than its buffer. Peers are in their communicator. Its members make equally many calls of each
+collective operation, with one root and equally many elements. The order of other calls is not looked at.
 """
 
 from __future__ import annotations
@@ -13,33 +13,39 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.collectives import Collectives
-from scalatrace.extrap.proofs.halves import Half, Path, family_of_event, halves, paths, site
-from scalatrace.extrap.proofs.messages import Messages
+from scalatrace.extrap.proofs.halves import MESSAGES, PROBES, Half, Path, family_of_event, halves, paths, site
+from scalatrace.extrap.proofs.messages import Group, Messages
 from scalatrace.extrap.proofs.prover import Prover, Refuted
 from scalatrace.extrap.proofs.scenario import Scenario, scenarios
-from scalatrace.extrap.proofs.values import Unprovable
-from scalatrace.formula import Const, format_text
+from scalatrace.extrap.proofs.values import Unprovable, loops_of
+from scalatrace.formula import TRUE, Cond, Const, Expr, all_of, compare, format_text
 from scalatrace.formula.prove import available
 from scalatrace.formula.substitute import Substitution
+from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_collective
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
-DEFAULT_SECONDS = 20.0
-"""Time for all proofs of a model."""
+MATCHED = (*MESSAGES, Category.PERSISTENT, Category.START)
+"""Operations that send or receive, or will."""
+
+ERRORS = (Unprovable, Refuted, FormulaError)
+"""Why something is not proved; no formula computes with MPI's special values."""
 
 MAX_CONFIRMED = 4_096
 """Events of a model, times ranks, up to which a possible counterexample is confirmed."""
 
-__all__ = ["DEFAULT_SECONDS", "Open", "Proofs", "available", "prove_model"]
+__all__ = ["Open", "Proofs", "available", "prove_model"]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Something that was not proved, or is wrong.
+    """A call without a proof, or a counterexample.
 
     Attributes:
         site: the call, in words; "" of a counterexample.
@@ -59,12 +65,14 @@ class Proofs:
 
     Attributes:
         sizes: for which sizes, in words.
-        proved: number of calls (events of the model) of which all was proved.
+        calls: number of calls (events of the model) that send, receive or are collective.
+        proved: how many of them are proved.
         open: the others.
         seconds: time taken.
     """
 
     sizes: str
+    calls: int
     proved: int
     open: tuple[Open, ...]
     seconds: float
@@ -73,8 +81,7 @@ class Proofs:
         """What was proved, in one line."""
         if self.complete:
             return f"proved for all sizes with {self.sizes}"
-        calls = self.proved + len({one.site for one in self.open})
-        return f"proved for {self.proved} of {calls} calls, for all sizes with {self.sizes}"
+        return f"proved for {self.proved} of {self.calls} calls, for all sizes with {self.sizes}"
 
     @property
     def counterexample(self) -> Open | None:
@@ -98,10 +105,16 @@ class Proofs:
             }
             for one in self.open
         ]
-        return {"sizes": self.sizes, "proved": self.proved, "open": rows, "seconds": round(self.seconds, 3)}
+        return {
+            "sizes": self.sizes,
+            "calls": self.calls,
+            "proved": self.proved,
+            "open": rows,
+            "seconds": round(self.seconds, 3),
+        }
 
 
-def prove_model(model: Model, seconds: float = DEFAULT_SECONDS) -> Proofs:
+def prove_model(model: Model, seconds: float) -> Proofs:
     """Prove that the calls of a model fit together.
 
     Args:
@@ -119,12 +132,12 @@ def prove_model(model: Model, seconds: float = DEFAULT_SECONDS) -> Proofs:
             found.setdefault((one.site, one.reason), one)
     texts = dict.fromkeys(map(str, cases))
     proved = len(calls.keys() - wrong)
-    return Proofs("; or ".join(texts), proved, tuple(found.values()), monotonic() - start)
+    return Proofs("; or ".join(texts), len(calls), proved, tuple(found.values()), monotonic() - start)
 
 
 def _is_matched(path: Path) -> bool:
     op = path[-1].op or ""
-    return is_collective(op) or any(name in op.lower() for name in ("send", "recv", "probe", "start"))
+    return is_collective(op) or operation(op).category in MATCHED or op.removesuffix("_c") in PROBES
 
 
 class _Scenario:
@@ -136,14 +149,36 @@ class _Scenario:
 
     def open(self) -> Iterator[tuple[int, Open]]:
         """What is not proved, each with the identity of its event."""
+        yield from self._numbers()
         yield from self._messages()
         yield from self._collectives()
 
+    def _numbers(self) -> Iterator[tuple[int, Open]]:
+        """Trip counts and counts that may be negative: such a size has no trace."""
+        for path in filter(_is_matched, self.paths):
+            try:
+                loops = loops_of(self.prover.scenario, path)
+                before: Cond = TRUE
+                for row in loops.rows:
+                    self._require_natural("it runs a number of times", before, row.trips)
+                    before = all_of(before, row.runs())
+                for param in path[-1].params:
+                    if param.kind is Kind.INT and param.name.endswith("count"):
+                        self._require_natural(
+                            f"its {param.name} is a number", before, loops.number(param.field)[0]
+                        )
+            except Unprovable:
+                continue  # those steps that need the number say so
+            except (Refuted, FormulaError) as error:
+                yield id(path[-1]), self._open(path, error)
+
+    def _require_natural(self, what: str, given: Cond, value: Expr) -> None:
+        if not isinstance(value, Const) or value.value < 0:
+            self.prover.require(f"{what} that is not negative", given, compare(">=", value, Const(0)))
+
     def _messages(self) -> Iterator[tuple[int, Open]]:
         if "Cancel" in self.model.ops:
-            yield from (
-                (id(path[-1]), _open(path, Unprovable("messages are cancelled"))) for path in self.paths
-            )
+            yield from ((id(path[-1]), Open(site(path[-1]), "messages are cancelled")) for path in self.paths)
             return
         known: dict[int, list[tuple[Path, Half]]] = defaultdict(list)
         unknown: list[tuple[int | None, str]] = []
@@ -151,21 +186,23 @@ class _Scenario:
             try:
                 for half in halves(self.model, self.prover, path):
                     known[half.family].append((path, half))
-            except (Unprovable, Refuted) as error:
+            except ERRORS as error:
                 one = self._open(path, error)
                 unknown.append((_family(path), f"{one.site}: {one.reason}"))
                 yield id(path[-1]), one
         for family, rows in known.items():
             because = next((text for other, text in unknown if other in (family, None)), None)
             messages = Messages(self.prover, [half for _, half in rows])
-            steps = ((messages.require_partners, row) for row in rows)
-            for step, (path, half) in (*steps, *((messages.require_room, row) for row in rows)):
-                try:
-                    if because:
-                        raise Unprovable(f"what goes to or comes from another call is unknown ({because})")
-                    step(half)
-                except (Unprovable, Refuted) as error:
-                    yield id(path[-1]), self._open(path, error)
+            for require in (Group.require_partners, Group.require_room):
+                for path, half in rows:
+                    try:
+                        if because:
+                            raise Unprovable(
+                                f"a call that may send to it or receive from it is not followed ({because})"
+                            )
+                        require(messages.group_of(half), half)
+                    except ERRORS as error:
+                        yield id(path[-1]), self._open(path, error)
 
     def _collectives(self) -> Iterator[tuple[int, Open]]:
         groups: dict[tuple[str, int, str], list[Path]] = defaultdict(list)
@@ -181,27 +218,30 @@ class _Scenario:
             flow = same_bytes(op)
             agreed = ["root", *([flow.count] if flow else [])]
             try:
+                if flow is None and any("count" in param.name for param in some[0][-1].params):
+                    raise Unprovable("whether its members give fitting counts is not compared")
                 calls = Collectives(self.prover, self.model.families[family], some, agreed)
                 calls.require_members()
-            except (Unprovable, Refuted) as error:
+            except ERRORS as error:
                 yield from ((id(path[-1]), self._open(path, error)) for path in some)
                 continue
             for path in some:
                 try:
                     calls.require_agreement(path)
-                except (Unprovable, Refuted) as error:
+                except ERRORS as error:
                     yield id(path[-1]), self._open(path, error)
 
-    def _open(self, path: Path, error: Unprovable | Refuted) -> Open:
-        if isinstance(error, Unprovable):
-            return _open(path, error)
+    def _open(self, path: Path, error: Exception) -> Open:
+        if not isinstance(error, Refuted):
+            return Open(site(path[-1]), str(error))
         values = error.found.values
         at = Substitution({name: Const(value) for name, value in values.items()})
         sides = (at.number(side) for side in self.scenario.sides)
         dims = tuple(side.value for side in sides if isinstance(side, Const))
         inputs = {name: values.get(name, given) for name, given in self.model.seen[-1][1].items()}
-        conflict = self._conflict(Grid(dims, self.model.column_major), inputs)
-        return conflict or _open(path, Unprovable(f"no proof was found that {error}"))
+        is_made_so = not self.scenario.powers or all(side & (side - 1) == 0 for side in dims)
+        conflict = self._conflict(Grid(dims, self.model.column_major), inputs) if is_made_so else None
+        return conflict or Open(site(path[-1]), f"no proof was found that {error}")
 
     def _conflict(self, grid: Grid, inputs: Mapping[str, int]) -> Open | None:
         """What does not fit together on a size; None: nothing, or it is too large to tell."""
@@ -231,7 +271,3 @@ def _on(path: Path) -> str:
                 format_text(f) for part in parts for f in (part.condition, *(part.formulas or ()))
             )
     return ""
-
-
-def _open(path: Path, error: Unprovable) -> Open:
-    return Open(site(path[-1]), str(error))

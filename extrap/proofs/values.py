@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from scalatrace.extrap.grid.model import Rule
-from scalatrace.extrap.proofs.scenario import Scenario
+from scalatrace.extrap.proofs.scenario import OTHER, Scenario
 from scalatrace.formula import (
     FALSE,
     TRUE,
@@ -31,7 +31,10 @@ from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 
-__all__ = ["Loops", "Turn", "Unprovable", "loops_of", "same_for_all"]
+__all__ = ["ITERATION", "TRIPS", "Loops", "Turn", "Unprovable", "loops_of", "renamed"]
+
+TRIPS, ITERATION = "trips#", "k#"
+"""First letters of variables: the number of iterations of a loop, the same on all ranks; the iteration."""
 
 OWN = 0
 """Depth of an event's own repeat; loops around it count from 1, the outermost."""
@@ -107,15 +110,37 @@ class Loops:
         return Loops(self.scenario, self.rows[:-1], own=False)
 
     def times(self) -> Expr:
-        """How often the event runs in all."""
+        """How often the event runs in all.
+
+        Raises:
+            Unprovable: some iterations run it more often than others, and ranks make different ones.
+        """
         result: Expr = Const(1)
         for row in self.rows:
             result = mul(row.trips, result) if isinstance(result, Const) else mul(result, row.trips)
+        names = names_in(result)
+        if names & set(self.scenario.grid.coords) and any(name.startswith(TRIPS) for name in names):
+            raise Unprovable("the number of iterations changes from one to the next, and from rank to rank")
         return result
 
     def active(self) -> Cond:
         """That the event runs in an iteration of each loop."""
         return all_of(*(row.runs() for row in self.rows))
+
+    @property
+    def counters(self) -> frozenset[str]:
+        """The variables that stand for iterations of the loops around the event."""
+        return frozenset(row.index.name for row in self.around if isinstance(row.index, Var))
+
+    def is_uniform(self) -> bool:
+        """Whether all ranks that run the event run it equally often in each iteration."""
+        trips = (row.trips for row in self.rows if not row.is_condition)
+        return not names_in(*trips) & set(self.scenario.grid.coords)
+
+    def replaced(self, by: Substitution) -> Loops:
+        """The same with other variables."""
+        rows = (replace(row, trips=by.number(row.trips), index=by.number(row.index)) for row in self.rows)
+        return Loops(self.scenario, tuple(rows), self.own)
 
     def cases(self, field: Field) -> Iterator[tuple[Cond, Part]]:
         """The parts of a field with the ranks that have them, at a rank's own place."""
@@ -144,9 +169,8 @@ class Loops:
             values = [self._read(formula, 0)[0] for formula in part.formulas]
             result = number(values[0])
             for n, value in enumerate(values[1:], 1):
-                result = choose(
-                    compare("==", Binary("%", turn, Const(len(values))), Const(n)), number(value), result
-                )
+                at = compare("==", Binary("%", turn, Const(len(values))), Const(n))
+                result = choose(at, number(value), result)
             return result, True
         raise Unprovable("it changes from call to call in a way that no formula describes")
 
@@ -175,11 +199,23 @@ class Loops:
                 turn.is_elsewhere(cond)
                 continue
             value, changes = (row[turn.number], False) if turn and len(row) > 1 else self.value(part)
+            if turn and changes:
+                value, changes = self._in_turn(value, turn)
             varies |= changes
             result = number(value) if result is None else choose(cond, number(value), result)
         if result is None:
             raise Unprovable("it has no value")
         return result, varies
+
+    def _in_turn(self, value: Value, turn: Turn) -> tuple[Value, bool]:
+        """What depends on iterations, in that iteration of the innermost loop."""
+        if "i" in names_in(value):
+            raise Unprovable("it changes within a row of neighbours, by the number of the call")
+        names = {row.index.name for row in self.rows if isinstance(row.index, Var)}
+        innermost = self.rows[-1].index
+        if isinstance(innermost, Var):
+            value = Substitution({innermost.name: Const(turn.number)}).value(value)
+        return value, bool(names_in(value) & names)
 
     def _read(self, formula: Value, levels: int) -> tuple[Value, bool]:
         value = self.scenario.here.value(formula)
@@ -205,7 +241,7 @@ def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
         if all(part.formulas in (None, (Const(1),)) and part.shape is None for part in rule.repeat.parts):
             rows.append(Loop(id(rule), _trips(scenario, rule), Const(0), is_condition=True))
         else:
-            rows.append(Loop(id(rule), _trips(scenario, rule), Var(f"k{OWN if own else depth}")))
+            rows.append(Loop(id(rule), _trips(scenario, rule), Var(f"{ITERATION}{OWN if own else depth}")))
     return Loops(scenario, tuple(rows), bool(path) and not runs_once(path[-1].repeat))
 
 
@@ -220,7 +256,7 @@ def _trips(scenario: Scenario, rule: Rule) -> Expr:
             result = choose(here.condition(part.condition), here.number(formula), result)
         return result
     if all(same_for_all(scenario, part.condition, *(part.formulas or ())) for part in parts):
-        return Var(f"trips{id(rule)}")
+        return Var(f"{TRIPS}{id(rule)}")
     raise Unprovable("the number of iterations changes from one to the next, and from rank to rank")
 
 
@@ -236,6 +272,12 @@ def _formula(part: Part) -> Expr | None:
 def same_for_all(scenario: Scenario, *parts: Value | Cond) -> bool:
     """Whether formulas have the same values on all ranks."""
     return not names_in(*parts) & {"r", *scenario.grid.coords}
+
+
+def renamed(names: Iterable[str], keep: Collection[str] = ()) -> Substitution:
+    """Other variables for those of iterations among some names, but for those to keep."""
+    ours = {name for name in names if name == "i" or name.startswith((TRIPS, ITERATION))}
+    return Substitution({name: Var(name + OTHER) for name in ours - set(keep)})
 
 
 def positive(e: Expr) -> Cond:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -135,16 +136,21 @@ def shared(args: argparse.Namespace) -> Iterator[int]:
         yield args.workers or available()
         return
     ranks = MpiRanks.all()
-    if ranks.is_first:
-        yield ranks
-        return
-    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nothing:
-        args.output = args.output and os.path.join(folder, os.path.basename(args.output))
-        with redirect_stdout(nothing), redirect_stderr(nothing):
-            try:
-                yield ranks
-            except ScalatraceError as error:
-                raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
+    with ExitStack() as stack:
+        if not ranks.is_first:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            args.output = args.output and os.path.join(folder, os.path.basename(args.output))
+            nothing = stack.enter_context(open(os.devnull, "w"))
+            stack.enter_context(redirect_stdout(nothing))
+            stack.enter_context(redirect_stderr(nothing))
+        try:
+            yield ranks
+        except Exception as error:
+            with redirect_stderr(sys.__stderr__):
+                ranks.leave(error)
+            if ranks.is_first or not isinstance(error, ScalatraceError):
+                raise
+            raise SystemExit(2 if isinstance(error, UsageError) else 1) from None
 
 
 def add_lossy(parser: argparse.ArgumentParser) -> None:

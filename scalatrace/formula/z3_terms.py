@@ -36,7 +36,7 @@ def has_bits(part: Any) -> bool:
 
 
 class Untranslatable(Exception):  # noqa: N818 - z3 is not asked then
-    """A part of a formula that z3 is not told."""
+    """A part of a formula without a z3 translation."""
 
 
 class Integers:

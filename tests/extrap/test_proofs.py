@@ -30,10 +30,11 @@ pytestmark = pytest.mark.skipif(not available(), reason="z3 is not installed (ex
 SQUARES = [(3, 3), (4, 4), (5, 5)]
 PLANES = [(3, 3), (3, 4), (4, 4), (4, 5)]
 TYPE = "MPI_DOUBLE"
+SECONDS = 20.0
 
 
 def proofs(body: Body, grids: list[tuple[int, ...]]) -> Proofs:
-    return prove_model(model_of([trace_of(body, dims) for dims in grids], grids)[1])
+    return prove_model(model_of([trace_of(body, dims) for dims in grids], grids)[1], SECONDS)
 
 
 def test_torus_and_border() -> None:
@@ -121,13 +122,160 @@ def test_any_tag() -> None:
 def test_any_tag_with_a_missing_receive() -> None:
     model = model_of([trace_of(ring, dims) for dims in [(3,), (4,), (5,)]], [(3,), (4,), (5,)])[1]
     wrong = replace(model, nodes=changed(model.nodes, 20, "repeat", parse_condition("x==X-1")))
-    found = prove_model(wrong)
+    found = prove_model(wrong, SECONDS)
     assert found.counterexample is not None
 
 
 def test_tags_by_iteration() -> None:
     found = proofs(pipeline, PLANES)
     assert found.complete, found.open
+
+
+ROW = {"datatype": TYPE, "comm": "world"}
+LINES: list[tuple[int, ...]] = [(3,), (4,), (5,), (6,), (7,)]
+
+
+def around(rank: Rank) -> tuple[int | None, int | None]:
+    """The next and the previous rank of a ring."""
+    return rank.neighbour((1,), True), rank.neighbour((-1,), True)
+
+
+def other_roots(rank: Rank) -> list[IssuedCall]:
+    return [call("Bcast", 20 if rank.number else 10, count=2, **ROW, root=int(rank.number > 0))]
+
+
+def other_counts(rank: Rank) -> list[IssuedCall]:
+    return [call("Bcast", 20 if rank.number else 10, count=2 if rank.number else 5, **ROW, root=0)]
+
+
+def other_gathers(rank: Rank) -> list[IssuedCall]:
+    given = {"sendtype": TYPE, "recvcount": 2, "recvtype": TYPE, "root": 0, "comm": "world"}
+    return [call("Gather", 10, sendcount=3 if rank.number == 1 else 2, **given)]
+
+
+def any_tag_now_and_then(rank: Rank) -> list[IssuedCall]:
+    """Every other receive takes the only tag that is sent, or waits for another one."""
+    east, west = around(rank)
+    return [
+        one
+        for k in range(rank.dims[0] + 2)
+        for one in (
+            call("Send", 10, count=1, **ROW, dest=east, tag=7),
+            call("Recv", 11, count=1, **ROW, source=west, tag=5 if k % 2 else ANY_TAG),
+        )
+    ]
+
+
+def crossing(rank: Rank) -> list[IssuedCall]:
+    """The long message is sent before the loop and received after it."""
+    east, west = around(rank)
+    made = [call("Isend", 10, count=100, **ROW, dest=east, tag=0)]
+    for _ in range(5):
+        made.append(call("Isend", 11, count=1, **ROW, dest=east, tag=0))
+        made.append(call("Irecv", 12, count=1, **ROW, source=west, tag=0))
+        made.append(call("Barrier", 15, comm="world"))
+    return [*made, call("Irecv", 13, count=100, **ROW, source=west, tag=0)]
+
+
+def any_tag_in_a_loop(rank: Rank) -> list[IssuedCall]:
+    """The receives in the loop may take the message that the last one waits for."""
+    east, west = around(rank)
+    made = [call("Isend", 10, count=1, **ROW, dest=east, tag=5)]
+    for _ in range(5):
+        made.append(call("Isend", 11, count=1, **ROW, dest=east, tag=1))
+        made.append(call("Recv", 12, count=1, **ROW, source=west, tag=ANY_TAG))
+        made.append(call("Barrier", 15, comm="world"))
+    return [*made, call("Recv", 13, count=1, **ROW, source=west, tag=5)]
+
+
+def growing(rank: Rank) -> list[IssuedCall]:
+    """The receives begin again with short messages when half are sent."""
+    east, west = around(rank)
+    (side,) = rank.dims
+    made = [call("Isend", 11, count=1 + k // side, **ROW, dest=east, tag=0) for k in range(4 * side)]
+    for line in (12, 13):
+        row = [call("Irecv", line, count=1 + k // side, **ROW, source=west, tag=0) for k in range(2 * side)]
+        made += row
+    return [*made, call("Barrier", 15, comm="world")]
+
+
+def same_directions(rank: Rank) -> list[IssuedCall]:
+    """The tag is the direction on both sides, so that no message has its receive."""
+    peers = around(rank)
+    received = [call("Irecv", 10, count=4, **ROW, source=p, tag=d) for d, p in enumerate(peers)]
+    sent = [call("Isend", 11, count=4, **ROW, dest=p, tag=d) for d, p in enumerate(peers)]
+    return [*received, *sent, call("Waitall", 12, requests=(3, 2, 1, 0))] * 3
+
+
+def shrinking(rank: Rank) -> list[IssuedCall]:
+    """Fewer messages on more ranks, and a negative number of them on many."""
+    east, west = around(rank)
+    times = 12 - rank.dims[0]
+    sent = call("Isend", 10, count=1, **ROW, dest=east, tag=1)
+    received = call("Irecv", 11, count=1, **ROW, source=west, tag=1)
+    return [sent] * times + [received] * times
+
+
+def probed(rank: Rank) -> list[IssuedCall]:
+    """The buffer of the receive is that of another call, and too short."""
+    east, west = around(rank)
+    return [
+        call("Send", 10, count=1, **ROW, dest=east, tag=1),
+        call("Mprobe", 11, source=west, tag=1, comm="world"),
+        call("Mrecv", 12, count=0, datatype=TYPE),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        other_roots,
+        other_counts,
+        other_gathers,
+        any_tag_now_and_then,
+        crossing,
+        any_tag_in_a_loop,
+        growing,
+        same_directions,
+        shrinking,
+        probed,
+    ],
+)
+def test_calls_that_do_not_fit_are_not_proved(body: Body) -> None:
+    assert not proofs(body, LINES).complete
+
+
+def test_loops_with_one_tag_within_each_other() -> None:
+    """All messages of the outer loop are received before the inner one begins."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        east, west = around(rank)
+        sent = [call("Send", 10, count=9, **ROW, dest=east, tag=0)]
+        received = [call("Recv", 11, count=9, **ROW, source=west, tag=0)]
+        inner = [call("Send", 12, count=1, **ROW, dest=east, tag=0)]
+        inner += [call("Recv", 13, count=1, **ROW, source=west, tag=0), call("Barrier", 14, comm="world")]
+        return ([*sent, *received, *inner * 4]) * 3
+
+    found = proofs(body, LINES)
+    assert found.complete, found.open
+
+
+def test_calls_are_counted_by_call_not_by_site() -> None:
+    found = proofs(same_directions, LINES)
+    assert found.line().startswith("proved for 0 of 2 calls")
+
+
+def test_counterexamples_are_of_the_sizes_that_are_looked_at() -> None:
+    """Wrong on sides that are no powers of two: all sides of the traces are."""
+    grids = [(1, 2), (2, 2), (2, 4), (4, 4), (4, 8)]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Barrier", 5, comm="world"), call("Allreduce", 15, count=1, datatype=TYPE, comm="world")]
+
+    fitted = model_of([trace_of(body, dims) for dims in grids], grids)[1]
+    odd = parse_condition("(x%2==0)*(x==X-1)*(X>1)")
+    found = prove_model(replace(fitted, nodes=changed(fitted.nodes, 15, "repeat", odd)), SECONDS)
+    assert found.counterexample is None
 
 
 def any_source(rank: Rank) -> list[IssuedCall]:
@@ -154,7 +302,7 @@ def model() -> Model:
 def test_planted_faults(model: Model, line: int, name: str) -> None:
     """A small size shows each, and the calls of that size do not fit together."""
     wrong = replace(model, nodes=changed(model.nodes, line, name))
-    found = prove_model(wrong)
+    found = prove_model(wrong, SECONDS)
     assert not found.complete
     if (one := found.counterexample) is None:
         (size,) = check_sizes(wrong, {}, [Grid((3, 3))])

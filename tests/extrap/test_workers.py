@@ -77,3 +77,19 @@ def test_errors_are_reported_once(mpi: Mpi, tmp_path: Path) -> None:
     done = mpirun(mpi, 2, [*command, "--workers", "mpi"], cwd=tmp_path)
     assert done.returncode != 0
     assert done.stderr.count("none.st") == 1
+
+
+def test_error_on_one_rank_ends_all(mpi: Mpi, tmp_path: Path) -> None:
+    """Only the second rank has no traces; the first would wait for its share for ever."""
+    (tmp_path / "empty").mkdir()
+    names = []
+    for dims in PLANES:
+        names.append(f"{dims[0] * dims[1]}.st")
+        save(trace_of(wavefront, dims, 24), tmp_path / names[-1])
+    command = " ".join([*mpi.scalatrace(), "extrapolate", *names, "--inputs n=24 -P 63 --dims 9x7"])
+    enter = "[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || cd empty"
+    script = f"{enter}; exec {command} --workers mpi -o big.st"
+    done = mpirun(mpi, 2, ["sh", "-c", script], cwd=tmp_path)
+    assert done.returncode != 0
+    assert "rank 1" in done.stderr
+    assert "16.st" in done.stderr
