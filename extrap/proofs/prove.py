@@ -1,8 +1,9 @@
 """Prove that messages and collective calls of a model fit together, on all sizes made as the traces' were.
 
-Trip counts and counts must not be negative. Each rank sends another as many messages with a tag as that receives
-from it, none longer than its buffer. Peers are in their communicator. Its members make equally many calls of each
-collective operation, with one root and equally many elements. The order of other calls is not looked at.
+Trip counts and counts must not be negative. Each rank sends another as many messages with a tag as that
+receives from it, none longer than its buffer. Peers are in their communicator. Its members make equally
+many calls of each collective operation, with one root and equally many elements. The order of other calls
+is not looked at.
 """
 
 from __future__ import annotations
