@@ -81,11 +81,22 @@ def fit(
     return space.known[key]
 
 
-def fit_neighbours(space: Space, samples: Samples, chains: Chains) -> Field | None:
-    """The field of peers, relative to the own rank, that are lists of neighbours of different lengths."""
-    order = np.array(sorted(samples), dtype=np.int64)
-    fit_input = _input(space, order, [samples[int(p)] for p in order], [chains[int(p)] for p in order], PLAIN)
-    result = by_neighbours(fit_input, (TRUE,), order)
+def fit_neighbours(
+    space: Space, peers: Samples, chains: Chains, counts: Samples | None = None
+) -> Field | None:
+    """The field of peers, relative to the own rank, that are lists of neighbours of different lengths.
+
+    Args:
+        counts: another parameter of the same calls, of which the field is to be; the peers' unless given.
+    """
+    order = np.array(sorted(peers), dtype=np.int64)
+    around = [chains[int(point)] for point in order]
+    inputs = [
+        _input(space, order, [samples[int(point)] for point in order], around, PLAIN)
+        for samples in (peers, counts)
+        if samples is not None
+    ]
+    result = by_neighbours(inputs[0], (TRUE,), order, *inputs[1:])
     return None if result is None else _field(space, order, [result])
 
 

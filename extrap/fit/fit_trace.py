@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
@@ -86,6 +86,9 @@ TOLERANCE = 1e-9
 PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
+
+MANY_LENGTHS = 3
+"""Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
 
 NO_TRIP = Parts(None, (0,))
 """The repeat of a loop that runs 0 times: it is not in the trace."""
@@ -259,9 +262,6 @@ class Fitter:
             samples[point] = vec_parts(local.repeat, local.entry_count)
         return samples
 
-    def _field(self, node: Aligned, what: str, samples: Samples, inside: Chains) -> Field:
-        return self._found(what, node, samples, inside, self._fit(samples, inside))
-
     def _fit(
         self,
         samples: Samples,
@@ -308,6 +308,10 @@ class Fitter:
             return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
         found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
+        if len({one.times for one in decoded.values()}) > MANY_LENGTHS:
+            relative = _encoded(decoded, Encoding.RELATIVE)
+            if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
+                return ParamRule(name, kind, field, Encoding.RELATIVE)
         stored = Counter(one.encoding for one in decoded.values())
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
@@ -352,7 +356,19 @@ class Fitter:
                 by_value = self._fit(samples, inside, self._of_lists) or by_value
             if by_value is not None:
                 return self._found(name, node, samples, inside, by_value)
-        return self._field(node, name, self._samples(node, at, kind), inside)
+        samples = self._samples(node, at, kind)
+        by_direction = self._by_direction(node, samples, inside) if kind is Kind.INT else None
+        return self._found(name, node, samples, inside, by_direction or self._fit(samples, inside))
+
+    def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
+        """The field of a parameter of calls whose peers are lists of neighbours of many lengths."""
+        if len(set(samples.values())) <= MANY_LENGTHS:
+            return None
+        for at, (_, kind) in enumerate(self._params(node)):
+            if kind is Kind.PEER:
+                peers = _encoded(self._peers(node, at), Encoding.RELATIVE)
+                return fields.fit_neighbours(self.space, peers, inside, samples)
+        return None
 
     def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
         samples: dict[int, Parts | None] = {}
@@ -460,17 +476,12 @@ class _Peers:
             return vec_parts(self.vec, self.times, self.width)
         listed = self.vec.first(self.times)
         recoded = {value: self._recoded(value, encoding) for value in set(listed)}
-        row = tuple(map(recoded.__getitem__, listed))
-        return vec_parts(_compressed(row), self.times, self.width)
+        row = map(recoded.__getitem__, listed)
+        return vec_parts(vec_of(row), self.times, self.width)
 
     def _recoded(self, value: int, encoding: Encoding) -> int:
         peer = self.encoding.decode(value, self.own, self.size)
         return encoding.encode(peer, self.own, self.size)
-
-
-@lru_cache(maxsize=1 << 14)
-def _compressed(values: tuple[int, ...]) -> Vec:
-    return vec_of(values)
 
 
 def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:

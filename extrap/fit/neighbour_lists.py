@@ -1,12 +1,13 @@
 """Peers of one call site in a loop over the neighbours of a rank: those inside the grid, in one order.
 
 A rank at a border has a shorter list. The k-th peer is in the k-th direction that leads to a rank of the
-grid. So the directions and their order, which all ranks confirm together, give the lists on any grid.
+grid. So the directions and their order, which all ranks confirm together, give the lists on any grid. Counts
+of the same calls may differ from direction to direction: those of faces, edges and corners.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
@@ -27,8 +28,15 @@ MAX_DIRECTIONS = 26
 __all__ = ["by_neighbours"]
 
 
-def by_neighbours(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
-    """The class as one of peers relative to the own rank that are a list of neighbours in each iteration."""
+def by_neighbours(
+    fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints, counts: FitInput | None = None
+) -> Class | None:
+    """The class as one of peers relative to the own rank that are a list of neighbours in each iteration.
+
+    Args:
+        fit_input: the peers.
+        counts: another parameter of the same calls, of which the class is to be; the peers' unless given.
+    """
     space = fit_input.space
     rows = _lists(fit_input, points)
     if rows is None or len(set(map(len, rows))) < 2:
@@ -47,8 +55,23 @@ def by_neighbours(fit_input: FitInput, conditions: tuple[Cond, ...], points: Int
     for place, run, one in zip(places, runs, directions, strict=True):
         if one != [d for d in order if _inside(space, int(run), place, d)]:
             return None
-    formula = _formula(space, order)
+    given = _by_direction(counts, points, directions) if counts else {d: _distance(space, d) for d in order}
+    if given is None:
+        return None
+    formula = _formula(space, order, given)
     return Class(conditions, points, LOOPED, (Const(1), formula), PER_PART + 2.0 * len(order))
+
+
+def _by_direction(
+    counts: FitInput, points: Ints, directions: Sequence[Sequence[Direction]]
+) -> dict[Direction, str] | None:
+    """The value of each direction; None: some rank has another one."""
+    rows = _lists(counts, points)
+    if rows is None or list(map(len, rows)) != list(map(len, directions)):
+        return None
+    pairs = {pair for row, one in zip(rows, directions, strict=True) for pair in zip(one, row, strict=True)}
+    found = {direction: str(value) for direction, value in pairs}
+    return found if len(found) == len(pairs) and min(value for _, value in pairs) >= 0 else None
 
 
 def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
@@ -112,13 +135,13 @@ def _inside(space: Space, run: int, place: Ints, direction: Direction) -> bool:
     return all(0 <= c + d < side for c, d, side in zip(place.tolist(), direction, dims, strict=True))
 
 
-def _formula(space: Space, order: Sequence[Direction]) -> Expr:
-    """The distance to the neighbour of an iteration."""
+def _formula(space: Space, order: Sequence[Direction], given: Mapping[Direction, str]) -> Expr:
+    """What the direction of an iteration gives."""
     present = ["*".join(_conditions(space, direction)) for direction in order]
     terms = []
     for k, direction in enumerate(order):
         before = "+".join(f"({one})" for one in present[:k]) or "0"
-        terms.append(f"({_distance(space, direction)})*({present[k]})*(i1=={before})")
+        terms.append(f"({given[direction]})*({present[k]})*(i1=={before})")
     return parse_number("+".join(terms))
 
 

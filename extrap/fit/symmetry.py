@@ -24,13 +24,17 @@ __all__ = ["formulas_of_sides", "mirrored"]
 
 
 def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[ParamRule]]]) -> tuple[Expr, ...]:
-    """The formulas of events, apart from peers, that some but not all dimensions of the grid are in."""
-    sides = set(space.names.sizes)
+    """The formulas of events, apart from peers, that some but not all dimensions of the grid are in.
+
+    Those over iterations are left out: they hold for the loops around their event.
+    """
+    sides, known = set(space.names.sizes), set(space.columns)
     found: dict[Expr, None] = {}
     for repeat, params in events:
         for field in (repeat, *(one.field for one in params if one.encoding is None)):
             for formula in (formula for part in field.parts for formula in part.formulas or ()):
-                if isinstance(formula, Expr) and 0 < len(names_in(formula) & sides) < len(sides):
+                used = names_in(formula)
+                if isinstance(formula, Expr) and used <= known and 0 < len(used & sides) < len(sides):
                     found[formula] = None
     return tuple(found)
 

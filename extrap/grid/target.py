@@ -78,6 +78,11 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
     for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
         if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
             return Grid(rule(nprocs, ndims), column_major)
+    cube = balanced(nprocs, ndims)
+    if len(set(cube)) == 1 and all(
+        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
+    ):
+        return Grid(cube, column_major)  # whichever order the sides of the others have
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"

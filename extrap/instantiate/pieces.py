@@ -41,6 +41,7 @@ class Pieces:
     def __init__(self, ranks: Ranks) -> None:
         self._ranks, self.tables = ranks, Tables()
         self._known: dict[int, tuple[Elastic, Ints, list[Vec]]] = {}
+        self._along: dict[Any, Vec] = {}
 
     def of(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
         """A field's values over ranks: a vec with its ranks, or an array where each has one value.
@@ -111,7 +112,10 @@ class Pieces:
         for column, some in self.places(names, mine):
             place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
             for loops, these in self.loop_groups(inner, some):
-                vec = along(formula, place, loops, endless)
+                key = formula, tuple(column), loops, endless  # many call sites have the same formula
+                if key not in self._along:
+                    self._along[key] = along(formula, place, loops, endless)
+                vec = self._along[key]
                 by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
                 if len(by_vec) > most:
                     raise TooManyGroups

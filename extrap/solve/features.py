@@ -106,7 +106,8 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"ceil_log2({size})", 0.9 if names.stages else 2.2)
         yield (f"{size}%2", 2.6)
     yield from _blocks(sizes, coords, inputs)
-    yield from _shares(sizes, names.multiples)
+    if not names.partners:
+        yield from _shares(sizes, names.multiples)
     if names.square and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
     if coords and names.partners:

@@ -35,6 +35,9 @@ RIVAL_MARGIN = 0.5
 REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
 """By how many bits values are longer than a formula of so many features; one plus a constant needs none."""
 
+REQUIRED_OF_LINES = 6.0
+"""As `REQUIRED_BITS`, of a multiple of a feature plus a constant: three points are on a line by chance."""
+
 STRONG_BITS = 12.0
 """From so many bits on, only formulas of nearly the same weight are rivals."""
 
@@ -116,7 +119,7 @@ class System:
             if not by_some and not self._accept:
                 continue
             surplus = self._surplus_bits(subset, found, values)
-            credible = surplus >= (0.0 if found.is_shifted else REQUIRED_BITS[len(subset)])
+            credible = surplus >= _required_bits(found, len(subset))
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -283,6 +286,13 @@ def _lightest(found: Sequence[_Candidate]) -> Solution | None:
     near = [one.solution.formula for one in ordered if one.is_rival_of(best)]
     rivals = [formula for formula in dict.fromkeys(near) if formula != best.solution.formula]
     return replace(best.solution, rivals=tuple(rivals[:MAX_RIVALS]))
+
+
+def _required_bits(found: Solution, count: int) -> float:
+    """By how many bits values have to be longer than a formula of so many features."""
+    if found.is_shifted:
+        return 0.0
+    return REQUIRED_OF_LINES if count == 1 and found.has_constant else REQUIRED_BITS[count]
 
 
 def _numbered(rows: Sequence[Ints]) -> Ints | None:

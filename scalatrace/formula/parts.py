@@ -46,7 +46,17 @@ def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
 
 def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """The names of the variables."""
-    return {variable.name for variable in variables(*parts)}
+    found: set[str] = set()
+    seen: set[nodes.Value | nodes.Cond] = set()  # a long formula has the same parts many times
+    left = list(parts)
+    while left:
+        part = left.pop()
+        if isinstance(part, nodes.Var):
+            found.add(part.name)
+        elif not isinstance(part, nodes.Const) and part not in seen:
+            seen.add(part)
+            left += children(part)
+    return found
 
 
 def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:

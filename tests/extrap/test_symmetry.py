@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -91,3 +92,29 @@ def test_targets_without_formula_are_refused_before_the_fit(monkeypatch: pytest.
     traces = [trace_of(halo(False), dims) for dims in [(4, 3), (5, 3), (6, 3)]]
     with pytest.raises(InputError, match="all traces have Y = 3, a grid of 6x6 has 6"):
         extrap.extrapolate(traces, 36, (6, 6), dims_of=[(4, 3), (5, 3), (6, 3)])
+
+
+BOXES = [(2, 2, 2), (2, 3, 2), (3, 3, 2), (3, 3, 3)]
+
+
+def box(rank: Rank) -> list[IssuedCall]:
+    """Each call site goes through up to 26 neighbours; the count is that of a face, an edge or a corner."""
+    found = []
+    for step in product((-1, 0, 1), repeat=3):
+        peer = rank.neighbour(step, wrap=False)
+        if peer is not None and any(step):
+            found.append((peer, 16 ** (3 - sum(map(abs, step)))))
+    calls = [call("Irecv", 10, count=n, source=p, tag=9, comm="world") for p, n in found]
+    calls += [call("Send", 11, count=n, dest=p, tag=9, comm="world") for p, n in found]
+    calls.append(call("Waitall", 12, requests=tuple(range(len(found) - 1, -1, -1))))
+    return calls * 3
+
+
+def test_counts_of_faces_edges_and_corners_in_one_call_site() -> None:
+    made = extrap.extrapolate([trace_of(box, dims) for dims in BOXES], 36, (3, 3, 4), dims_of=BOXES)
+    assert diff(made.trace, trace_of(box, (3, 3, 4)), ["times"]) == []
+
+
+def test_cubes_are_cubes_whichever_sides_of_the_traces_are_longer() -> None:
+    traces = [trace_of(halo(False), dims) for dims in [(2, 3, 2), (3, 3, 2), (3, 4, 3), (3, 3, 3)]]
+    assert extrap.extrapolate(traces, 64).grid.dims == (4, 4, 4)

@@ -8,6 +8,7 @@ it takes fewer bytes than its parts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from scalatrace.trace.values.vec import INT64, Vec, is_symbol
@@ -17,13 +18,21 @@ __all__ = ["compress", "fold_terms", "vec_of"]
 WINDOW = 12
 """Maximum length of a loop body, in terms."""
 
+MAX_REMEMBERED_VALUES, REMEMBERED = 1 << 12, 1 << 12
+"""Length of sequences whose terms are kept, and how many: many call sites have the same ones."""
+
 
 def vec_of(values: Iterable[int]) -> Vec:
     """Return a vec that begins with these values; equal values become a constant, endless vec."""
     listed = list(values)
     if listed and listed.count(listed[0]) == len(listed):
         return Vec(listed[0])
-    return Vec(compress(listed))
+    return Vec(_remembered(tuple(listed)) if len(listed) <= MAX_REMEMBERED_VALUES else compress(listed))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(values: tuple[int, ...]) -> tuple[Any, ...]:
+    return compress(values)
 
 
 def compress(values: Iterable[int]) -> tuple[Any, ...]:
