@@ -80,7 +80,7 @@ def _model(program: Program) -> tuple[tuple[int, ...], Model | None, str]:
         try:
             return sizes, model_of(traces)[1], ""
         except ScalatraceError as error:
-            reason = str(error).splitlines()[0]
+            reason = str(error).splitlines()[0].replace(f"{SAMPLES}/", "")
     return sizes, None, reason[:160]
 
 
@@ -95,9 +95,15 @@ def _proved(proofs: Proofs, fit_s: float) -> list[str]:
     for one in proofs.open:
         text = f"wrong on {one.grid}: {one.reason}" if one.grid else one.reason.partition(" (")[0]
         reasons[text] = reasons.get(text, 0) + 1
-    calls = proofs.proved + len({one.site for one in proofs.open})
     said = "; ".join(f"{n} x {reason}" if n > 1 else reason for reason, n in list(reasons.items())[:3])
-    return [proofs.sizes, str(calls), str(proofs.proved), f"{fit_s:.1f}", f"{proofs.seconds:.1f}", said]
+    return [
+        proofs.sizes,
+        str(proofs.calls),
+        str(proofs.proved),
+        f"{fit_s:.1f}",
+        f"{proofs.seconds:.1f}",
+        said,
+    ]
 
 
 if __name__ == "__main__":
