@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
+from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
 from scalatrace.cli.registry import COMMANDS, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.files import is_stdout
@@ -68,6 +69,8 @@ def parser_of(command: Command) -> tuple[ModuleType, argparse.ArgumentParser]:
         allow_abbrev=False,
     )
     module.arguments(parser)
+    if command.max_seconds is not None:
+        add_budgets(parser, command.max_seconds)
     return module, parser
 
 
@@ -75,7 +78,7 @@ def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
         args = parser.parse_args(words)
-        with _stdout_of_its_own(getattr(args, "output", None)):
+        with enforced(args), _stdout_of_its_own(getattr(args, "output", None)):
             status = int(module.run(args))
             sys.stdout.flush()
         return status
@@ -89,8 +92,10 @@ def _guarded(command: Command, words: list[str]) -> int:
         return _complain(_os_message(error), FAILURE)
     except RecursionError:
         return _complain(f"{command.name}: the input is nested too deeply; simplify it", FAILURE)
-    except MemoryError:
-        return _complain(f"{command.name}: out of memory; use a smaller input or fewer ranks", FAILURE)
+    except MemoryError as error:
+        return _complain(f"{command.name}: {over_memory(error)}", FAILURE)
+    except TimeExceeded as error:
+        return _complain(f"{command.name}: {over_time(str(error))}", FAILURE)
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
 

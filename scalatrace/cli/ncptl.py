@@ -8,7 +8,9 @@ import os
 import sys
 from typing import Any
 
+from scalatrace.cli.budget import add_budgets
 from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.registry import READING
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import read_text, write_file
 from scalatrace.launched import launched_rank
@@ -28,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("files", nargs="+", metavar="FILE")
     check.add_argument("-n", "--tasks", type=int, metavar="N", help="report errors of a run on N tasks, too")
     add_json(check)
+    add_budgets(check, READING)
     run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
@@ -37,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     compile_ = actions.add_parser("compile", help="compile a program to one C file", allow_abbrev=False)
     compile_.add_argument("file", metavar="FILE")
     compile_.add_argument("-o", "--output", metavar="FILE.c", help="default: stdout")
+    add_budgets(compile_, READING)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,31 +12,47 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """One entry of the list: the name typed, the line in the overview, the module that does it."""
+    """One entry of the list.
+
+    Attributes:
+        name: the name typed.
+        summary: the line in the overview.
+        module: the module that does it.
+        max_seconds: default of `--max-time`; None: no budgets, since it runs MPI programs.
+    """
 
     name: str
     summary: str
     module: str
+    max_seconds: int | None = None
+
+
+READING, COMPUTING = 600, 3600
+"""Default budgets of time in seconds: of commands that read a trace, and of those that compute one."""
 
 
 COMMANDS = (
     Command("record", "record an MPI program into a trace (under any launcher)", "record"),
-    Command("info", "content of a trace: ranks, events, nodes, bytes, communicators", "info"),
-    Command("show", "the trace as a tree, as exact text, or one rank's walk", "show"),
-    Command("pack", "make a trace from its text form", "pack"),
-    Command("stats", "calls, bytes and time per operation, call site or rank", "stats"),
-    Command("matrix", "point-to-point communication matrix", "matrix"),
-    Command("diff", "compare two traces event by event", "diff"),
-    Command("merge", "make a trace from the parts of an aborted run", "merge"),
-    Command("verify", "compare a trace with the flat logs of the same run", "verify"),
+    Command("info", "content of a trace: ranks, events, nodes, bytes, communicators", "info", READING),
+    Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
+    Command("pack", "make a trace from its text form", "pack", READING),
+    Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
+    Command("matrix", "point-to-point communication matrix", "matrix", READING),
+    Command("diff", "compare two traces event by event", "diff", READING),
+    Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
+    Command("verify", "compare a trace with the flat logs of the same run", "verify", COMPUTING),
     Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
     Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
-    Command("extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate"),
-    Command("instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate"),
-    Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check"),
+    Command(
+        "extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate", COMPUTING
+    ),
+    Command(
+        "instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate", COMPUTING
+    ),
+    Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
-    Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate"),
+    Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 
