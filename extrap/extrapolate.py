@@ -11,6 +11,8 @@ from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
+from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
+from scalatrace.extrap.fit.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.model import Model, histograms
@@ -19,7 +21,7 @@ from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
 from scalatrace.extrap.proofs.prove import available, prove_model
-from scalatrace.extrap.provenance import PARAMETER, header, notes, warnings
+from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
 from scalatrace.extrap.sizes import deciding
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
@@ -107,7 +109,7 @@ def extrapolate(
             the result do not fit together.
     """
     _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, (nprocs, dims))
-    checked = check_largest(traces, dims_of, workers) if check else ""
+    checked = check_largest(traces, dims_of, workers, model) if check else ""
     result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
     matching = checked_matching(traces, result, params) if check else ""
     return replace(result, evidence=evidence, check=checked, matching=matching)
@@ -130,9 +132,15 @@ def checked_matching(
 
 
 def check_largest(
-    traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None, workers: int = 1
+    traces: Sequence[Trace],
+    dims_of: Sequence[Sequence[int]] | None = None,
+    workers: int = 1,
+    model: Model | None = None,
 ) -> str:
     """Predict the largest of four or more traces from the others and compare all its ranks.
+
+    Args:
+        model: of all traces; it may have a parameter that was found in them.
 
     Returns:
         One line on the result; "" with fewer traces, or if a size varies in the largest one only.
@@ -142,6 +150,8 @@ def check_largest(
         ExtrapolationError: the prediction is wrong; names the first event that differs.
     """
     ordered, runs, _ = prepared(traces, dims_of)
+    if model is not None:
+        runs = [replace(run, inputs=inputs) for run, (_, inputs) in zip(runs, model.seen, strict=True)]
     if not is_predictable(runs):
         return ""
     real, run = ordered[-1], runs[-1]
@@ -205,10 +215,41 @@ def model_of(
     if target is not None:
         _check_target(runs, *target, accept_unconfirmed)
     try:
-        return ordered, fit_prepared(ordered, runs, workers, accept_unconfirmed), evidence
+        model = fit_prepared(ordered, runs, workers, accept_unconfirmed)
     except ExtrapolationError as error:
-        hint = _too_small(ordered, runs, workers)
-        raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+        sized = _with_problem_size(ordered, runs, workers)
+        if sized is None:
+            hint = _too_small(ordered, runs, workers)
+            raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+    else:
+        sized = _with_problem_size(ordered, runs, workers) if divides_numbers(model) else None
+        if sized is None:
+            return ordered, model, evidence
+    model, size = sized
+    evidence += f"; the problem has the size {NAME} = {size}, whose blocks all counts follow from"
+    return ordered, model, evidence
+
+
+def _with_problem_size(
+    traces: Sequence[Trace], runs: Sequence[Run], workers: int
+) -> tuple[Model, int] | None:
+    """The symbolic trace with the size of the problem as a parameter, and that size.
+
+    None unless formulas are found with one size only, of those that may be it.
+    """
+    if runs[0].inputs:
+        return None
+    found = []
+    for size in problem_sizes(traces, runs):
+        sized = [replace(run, inputs={NAME: size}) for run in runs]
+        try:
+            found.append((fit_prepared(traces, sized, workers), size))
+        except ExtrapolationError:
+            continue
+    if len(found) != 1:
+        return None
+    model, size = found[0]
+    return replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size
 
 
 def _check_target(

@@ -26,12 +26,15 @@ OF_ONE_RUN = ("date", "run", *HOSTS)
 UNCONFIRMED, OVERSUBSCRIBED, EXTRAPOLATED = "unconfirmed", "oversubscribed", "extrapolated"
 """Entries of the headers of models and results."""
 
+FOUND_SIZE = "found-size"
+"""Entry of the header of a model: the size of the problem where no trace has it as a parameter."""
+
 ACCEPTED = "formulas that the traces do not confirm were accepted"
 
 MAX_REACH = 16
 """Times of results with more ranks than so many times the largest trace are a guess."""
 
-__all__ = ["PARAMETER", "header", "notes", "warnings"]
+__all__ = ["FOUND_SIZE", "PARAMETER", "header", "notes", "warnings"]
 
 
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:

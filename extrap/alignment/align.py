@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
+import numpy as np
+
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.alignment.single_trips import single_trip, straight_body
 
 __all__ = ["Aligned", "align", "aligned_nodes"]
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 Nodes = Mapping[int, RankNode]
 """Point (a rank of a trace) -> its node."""
@@ -70,7 +74,7 @@ def _by_skeleton(trees: Mapping[int, Sequence[RankNode]]) -> list[list[int]]:
     """Points of equal trees; those with the most nodes first, since the others fit into them."""
     groups: dict[Any, list[int]] = {}
     for point, tree in trees.items():
-        groups.setdefault(tuple(node.skeleton for node in tree), []).append(point)
+        groups.setdefault(tuple(node.kind for node in tree), []).append(point)
     return sorted(groups.values(), key=lambda points: -sum(node.size for node in trees[points[0]]))
 
 
@@ -83,6 +87,9 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
         groups = _by_skeleton(result)
         for one, other in permutations(groups, 2):
             model, tree = result[one[0]], result[other[0]]
+            straight = {node.key for node in tree}
+            if not any(node.key is None and node.keys & straight for node in model):
+                continue
             runs = [pair for pair in _common(model, tree) if pair.wraps]
             for point in other if runs else ():
                 result[point] = _wrapped(result[point], runs)
@@ -132,7 +139,7 @@ def _similarity(a: RankNode, b: RankNode) -> float:
     """How well two nodes go together, 0 for not at all."""
     if a.key is not None or b.key is not None:
         return float(a.key == b.key)
-    if a.skeleton == b.skeleton:
+    if a.kind == b.kind:
         return 1.0 + len(a.keys)
     return len(a.keys & b.keys) * len(a.keys & b.keys) / len(a.keys | b.keys)
 
@@ -157,40 +164,78 @@ WRAPPING_COST = 0.1
 """How much less a run of calls goes together with a loop around such calls than with the calls alone."""
 
 
-def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = True) -> list[_Pair]:
+def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = True) -> Sequence[_Pair]:
     """Pairs of a best common subsequence; with `wrap`, a loop also goes with its body."""
     if len(left) == len(right) and all(_similarity(a, b) >= 1 for a, b in zip(left, right, strict=True)):
         return [_Pair(i, i, i + 1) for i in range(len(left))]
-    best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
-    chosen: dict[tuple[int, int], _Pair] = {}
+    key = tuple(node.kind for node in left), tuple(node.kind for node in right), wrap
+    if key not in _PAIRS:
+        if len(_PAIRS) >= MAX_KNOWN_PAIRS:
+            _PAIRS.clear()
+        _PAIRS[key] = tuple(_best_pairs(left, right, wrap))
+    return _PAIRS[key]
+
+
+MAX_KNOWN_PAIRS = 1 << 12
+_PAIRS: dict[tuple[tuple[int, ...], tuple[int, ...], bool], tuple[_Pair, ...]] = {}
+"""Pairs by the kinds of the nodes: the trees of many ranks are alike."""
+
+
+def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool) -> Iterator[_Pair]:
+    """The pairs, by dynamic programming from the last nodes on; of equal choices the first pair."""
+    similarities = _similarities(left, right)
+    best = np.zeros((len(left) + 1, len(right) + 1))
+    paired = np.zeros((len(left), len(right)), dtype=bool)
+    wrapped: dict[tuple[int, int], int] = {}
     for i in range(len(left) - 1, -1, -1):
-        for j in range(len(right) - 1, -1, -1):
-            best[i][j] = max(best[i + 1][j], best[i][j + 1])
-            for pair, similarity in _pairs_at(left, right, i, j, wrap):
-                total = best[i + 1][pair.stop] + similarity
-                if total > best[i][j] or (total == best[i][j] and (i, j) not in chosen):
-                    best[i][j] = total
-                    chosen[i, j] = pair
-    pairs, i, j = [], 0, 0
+        below, similar = best[i + 1], similarities[i]
+        with_pair = below[1:] + similar
+        body = left[i].keys if wrap and left[i].key is None else frozenset[Key]()
+        stops = {
+            j: stop
+            for j, node in enumerate(right if body else ())
+            if node.key in body and (stop := straight_body(left[i].children, right, j)) is not None
+        }
+        values = np.maximum(below[:-1], with_pair)
+        totals = {
+            j: below[stop] + sum(node.size for node in right[j:stop]) - WRAPPING_COST
+            for j, stop in stops.items()
+        }
+        for j, total in totals.items():
+            values[j] = max(values[j], total)
+        best[i, :-1] = np.maximum.accumulate(values[::-1])[::-1]
+        without = np.maximum(below[:-1], best[i, 1:])
+        paired[i] = (similar > 0) & (with_pair >= without)
+        for j, total in totals.items():
+            other = max(without[j], with_pair[j] if paired[i, j] else 0.0)
+            if total > other or (total == other and not paired[i, j]):
+                wrapped[i, j] = stops[j]
+    i = j = 0
     while i < len(left) and j < len(right):
-        if (i, j) in chosen:
-            pairs.append(chosen[i, j])
-            i, j = i + 1, chosen[i, j].stop
-        elif best[i][j] == best[i + 1][j]:
+        if (i, j) in wrapped:
+            yield _Pair(i, j, wrapped[i, j], wraps=True)
+            i, j = i + 1, wrapped[i, j]
+        elif paired[i, j]:
+            yield _Pair(i, j, j + 1)
+            i, j = i + 1, j + 1
+        elif best[i, j] == best[i + 1, j]:
             i += 1
         else:
             j += 1
-    return pairs
 
 
-def _pairs_at(
-    left: Sequence[RankNode], right: Sequence[RankNode], i: int, j: int, wrap: bool
-) -> Iterator[tuple[_Pair, float]]:
-    """Ways in which a node of the left tree goes with nodes of the right tree from `j` on; how well."""
-    similarity = _similarity(left[i], right[j])
-    if similarity:
-        yield _Pair(i, j, j + 1), similarity
-    if wrap and left[i].key is None and right[j].key is not None:
-        stop = straight_body(left[i].children, right, j)
-        if stop is not None:
-            yield _Pair(i, j, stop, wraps=True), sum(n.size for n in right[j:stop]) - WRAPPING_COST
+def _similarities(left: Sequence[RankNode], right: Sequence[RankNode]) -> list[Floats]:
+    """How well each node of the left tree goes with each of the right one; equal nodes share a row."""
+    places: dict[int, list[int]] = {}
+    for at, node in enumerate(right):
+        places.setdefault(node.kind, []).append(at)
+    loops = {node.kind: node for node in right if node.key is None}
+    rows: dict[int, Floats] = {}
+    for node in left:
+        if node.kind in rows:
+            continue
+        row = rows[node.kind] = np.zeros(len(right))
+        for kind in {node.kind, *loops} if node.key is None else (node.kind,):
+            if kind in places:
+                row[places[kind]] = _similarity(node, right[places[kind][0]])
+    return [rows[node.kind] for node in left]

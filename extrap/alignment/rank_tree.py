@@ -31,6 +31,10 @@ MAX_NORMALIZED_VALUES = 1 << 14
 """Values of one vec that are written anew, so that equal values have equal forms in all traces."""
 
 
+_KINDS: dict[Any, int] = {}
+"""Numbers of skeletons: comparing trees compares them often."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankNode:
     """A node as one rank sees it.
@@ -54,6 +58,12 @@ class RankNode:
     def skeleton(self) -> Any:
         """Operations, call sites and nesting; hashable."""
         return self.key if self.key is not None else tuple(child.skeleton for child in self.children)
+
+    @cached_property
+    def kind(self) -> int:
+        """A number that nodes of equal skeletons have in common."""
+        parts = self.key if self.key is not None else tuple(child.kind for child in self.children)
+        return _KINDS.setdefault(parts, len(_KINDS))
 
     @property
     def width(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.extrap.choices.arrays import Arrays
-from scalatrace.extrap.choices.completions import Completion, canonical_completions
+from scalatrace.extrap.choices.completions import CHOOSING, Completion, canonical_completions
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
@@ -30,13 +30,13 @@ __all__ = ["CHOICES", "canonical"]
 
 
 def canonical(trace: Trace) -> Trace:
-    """The trace in which MPI_Waitany completes requests in the order of their array.
+    """The trace in which MPI_Waitany and MPI_Testany complete requests in the order of their array.
 
     Returns:
         The trace itself where it has no such choices, where their order may matter on a rank
         (`canonical_completions`), or where it has too many calls.
     """
-    if not any(op.name == "Waitany" for op in trace.ops) or trace.nevents() > MAX_CALLS:
+    if not any(op.name in CHOOSING for op in trace.ops) or trace.nevents() > MAX_CALLS:
         return trace
     calls = {rank: list(trace.walk(rank)) for rank in trace.ranks}
     found = {rank: canonical_completions(some) for rank, some in calls.items()}
@@ -50,7 +50,7 @@ def canonical(trace: Trace) -> Trace:
     if all(call.values == new for rank in calls for call, new in zip(calls[rank], values[rank], strict=True)):
         return trace
     rewriter = _Rewriter(trace, calls)
-    meta = {**trace.meta, CHOICES: "Waitany in the order of the requests"}
+    meta = {**trace.meta, CHOICES: "Waitany and Testany in the order of the requests"}
     return replace(trace, nodes=rewriter.nodes(values), arrays=arrays, meta=meta)
 
 

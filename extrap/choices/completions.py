@@ -1,4 +1,4 @@
-"""A canonical order in which MPI_Waitany completes requests.
+"""A canonical order in which MPI_Waitany and MPI_Testany complete requests.
 
 Which of several requests is complete first differs from run to run. Where a program does nothing but wait
 until all of them are complete, their order does not matter: here it is that of the array.
@@ -17,10 +17,13 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.requests import ENDING
 from scalatrace.trace.values.vec import UNDEFINED
 
-__all__ = ["Completion", "canonical_completions"]
+__all__ = ["CHOOSING", "Completion", "canonical_completions"]
 
 _OF_ALL = ("Wait", "Waitall")
 """Operations that complete all requests that they are given."""
+
+CHOOSING = ("Waitany", "Testany")
+"""Operations that complete one of several requests; polls in vain are no calls of a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +99,10 @@ class _Requests:
         if call.op in _OF_ALL:
             self.found[number] = Completion(requests, None)
             self._end(given, tuple(self._array[at] for at in active))
-        elif call.op == "Waitany" and call["index"] >= 0:
+        elif call.op in CHOOSING and call["index"] >= 0:
             self.found[number] = Completion(requests, active[0])
             self._end((given[call["index"]],), (self._array[active[0]],))
-        elif call.op != "Waitany" or active:
+        elif call.op not in CHOOSING or active:
             raise _NoChoice
 
     def _continues(self, given: Sequence[int | None]) -> bool:

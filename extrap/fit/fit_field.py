@@ -77,6 +77,10 @@ def fit(
     if key not in space.known:  # sends and receives, halves of an exchange: many quantities are alike
         mixing = repeats and None in values and _runs_everywhere(space, samples)
         efforts = [effort for effort in efforts if effort != MIXED or mixing]
+        if not repeats and all(
+            value is None or (value.shape is None and value.times > 1) for value in values
+        ):
+            efforts = [effort for effort in efforts if effort == PLAIN]  # no value depends on iterations
         space.known[key] = _search(space, order, values, around, efforts, until)
     return space.known[key]
 

@@ -8,12 +8,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, EFFORTS, PER_PART, PLAIN, Chains, Samples
+from scalatrace.extrap.fit.fit_types import (
+    BY_INDEX,
+    BY_LOOPS,
+    EFFORTS,
+    PER_PART,
+    PLAIN,
+    Chains,
+    Ints,
+    Samples,
+)
 from scalatrace.extrap.fit.held_out import (
     Mismatch,
     first_mismatch,
@@ -33,7 +44,7 @@ from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import Field
+from scalatrace.trace.model.rules import Field, Shape
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, runs_once
@@ -250,6 +261,15 @@ class Fitter:
             raise ExtrapolationError(f"{where(node)}: the traces have other parameters for it")
         return found.pop()
 
+    def divided_values(self, nodes: Sequence[Aligned]) -> Iterator[tuple[Ints, Ints]]:
+        """Points and values of every count and every repeat in these nodes: what blocks of a problem give."""
+        for node in nodes:
+            yield from _columns(self._repeats(node, node.nodes))
+            for at, (name, kind) in enumerate(self._params(node) if node.key is not None else ()):
+                if kind is Kind.INT and "count" in name:
+                    yield from _columns(self._samples(node, at, kind))
+            yield from self.divided_values(node.children)
+
     def _events(self, node: Aligned) -> Iterator[tuple[int, Trace, RankNode, Event]]:
         for point, local in node.nodes.items():
             assert local.event is not None
@@ -428,6 +448,17 @@ class _Mispredicted:
 
     cost: float
     mismatch: Mismatch
+
+
+def _columns(samples: Samples) -> Iterator[tuple[Ints, Ints]]:
+    """The points whose values have one shape, with each of its integers."""
+    by_shape: dict[Shape, list[int]] = {}
+    for point, value in samples.items():
+        if value is not None:
+            by_shape.setdefault(value.shape, []).append(point)
+    for points in by_shape.values():
+        table = np.array([value.slots for p in points if (value := samples[p]) is not None], dtype=np.int64)
+        yield from ((np.array(points), np.ascontiguousarray(column)) for column in table.T)
 
 
 def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:

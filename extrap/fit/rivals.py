@@ -16,6 +16,7 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Samples
+from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.space import Run, Space, columns_of
 from scalatrace.formula import (
     Binary,
@@ -37,7 +38,7 @@ from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["apart", "differing", "rivals", "with_rivals"]
+__all__ = ["apart", "differing", "divides_numbers", "rivals", "with_rivals"]
 
 BLOCKS = (
     "{n}//{s}",
@@ -89,7 +90,7 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
 def _shares(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
     """Numbers divided by a size, each with the same rounded up: the sizes of the traces divide the number."""
     if isinstance(part, Binary) and part.op == "//" and isinstance(part.left, Const):
-        yield part, parse_number(f"-(-{format_text(part.left)}//{format_text(part.right)})")
+        yield part, parse_number(f"-(-{format_text(part.left)}//({format_text(part.right)}))")
     else:
         for child in children(part):
             yield from _shares(child)
@@ -180,6 +181,16 @@ def _probes(space: Space) -> Mapping[str, Any]:
         inputs = {name: (n, 2 * n + 1, 97, 128)[k % 4] for name, n in largest.items()}
         runs.append(Run(Grid(dims, column_major), inputs))
     return columns_of(runs)
+
+
+def divides_numbers(model: Model) -> bool:
+    """Whether a number is divided by sizes in some formula, as if it were the size of the problem."""
+    return any(
+        any(_shares(formula))
+        for field in fields_of(model.nodes)
+        for part in field.parts
+        for formula in part.formulas or ()
+    )
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:

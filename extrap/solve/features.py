@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
+from math import prod
 
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
 from scalatrace.trace.symbolic.grid import NAMES
@@ -214,10 +215,13 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
 
 def _shares(sizes: Sequence[str], multiples: Sequence[int]) -> Iterator[Term]:
     """What is inversely proportional to sizes: blocks of a problem whose size is in no parameter."""
-    shares = [f"({n}//{size})" for n, size in zip(multiples, sizes, strict=False)]
-    yield from ((text, 3.4) for text in shares)
-    for n in range(2, len(shares) + 1):
-        yield from (("*".join(chosen), 3.8 + 0.4 * n) for chosen in combinations(shares, n))
+    divided = list(zip(multiples, sizes, strict=False))
+    for n in range(1, 4):
+        for chosen in combinations_with_replacement(divided, n):
+            if n < 3 or len(set(chosen)) == n:
+                number, divisor = prod(n for n, _ in chosen), "*".join(size for _, size in chosen)
+                text = f"({number}//{divisor})" if n == 1 else f"({number}//({divisor}))"
+                yield (text, 3.4 if n == 1 else 3.8 + 0.4 * n)
 
 
 def _inside(block: str, coord: str, size: str) -> str:

@@ -25,7 +25,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="WORDS",
         help="comma-separated aspects that may differ: callsites, times, comms, names of parameters, and "
-        "timing: times, and which request MPI_Waitany completes first where nothing depends on it",
+        "timing: times, and which request MPI_Waitany or MPI_Testany completes first, where no call "
+        "depends on it",
     )
     add_json(parser)
 

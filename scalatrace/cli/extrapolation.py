@@ -287,7 +287,7 @@ def _fit(
     lossy = options.lossy
     if lossy is None:
         _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed, target)
-        checked = check_largest(traces, dims_of, options.workers) if options.check else ""
+        checked = check_largest(traces, dims_of, options.workers, model) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 

@@ -23,7 +23,9 @@ TYPE = "MPI_DOUBLE"
 LINES = [(4,), (5,), (6,), (7,)]
 
 
-def completions(random: Random, requests: int, single: int, site: int = 20) -> list[IssuedCall]:
+def completions(
+    random: Random, requests: int, single: int, op: str = "Waitany", site: int = 20
+) -> list[IssuedCall]:
     """Wait for any request of an array in a random order, `single` times; then for all that are left."""
     live, array = list(range(requests)), list(range(requests))
     made = []
@@ -33,14 +35,14 @@ def completions(random: Random, requests: int, single: int, site: int = 20) -> l
 
     for _ in range(single):
         one = random.choice(live)
-        made.append(call("Waitany", site, requests=ages(), index=one))
+        made.append(call(op, site, requests=ages(), index=one))
         live.remove(one)
     if live:
         made.append(call("Waitall", site + 1, requests=ages()))
     return made
 
 
-def exchange(seed: int, single: int) -> Body:
+def exchange(seed: int, single: int, op: str = "Waitany") -> Body:
     """Messages to and from both neighbours, completed in random order by each rank in each step."""
 
     def body(rank: Rank) -> list[IssuedCall]:
@@ -56,23 +58,24 @@ def exchange(seed: int, single: int) -> Body:
                 made.append(
                     call("Isend", site, count=3, datatype=TYPE, **{name: peer}, tag=tag, comm="world")
                 )
-            made += completions(random, 4, single)
+            made += completions(random, 4, single, op)
         return [*made, call("Barrier", 30, comm="world")]
 
     return body
 
 
-def _traces(seed: int, single: int) -> list[Trace]:
-    return [trace_of(exchange(seed, single), dims) for dims in LINES]
+def _traces(seed: int, single: int, op: str = "Waitany") -> list[Trace]:
+    return [trace_of(exchange(seed, single, op), dims) for dims in LINES]
 
 
+@pytest.mark.parametrize("op", ["Waitany", "Testany"])
 @pytest.mark.parametrize("single", [1, 2, 4])
-def test_result_is_that_of_another_run_but_for_timing(single: int) -> None:
-    made = extrapolate(_traces(1, single), 12, dims_of=LINES)
-    real = trace_of(exchange(2, single), (12,))
+def test_result_is_that_of_another_run_but_for_timing(single: int, op: str) -> None:
+    made = extrapolate(_traces(1, single, op), 12, dims_of=LINES)
+    real = trace_of(exchange(2, single, op), (12,))
     assert diff(made.trace, real, ["times"])
     assert diff(made.trace, canonical(real), ["times"]) == []
-    assert made.trace.meta["choices"] == "Waitany in the order of the requests"
+    assert made.trace.meta["choices"] == "Waitany and Testany in the order of the requests"
 
 
 @given(st.integers(1, 5), st.integers(0, 5), st.integers(0, 99))

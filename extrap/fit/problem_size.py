@@ -1,0 +1,143 @@
+"""Find the size of a problem that is divided among the ranks, where no parameter gives it.
+
+A program divides 96 cells among 3, 4 and 5 columns of ranks, and sends `20*block+100` elements. On 5 columns
+the blocks have 19 or 20 cells. Few numbers n have blocks of which all counts of the program are such lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scalatrace.extrap.fit.fit_trace import Fitter
+from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.extrap.solve.features import Feature, Names, features
+from scalatrace.formula import evaluate_all, names_in
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["NAME", "problem_sizes"]
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+NAME = "n"
+"""The parameter that a found size becomes."""
+
+MAX_SIZE = 2048
+"""Larger sizes are not tried."""
+
+MAX_QUANTITIES, MAX_POINTS = 32, 10
+"""Quantities, those with the most different values first, and ranks of each, that sizes are compared by."""
+
+MIN_SIZES = 3
+"""Grids that a quantity has to be seen on."""
+
+REQUIRED_BITS = 10.0
+"""By how many bits values have to be longer than the formulas and the size that give them."""
+
+MARGIN, MAX_CANDIDATES = 0.9, 4
+"""Sizes are candidates if they save as many bits as this part of what the best one saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """Values of one parameter or repeat on some ranks, and their length in bits."""
+
+    points: Ints
+    values: Ints
+    bits: float
+
+
+def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
+    """The sizes of a problem whose blocks explain counts and repeats, the best one first.
+
+    Args:
+        traces, runs: as `prepared` returns them; no run has a parameter.
+
+    Returns:
+        Up to `MAX_CANDIDATES` sizes; none if no size explains anything, or too many do.
+    """
+    space = Space(runs, partners=False)
+    quantities = _quantities(Fitter(traces, space), space)
+    if not quantities:
+        return []
+    names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)
+    offered = [one for one in features(names) if NAME in names_in(one.formula)]
+    sizes = np.arange(2, MAX_SIZE + 1)
+    saved = np.zeros(len(sizes))
+    known: dict[bytes, list[Ints | None]] = {}
+    for quantity in quantities:
+        key = quantity.points.tobytes()
+        if key not in known:
+            known[key] = _evaluated(offered, space, quantity.points, sizes)
+        saved += _saved_bits(quantity, known[key], len(sizes))
+    best = float(saved.max())
+    if best < REQUIRED_BITS + math.log2(len(sizes)):
+        return []
+    near = np.flatnonzero(saved >= MARGIN * best)
+    if len(near) > MAX_CANDIDATES:
+        return []
+    return [int(sizes[i]) for i in near[np.argsort(-saved[near], kind="stable")]]
+
+
+def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
+    """The counts and repeats that differ from rank to rank or size to size, those of the most bits first."""
+    arguments = np.stack([space.columns[name] for name in (*space.names.sizes, *space.names.coords)])
+    found: dict[tuple[bytes, bytes], _Quantity] = {}
+    nodes = next(iter(fitter.alignments()))
+    for points, values in fitter.divided_values(nodes):
+        grids = np.unique(arguments[: len(space.names.sizes), points], axis=1).shape[1]
+        if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max():
+            quantity = _quantity(arguments, points, values)
+            found[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
+    return sorted(found.values(), key=lambda one: -one.bits)[:MAX_QUANTITIES]
+
+
+def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
+    """Some of the points, with all values among them; the bits are those of all points."""
+    different, first = np.unique(values, return_index=True)
+    places = np.unique(arguments[:, points], axis=1).shape[1]
+    bits = float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
+    bits += max(places - len(different), 0) * math.log2(len(different))
+    spread = np.linspace(0, len(points) - 1, MAX_POINTS).astype(np.int64)
+    chosen = np.unique(np.concatenate([first[:MAX_POINTS], spread]))
+    return _Quantity(points[chosen], values[chosen], bits)
+
+
+def _evaluated(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
+    """Each feature's values: a row per size of the problem, a column per point."""
+    shape = len(sizes), len(points)
+    columns = {
+        name: np.broadcast_to(column[points], shape).reshape(-1) for name, column in space.columns.items()
+    }
+    columns[NAME] = np.repeat(sizes, len(points))
+    rows = evaluate_all([one.formula for one in offered], columns)
+    return [None if row is None else np.broadcast_to(row, columns[NAME].shape).reshape(shape) for row in rows]
+
+
+def _saved_bits(quantity: _Quantity, rows: Sequence[Ints | None], count: int) -> Floats:
+    """For each size by how many bits the values are longer than `a + b*feature`, with integers a and b."""
+    result = np.zeros(count)
+    wanted = quantity.values - quantity.values[0]
+    at = int(np.argmax(wanted != 0))
+    for number, row in enumerate(rows):
+        if row is None:
+            continue
+        step = row[:, at] - row[:, 0]
+        possible = np.flatnonzero((step != 0) & (wanted[at] % np.where(step, step, 1) == 0))
+        if not len(possible):
+            continue
+        row, factor = row[possible], wanted[at] // step[possible]
+        right = (factor[:, None] * (row - row[:, :1]) == wanted).all(axis=1)
+        constant = quantity.values[0] - factor * row[:, 0]
+        digits = sum(np.log2(np.maximum(np.abs(one), 1).astype(np.float64)) for one in (factor, constant))
+        bits = quantity.bits - digits[right] - math.log2(number + 2)
+        result[possible[right]] = np.maximum(result[possible[right]], bits)
+    return result

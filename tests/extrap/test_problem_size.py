@@ -1,0 +1,70 @@
+"""The size of a problem that no parameter gives is found from the blocks of uneven divisions."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace import Trace, extrap
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.extrapolate import prepared
+from scalatrace.extrap.fit.problem_size import problem_sizes
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Body, Rank, trace_of
+
+GRIDS = [(3, 3), (4, 3), (4, 4), (5, 4), (5, 5)]
+
+
+def borders(n: int, factor: int, constant: int, larger_last: bool = False) -> Body:
+    """A program that sends borders of its blocks of n x n points to the lower neighbours."""
+
+    def block(rank: Rank, axis: int) -> int:
+        side, place = rank.dims[axis], rank.place[axis]
+        return (place + 1) * n // side - place * n // side if larger_last else rank.block(axis)
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        rank.n = n
+        calls = []
+        for line, (step, across) in enumerate((((-1, 0), 1), ((0, -1), 0))):
+            for sign, name in ((1, "dest"), (-1, "source")):
+                peer = rank.neighbour([sign * one for one in step], wrap=False)
+                if peer is not None:
+                    given = {"count": factor * block(rank, across) + constant, name: peer, "tag": line}
+                    calls.append(
+                        call("Send" if sign > 0 else "Recv", 10 * line + sign, comm="world", **given)
+                    )
+        return [*calls * 3, call("Allreduce", 30, count=1, comm="world")]
+
+    return body
+
+
+def traces(body: Body) -> list[Trace]:
+    return [trace_of(body, dims) for dims in GRIDS]
+
+
+@pytest.mark.parametrize("larger_last", [False, True])
+@pytest.mark.parametrize(("n", "factor", "constant"), [(33, 5, 0), (96, 20, 100), (101, 1, 2)])
+def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larger_last: bool) -> None:
+    body = borders(n, factor, constant, larger_last)
+    made = extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
+    assert diff(made.trace, trace_of(body, (7, 6)), ["times"]) == []
+    assert f"the problem has the size n = {n}" in made.evidence
+    assert made.trace.meta["found-size"] == f"n={n}"
+
+
+def test_size_that_all_traces_divide_is_not_found() -> None:
+    """60 points on 3, 4 and 5 columns: 12 or 7200 may as well be divided; 7 does not divide 60."""
+    given = traces(borders(60, 7, 9))
+    ordered, runs, _ = prepared(given, GRIDS)
+    assert problem_sizes(ordered, runs) == []
+    with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
+        extrap.extrapolate(given, 42, (7, 6), dims_of=GRIDS)
+
+
+def test_values_without_blocks_have_no_size() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        size = {9: 17, 12: 5, 16: 90, 20: 41, 25: 13}[rank.dims[0] * rank.dims[1]]
+        return [call("Allreduce", 1, count=size, comm="world")]
+
+    with pytest.raises(ExtrapolationError, match="no formula found for count of Allreduce"):
+        extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
