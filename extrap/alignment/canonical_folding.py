@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.sources import Order, Sources
+from scalatrace.extrap.alignment.sources import Mark, Order, Sources
 from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
@@ -27,10 +27,13 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 MAX_CALLS = 1 << 20
 """Calls of all ranks with different trees; more are left as they were recorded."""
 
+MAX_MARKS = 16
+"""Kinds of calls that are told apart at one call site."""
+
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
 
-__all__ = ["MAX_CALLS", "folded_anew", "folded_by_stages"]
+__all__ = ["MAX_CALLS", "folded_anew", "folded_by_marks", "folded_by_stages"]
 
 
 def folded_anew(
@@ -59,6 +62,48 @@ def folded_anew(
             sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]])
             result[point] = tuple(_rank_node(template, sources, 1) for template in templates)
     return {point: result[point] for point in trees}
+
+
+def folded_by_marks(
+    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
+) -> dict[int, tuple[RankNode, ...]] | None:
+    """As `folded_anew`, with calls of one call site told apart; None also where nothing does.
+
+    A library that is called from one line of Python makes many different calls there: receives from any rank,
+    and then receives from each neighbour with another tag. Together they follow no formula.
+    """
+    if sum(map(_calls, trees.values())) > MAX_CALLS:
+        return None
+    leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
+    orders = {point: _order(tree) for point, tree in trees.items()}
+    sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
+    marks = {point: [sources[point].marks(leaf) for leaf in range(len(leaves[point]))] for point in trees}
+    seen: dict[Key, set[Mark]] = {}
+    for point, rows in marks.items():
+        for leaf, row in zip(leaves[point], rows, strict=True):
+            assert leaf.key is not None
+            seen.setdefault(leaf.key, set()).update(row)
+    told_apart = {key for key, found in seen.items() if 1 < len(found) <= MAX_MARKS}
+    if not told_apart:
+        return None
+    symbols = _Symbols()
+    lines: dict[int, Line] = {}
+    keys: dict[int, list[Key]] = {}
+    for point in trees:
+        own = [leaf.key for leaf in leaves[point] if leaf.key is not None]
+        keys[point] = [
+            own[leaf]._replace(mark=str(marks[point][leaf][k])) if own[leaf] in told_apart else own[leaf]
+            for leaf, k in orders[point]
+        ]
+        lines[point] = [_Token(symbols.of_call(key), call) for call, key in enumerate(keys[point])]
+    _fold_all(lines, symbols)
+    return {
+        point: tuple(
+            _rank_node(template, sources[point], 1, keys[point])
+            for template in (_template([token], symbols) for token in lines[point])
+        )
+        for point in trees
+    }
 
 
 def folded_by_stages(
@@ -320,12 +365,17 @@ def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
     return _Template(repeats, (), children)
 
 
-def _rank_node(template: _Template, sources: Sources, entry_count: int) -> RankNode:
-    """The node of one rank."""
+def _rank_node(template: _Template, sources: Sources, entry_count: int, keys: Sequence[Key] = ()) -> RankNode:
+    """The node of one rank.
+
+    Args:
+        keys: of the calls by their position; those of their leaves unless given.
+    """
     repeat = vec_of(template.repeats)
     runs = sum(template.repeats)
     if template.children:
-        children = tuple(_rank_node(child, sources, runs) for child in template.children)
+        children = tuple(_rank_node(child, sources, runs, keys) for child in template.children)
         return RankNode(None, repeat, entry_count, runs, None, children)
     key, event = sources.event(template.calls)
+    key = keys[template.calls[0]] if keys else key
     return RankNode(key, repeat, entry_count, runs, event, ())

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node
@@ -24,8 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Key", "RankNode", "key_of", "normalized", "rank_tree"]
 
-Key = tuple[str, tuple[str, ...]]
-"""Operation and stack, as texts: tables differ from trace to trace."""
+
+class Key(NamedTuple):
+    """What calls that are one event have in common, as texts: tables differ from trace to trace.
+
+    Attributes:
+        mark: what sets these calls of a call site apart from others (see `marks`); "": nothing.
+    """
+
+    op: str
+    stack: tuple[str, ...]
+    mark: str = ""
+
 
 MAX_NORMALIZED_VALUES = 1 << 14
 """Values of one vec that are written anew, so that equal values have equal forms in all traces."""
@@ -85,7 +95,7 @@ class RankNode:
 
 def key_of(trace: Trace, event: Event) -> Key:
     """Operation and stack of an event."""
-    return trace.ops[event.op].name, trace.stack(event.signature)
+    return Key(trace.ops[event.op].name, trace.stack(event.signature))
 
 
 def rank_tree(trace: Trace, rank: int) -> tuple[RankNode, ...]:

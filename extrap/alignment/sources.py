@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,14 +12,21 @@ from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import special_name
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Order", "Sources"]
+__all__ = ["Mark", "Order", "Sources"]
 
 Order = Sequence[tuple[int, int]]
 """For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
+
+
+Mark = tuple[Hashable, ...]
+"""Of one call: wildcards in place of peers, and its datatypes, communicators and tags."""
+
+TAGS = ("tag", "sendtag", "recvtag")
 
 
 class Sources:
@@ -41,6 +48,20 @@ class Sources:
         params = tuple(self._param(at, used, calls) for at in range(len(event.params)))
         stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
         return first.key, replace(event, params=params, stats=stats)
+
+    def marks(self, leaf: int) -> list[Mark]:
+        """For each call of a leaf what may set it apart from other calls of its call site."""
+        event = self._event(leaf)
+        columns: list[Sequence[Hashable]] = []
+        for at, (name, kind) in enumerate(self._trace.ops[event.op].params):
+            stored = self._stored(leaf, at)[1]
+            if kind is Kind.PEER:
+                columns.append([special_name(value) for value in stored])
+            elif kind is Kind.TYPE:
+                columns.append([self._trace.types[value].description for value in stored])
+            elif kind is Kind.COMM or name == "op" or name in TAGS:
+                columns.append(stored)
+        return list(zip(*columns, strict=True)) if columns else [()] * self._leaves[leaf].runs
 
     def stages(self, leaf: int) -> list[tuple[int, int]]:
         """For each call of a leaf the bit in which the own rank differs from its partner; bits of ranks.

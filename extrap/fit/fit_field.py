@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
 from scalatrace.extrap.fit.borders import border_condition
-from scalatrace.extrap.fit.classes import classes_of, merged
+from scalatrace.extrap.fit.classes import classes_of, merged, shares_of_constants
 from scalatrace.extrap.fit.columns import COARSE, by_columns
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
@@ -70,7 +70,9 @@ def fit(
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
-        return Field((_constant(EVERYWHERE, values[0]),))
+        part = _constant(EVERYWHERE, values[0])
+        found = (pair for one in part.formulas or () for pair in shares_of_constants(space, order, one))
+        return Field((replace(part, rivals=tuple(found)),))
     around = [None if chains is None else chains[int(point)] for point in order]
     seen = tuple(None if value is None else (value, value.times, value.width) for value in values)
     key = order.tobytes(), seen, tuple(around), repeats, tuple(efforts), until
@@ -86,18 +88,23 @@ def fit(
 
 
 def fit_neighbours(
-    space: Space, peers: Samples, chains: Chains, counts: Samples | None = None
+    space: Space,
+    peers: Samples,
+    chains: Chains,
+    counts: Samples | None = None,
+    of_counts: Space | None = None,
 ) -> Field | None:
     """The field of peers, relative to the own rank, that are lists of neighbours of different lengths.
 
     Args:
         counts: another parameter of the same calls, of which the field is to be; the peers' unless given.
+        of_counts: the space of their formulas, if it is another one.
     """
     order = np.array(sorted(peers), dtype=np.int64)
     around = [chains[int(point)] for point in order]
     inputs = [
-        _input(space, order, [samples[int(point)] for point in order], around, PLAIN)
-        for samples in (peers, counts)
+        _input(own, order, [samples[int(point)] for point in order], around, PLAIN)
+        for own, samples in ((space, peers), (of_counts or space, counts))
         if samples is not None
     ]
     result = by_neighbours(inputs[0], (TRUE,), order, *inputs[1:])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
-from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_stages
+from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
@@ -39,7 +39,7 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.workers import each
-from scalatrace.formula import Expr
+from scalatrace.formula import Const, Expr
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
@@ -157,10 +157,24 @@ class Fitter:
                 return self._rules(nodes)
             except ExtrapolationError as error:
                 first = first or error
-        if (staged := self._by_stages()) is not None:
-            return staged
+        for others in (self._by_marks, self._by_stages):
+            if (rules := others()) is not None:
+                return rules
         assert first is not None
         raise first
+
+    def marked(self) -> tuple[Aligned, ...] | None:
+        """The trees with calls of one call site told apart by parameters, aligned; None: nothing does."""
+        trees = folded_by_marks(self.trees(), self._place)
+        return None if trees is None else align(trees)
+
+    def _by_marks(self) -> tuple[Rule, ...] | None:
+        """The rules of `marked` trees; None: there are none."""
+        marked = self.marked()
+        try:
+            return None if marked is None else self._rules(marked)
+        except ExtrapolationError:
+            return None
 
     def _by_stages(self) -> tuple[Rule, ...] | None:
         """The rules of the trees with loops over stages; None when there are none, or no rules."""
@@ -217,7 +231,7 @@ class Fitter:
             repeat = self._repeat(node, around)
             return Rule(repeat, children=self.nodes(node.children, self._inside(node, repeat, around)))
         repeat, params = self._fitted.get(id(node)) or self._event(node, around)
-        return Rule(repeat, *node.key, params, tuple(self._stats(node)))
+        return Rule(repeat, node.key.op, node.key.stack, params, tuple(self._stats(node)))
 
     def _event(self, node: Aligned, around: Chains) -> Fitted:
         repeat = self._repeat(node, around)
@@ -321,6 +335,8 @@ class Fitter:
             raise fields.no_formula_error(what, samples, self.space)
         if isinstance(field, _Mispredicted):
             raise misprediction_error(what, self.space, field.mismatch)
+        if "count" not in name:
+            field = _without_shares(field)
         return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
@@ -387,7 +403,7 @@ class Fitter:
         for at, (_, kind) in enumerate(self._params(node)):
             if kind is Kind.PEER:
                 peers = _encoded(self._peers(node, at), Encoding.RELATIVE)
-                return fields.fit_neighbours(self.space, peers, inside, samples)
+                return fields.fit_neighbours(self.space, peers, inside, samples, self._of_others.whole)
         return None
 
     def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
@@ -482,6 +498,15 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
     return replace(field, parts=tuple(parts))
 
 
+def _without_shares(field: Field) -> Field:
+    """The field of what is no count: its constants are no shares of a problem."""
+    parts = (
+        replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
+        for part in field.parts
+    )
+    return replace(field, parts=tuple(parts))
+
+
 def _samples_in(row: Sequence[Any]) -> int:
     return max((h.count for h in row if h is not None), default=0)
 
@@ -534,5 +559,5 @@ def where(node: Aligned) -> str:
     """A node's name for messages."""
     if node.key is None:
         return "a loop around " + ", ".join(sorted({where(child) for child in node.children})[:3])
-    op, stack = node.key
-    return f"{op} at {stack[0] if stack else '(no call site)'}"
+    stack = node.key.stack
+    return f"{node.key.op} at {stack[0] if stack else '(no call site)'}"

@@ -12,10 +12,19 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import (
+    MAX_INDEXED_VALUES,
+    PER_PART,
+    Class,
+    FitInput,
+    Ints,
+    Rival,
+    rivals_of,
+)
 from scalatrace.extrap.fit.sequences import is_vec, listed
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Const, Expr, parse_number
+from scalatrace.extrap.solve.points import Solution
+from scalatrace.formula import Cond, Const, Expr, format_text, parse_number
 from scalatrace.trace.model.rules import LOOPED
 
 Direction = tuple[int, ...]
@@ -55,23 +64,38 @@ def by_neighbours(
     for place, run, one in zip(places, runs, directions, strict=True):
         if one != [d for d in order if _inside(space, int(run), place, d)]:
             return None
-    given = _by_direction(counts, points, directions) if counts else {d: _distance(space, d) for d in order}
-    if given is None:
-        return None
+    rivals: list[Rival] = []
+    given = {direction: _distance(space, direction) for direction in order}
+    if counts is not None:
+        solved = _by_direction(counts, points, directions)
+        if solved is None:
+            return None
+        given = {direction: format_text(one.formula) for direction, one in solved.items()}
+        rivals = [pair for one in solved.values() for pair in rivals_of(one)]
     formula = _formula(space, order, given)
-    return Class(conditions, points, LOOPED, (Const(1), formula), PER_PART + 2.0 * len(order))
+    weight = PER_PART + 2.0 * len(order)
+    return Class(conditions, points, LOOPED, (Const(1), formula), weight, rivals=tuple(rivals))
 
 
 def _by_direction(
     counts: FitInput, points: Ints, directions: Sequence[Sequence[Direction]]
-) -> dict[Direction, str] | None:
-    """The value of each direction; None: some rank has another one."""
+) -> dict[Direction, Solution] | None:
+    """The formula of each direction, over all ranks with a neighbour there; None: one has no formula."""
     rows = _lists(counts, points)
     if rows is None or list(map(len, rows)) != list(map(len, directions)):
         return None
-    pairs = {pair for row, one in zip(rows, directions, strict=True) for pair in zip(one, row, strict=True)}
-    found = {direction: str(value) for direction, value in pairs}
-    return found if len(found) == len(pairs) and min(value for _, value in pairs) >= 0 else None
+    values: dict[Direction, dict[int, int]] = {}
+    for point, row, one in zip(points.tolist(), rows, directions, strict=True):
+        for direction, value in zip(one, row, strict=True):
+            values.setdefault(direction, {})[point] = value
+    result = {}
+    for direction, found in values.items():
+        over = counts.space.points(np.array(list(found), dtype=np.int64))
+        solution = over.solve(np.array(list(found.values()), dtype=np.int64))
+        if solution is None or min(found.values()) < 0:
+            return None
+        result[direction] = solution
+    return result
 
 
 def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:

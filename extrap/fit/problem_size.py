@@ -91,7 +91,7 @@ def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
     """The counts and repeats that differ from rank to rank or size to size, those of the most bits first."""
     arguments = np.stack([space.columns[name] for name in (*space.names.sizes, *space.names.coords)])
     found: dict[tuple[bytes, bytes], _Quantity] = {}
-    nodes = next(iter(fitter.alignments()))
+    nodes = fitter.marked() or next(iter(fitter.alignments()))
     for points, values in fitter.divided_values(nodes):
         grids = np.unique(arguments[: len(space.names.sizes), points], axis=1).shape[1]
         if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max():

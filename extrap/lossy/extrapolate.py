@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scalatrace.extrap.alignment.rank_tree import Key
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, prepared
 from scalatrace.extrap.grid.model import Model
@@ -14,7 +15,6 @@ from scalatrace.extrap.lossy.fitting import Lossy
 from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
-from scalatrace.extrap.lossy.state import Key
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -124,4 +124,4 @@ def _share(losses: Losses) -> float:
 def _alone(trace: Trace) -> set[Key]:
     """The operations and stacks of calls whose partners are not in a trace."""
     calls = Calls.of(trace)
-    return {(call.op, call.stack) for call in map(calls.calls.__getitem__, links_of(calls).alone)}
+    return {Key(call.op, call.stack) for call in map(calls.calls.__getitem__, links_of(calls).alone)}

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.align import Aligned, align
-from scalatrace.extrap.alignment.rank_tree import RankNode
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assembled
@@ -23,7 +23,7 @@ from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
-from scalatrace.extrap.lossy.state import Key, State
+from scalatrace.extrap.lossy.state import State
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Lossy:
     def alone(self) -> set[Key]:
         """Calls that have no partners in the input traces either: a receive that was cancelled."""
         return {
-            (state.calls.calls[number].op, state.calls.calls[number].stack)
+            Key(state.calls.calls[number].op, state.calls.calls[number].stack)
             for state in self.states
             for number in state.links.alone
         }

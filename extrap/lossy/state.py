@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
 from scalatrace.extrap.choices.arrays import Arrays
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
@@ -20,10 +20,7 @@ from scalatrace.extrap.lossy.values import overrides
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Key", "State"]
-
-Key = tuple[str, tuple[str, ...]]
-"""Operation and stack."""
+__all__ = ["State"]
 
 
 @dataclass
@@ -67,7 +64,7 @@ class State:
         result: dict[Key, int] = defaultdict(int)
         for number in self.kept(rank):
             call = self.calls.calls[number]
-            result[call.op, call.stack] += 1
+            result[Key(call.op, call.stack)] += 1
         return result
 
     def of_keys(self, keys: set[Key]) -> list[int]:
@@ -75,7 +72,7 @@ class State:
         return [
             number
             for number, call in enumerate(self.calls.calls)
-            if self.calls.kept(number) and (call.op, call.stack) in keys
+            if self.calls.kept(number) and Key(call.op, call.stack) in keys
         ]
 
     def trees(self, anew: bool) -> list[tuple[RankNode, ...]]:
