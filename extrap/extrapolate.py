@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
+from scalatrace.errors import FormatError
 from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
@@ -159,9 +160,9 @@ def check_largest(
     try:
         model = fit(ordered[:-1], runs[:-1], workers)
         predicted = of_model(model, real.nprocs, run.grid.dims, run.inputs, workers=workers).trace
-    except (ExtrapolationError, InputError) as error:
+        differing = diff(predicted, real, ["times"])
+    except (ExtrapolationError, InputError, FormatError) as error:
         return f"the smaller traces alone do not determine {name}: {str(error).splitlines()[0]}"
-    differing = diff(predicted, real, ["times"])
     if differing:
         raise ExtrapolationError(
             f"the smaller traces predict {len(differing)} of {real.nprocs} ranks of the largest one wrongly: "

@@ -77,25 +77,11 @@ def folded_by_marks(
     leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
     orders = {point: _order(tree) for point, tree in trees.items()}
     sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
-    marks = {point: [sources[point].marks(leaf) for leaf in range(len(leaves[point]))] for point in trees}
-    seen: dict[Key, set[Mark]] = {}
-    for point, rows in marks.items():
-        for leaf, row in zip(leaves[point], rows, strict=True):
-            assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(row)
-    told_apart = {key for key, found in seen.items() if 1 < len(found) <= MAX_MARKS}
-    if not told_apart:
+    keys = _marked(leaves, orders, sources)
+    if keys is None:
         return None
     symbols = _Symbols()
-    lines: dict[int, Line] = {}
-    keys: dict[int, list[Key]] = {}
-    for point in trees:
-        own = [leaf.key for leaf in leaves[point] if leaf.key is not None]
-        keys[point] = [
-            own[leaf]._replace(mark=str(marks[point][leaf][k])) if own[leaf] in told_apart else own[leaf]
-            for leaf, k in orders[point]
-        ]
-        lines[point] = [_Token(symbols.of_call(key), call) for call, key in enumerate(keys[point])]
+    lines = {point: _marked_line(keys[point], symbols) for point in trees}
     _fold_all(lines, symbols)
     return {
         point: tuple(
@@ -106,10 +92,51 @@ def folded_by_marks(
     }
 
 
+def _marked(
+    leaves: Mapping[int, Sequence[RankNode]], orders: Mapping[int, Order], sources: Mapping[int, Sources]
+) -> dict[int, list[Key]] | None:
+    """The key of each call of each rank; None where none is told apart from others of its call site."""
+    marks: dict[bool, dict[int, list[list[Mark]]]] = {}
+    told_apart: dict[Key, bool] = {}
+    for tags in (False, True):
+        marks[tags] = {
+            point: [sources[point].marks(leaf, tags) for leaf in range(len(leaves[point]))]
+            for point in leaves
+        }
+        seen: dict[Key, set[Mark]] = {}
+        for point, rows in marks[tags].items():
+            for leaf, row in zip(leaves[point], rows, strict=True):
+                assert leaf.key is not None
+                seen.setdefault(leaf.key, set()).update(row)
+        told_apart.update({key: tags for key, found in seen.items() if 1 < len(found) <= MAX_MARKS})
+    if not told_apart:
+        return None
+    result: dict[int, list[Key]] = {}
+    for point, order in orders.items():
+        own = [leaf.key for leaf in leaves[point] if leaf.key is not None]
+        result[point] = [
+            own[leaf]._replace(mark=str(marks[told_apart[own[leaf]]][point][leaf][k]))
+            if own[leaf] in told_apart
+            else own[leaf]
+            for leaf, k in order
+        ]
+    return result
+
+
+def _marked_line(keys: Sequence[Key], symbols: _Symbols) -> Line:
+    return [_Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
+
+
 def folded_by_stages(
-    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
+    trees: Mapping[int, Sequence[RankNode]],
+    trace_of: Callable[[int], tuple[Trace, int]],
+    with_marks: bool = False,
 ) -> dict[int, tuple[RankNode, ...]] | None:
-    """As `folded_anew`, with the stages of trees and butterflies as loops; None also when there are none."""
+    """As `folded_anew`, with the stages of trees and butterflies as loops; None also when there are none.
+
+    Args:
+        with_marks: tell calls of one call site apart, as `folded_by_marks` does; None where nothing does.
+    """
     if sum(map(_calls, trees.values())) > MAX_CALLS:
         return None
     leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
@@ -119,19 +146,28 @@ def folded_by_stages(
     if calls is None:
         return None
     symbols, stages = _Symbols(), Stages(calls)
-    lines = {point: _line(tree, orders[point], symbols) for point, tree in trees.items()}
+    keys = _marked(leaves, orders, sources) if with_marks else {}
+    if keys is None:
+        return None
+    lines = {
+        point: _marked_line(keys[point], symbols) if keys else _line(tree, orders[point], symbols)
+        for point, tree in trees.items()
+    }
     found = {point: stages.trees(point) for point in trees}
-    bodies = sorted({_body(lines[p], group, stages) for p in trees for tree in found[p] for group in tree})
+    groups = ((p, group) for p in trees for tree in found[p] for group in tree)
+    bodies = sorted({(group.comm, _body(lines[p], group, stages)) for p, group in groups})
     if len(bodies) > MAX_BODIES:
         return None
-    blocks = {body: symbols.of_loop(body) for body in bodies}
-    loop = symbols.of_stages(tuple(blocks.values()))
+    blocks: dict[int, dict[tuple[int, ...], int]] = {}
+    for comm, body in bodies:
+        blocks.setdefault(comm, {})[body] = symbols.of_loop(body, comm)
+    loops = {comm: symbols.of_stages(tuple(own.values())) for comm, own in blocks.items()}
     for point in trees:
-        lines[point] = _staged(lines[point], found[point], stages, blocks, loop)
+        lines[point] = _staged(lines[point], found[point], stages, blocks, loops)
     _fold_all(lines, symbols)
     return {
         point: tuple(
-            _rank_node(template, sources[point], 1)
+            _rank_node(template, sources[point], 1, keys[point] if keys else ())
             for template in (_template([token], symbols) for token in lines[point])
         )
         for point in trees
@@ -146,13 +182,13 @@ def _staged(
     line: Line,
     trees: Sequence[Sequence[Group]],
     stages: Stages,
-    blocks: Mapping[tuple[int, ...], int],
-    loop: int,
+    blocks_of: Mapping[int, Mapping[tuple[int, ...], int]],
+    loops: Mapping[int, int],
 ) -> Line:
     """The sequence with each tree as a loop over all stages, in which each block runs once or not at all."""
     result, at = [], 0
     for tree in trees:
-        count = tree[0].stages
+        count, blocks = tree[0].stages, blocks_of[tree[0].comm]
         trips = [[_Token(block) for block in blocks.values()] for _ in range(count)]
         for group in tree:
             stop = group.start + stages.width
@@ -160,7 +196,7 @@ def _staged(
             number = list(blocks).index(_body(line, group, stages))
             iteration = count - 1 - group.stage if stages.down else group.stage
             trips[iteration][number] = _Token(blocks[_body(line, group, stages)], trips=(body,))
-        result += [*line[at : tree[0].start], _Token(loop, trips=tuple(map(tuple, trips)))]
+        result += [*line[at : tree[0].start], _Token(loops[tree[0].comm], trips=tuple(map(tuple, trips)))]
         at = tree[-1].start + stages.width
     return [*result, *line[at:]]
 
@@ -216,9 +252,9 @@ class _Symbols:
         """The symbol of a call."""
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def of_loop(self, body: tuple[int, ...]) -> int:
-        """The symbol of a loop around these symbols."""
-        number = self._numbers.setdefault(("loop", body), len(self._numbers))
+    def of_loop(self, body: tuple[int, ...], comm: int | None = None) -> int:
+        """The symbol of a loop around these symbols; of a block of stages, in this communicator."""
+        number = self._numbers.setdefault(("loop", body, comm), len(self._numbers))
         self.bodies[number] = body
         return number
 

@@ -49,8 +49,8 @@ class Sources:
         stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
         return first.key, replace(event, params=params, stats=stats)
 
-    def marks(self, leaf: int) -> list[Mark]:
-        """For each call of a leaf what may set it apart from other calls of its call site."""
+    def marks(self, leaf: int, tags: bool) -> list[Mark]:
+        """For each call of a leaf what may set it apart from other calls of its call site, tags or not."""
         event = self._event(leaf)
         columns: list[Sequence[Hashable]] = []
         for at, (name, kind) in enumerate(self._trace.ops[event.op].params):
@@ -59,12 +59,12 @@ class Sources:
                 columns.append([special_name(value) for value in stored])
             elif kind is Kind.TYPE:
                 columns.append([self._trace.types[value].description for value in stored])
-            elif kind is Kind.COMM or name == "op" or name in TAGS:
+            elif kind is Kind.COMM or name == "op" or (tags and name in TAGS):
                 columns.append(stored)
         return list(zip(*columns, strict=True)) if columns else [()] * self._leaves[leaf].runs
 
-    def stages(self, leaf: int) -> list[tuple[int, int]]:
-        """For each call of a leaf the bit in which the own rank differs from its partner; bits of ranks.
+    def stages(self, leaf: int) -> list[tuple[int, int, int]]:
+        """For each call of a leaf the bit in which the own rank differs from its partner; bits; communicator.
 
         The bit is -1 where the call has no partner, or one that differs in several bits.
         """
@@ -73,16 +73,17 @@ class Sources:
         places = [at for at, param in enumerate(event.params) if isinstance(param, Peer)]
         comm_at = self._trace.ops[event.op].position(Kind.COMM)
         if not places or comm_at is None:
-            return [(-1, 0)] * runs
+            return [(-1, 0, 0)] * runs
         families = self._stored(leaf, comm_at)[1]
         comms = [self._trace.communicator(family, self._rank) for family in families]
         result = []
-        for comm, *peers in zip(comms, *(self._peers(leaf, at) for at in places), strict=True):
+        rows = zip(families, comms, *(self._peers(leaf, at) for at in places), strict=True)
+        for family, comm, *peers in rows:
             bits = max(len(comm.peers) - 1, 0).bit_length()
             differing = {comm.rank ^ peer for peer in peers}
             distance = differing.pop() if len(differing) == 1 and min(peers) >= 0 else 0
             power = distance > 0 and distance & (distance - 1) == 0
-            result.append((distance.bit_length() - 1 if power else -1, bits))
+            result.append((distance.bit_length() - 1 if power else -1, bits, family))
         return result
 
     def _event(self, leaf: int) -> Event:

@@ -18,27 +18,29 @@ from math import gcd
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.alignment.sources import Order, Sources
 
-MAX_BODIES = 6
-"""Different sequences of calls in one stage."""
+MAX_BODIES = 24
+"""Different sequences of calls in one stage of trees on one communicator, in all."""
 
 __all__ = ["MAX_BODIES", "Group", "StagedCalls", "Stages", "staged_calls"]
 
 
 @dataclass(frozen=True, slots=True)
 class StagedCalls:
-    """Of each call of a rank, in order: the stage, -1 for none, and how many stages its communicator has."""
+    """Of each call of a rank, in order: the stage (-1: none), the number of stages, and the communicator."""
 
-    stage: Sequence[int]
-    stages: Sequence[int]
+    stage: Sequence[int] = ()
+    stages: Sequence[int] = ()
+    comm: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The calls of one stage, from `start` on, and the number of stages."""
+    """The calls of one stage, from `start` on, the number of stages, and the communicator."""
 
     start: int
     stage: int
     stages: int
+    comm: int
 
 
 def staged_calls(
@@ -56,14 +58,18 @@ def staged_calls(
     for point, rows in found.items():
         for leaf, row in zip(leaves[point], rows, strict=True):
             assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(stage for stage, _ in row)
+            seen.setdefault(leaf.key, set()).update(stage for stage, *_ in row)
     trees = {key for key, stages in seen.items() if -1 not in stages and len(stages) > 1}
     if not trees:
         return None
     result = {}
     for point, rows in found.items():
-        pairs = [rows[leaf][k] if leaves[point][leaf].key in trees else (-1, 0) for leaf, k in orders[point]]
-        result[point] = StagedCalls([stage for stage, _ in pairs], [count for _, count in pairs])
+        calls = [
+            rows[leaf][k] if leaves[point][leaf].key in trees else (-1, 0, 0) for leaf, k in orders[point]
+        ]
+        result[point] = (
+            StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls([], [], [])
+        )
     return result
 
 
@@ -72,7 +78,7 @@ class Stages:
 
     def __init__(self, calls: Mapping[int, StagedCalls]) -> None:
         self._calls = calls
-        lengths = [stop - start for one in calls.values() for start, stop in _runs(one.stage)]
+        lengths = [stop - start for one in calls.values() for start, stop in _runs(one)]
         self.width = reduce(gcd, lengths, 0)
         falls, rises = (sum(self._breaks(one, down) for one in calls.values()) for down in (False, True))
         self.down = rises < falls
@@ -84,7 +90,7 @@ class Stages:
         for group in self._groups(self._calls[point]):
             before = result[-1][-1].stage if result else None
             follows = before is not None and (group.stage < before if self.down else group.stage > before)
-            if follows and group.start == end:
+            if follows and group.start == end and group.comm == result[-1][-1].comm:
                 result[-1].append(group)
             else:
                 result.append([group])
@@ -97,16 +103,17 @@ class Stages:
         return sum(b >= a if down else b <= a for a, b in pairwise(stages))
 
     def _groups(self, calls: StagedCalls) -> Iterator[Group]:
-        for start, stop in _runs(calls.stage):
+        for start, stop in _runs(calls):
             for at in range(start, stop, self.width):
-                yield Group(at, calls.stage[at], calls.stages[at])
+                yield Group(at, calls.stage[at], calls.stages[at], calls.comm[at])
 
 
-def _runs(stages: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Start and end of the calls in a row that have one stage."""
+def _runs(calls: StagedCalls) -> Iterator[tuple[int, int]]:
+    """Start and end of the calls in a row that have one stage in one communicator."""
+    stages = list(zip(calls.stage, calls.comm, strict=True))
     start = 0
     for at in range(1, len(stages) + 1):
         if at == len(stages) or stages[at] != stages[start]:
-            if stages[start] >= 0:
+            if stages[start][0] >= 0:
                 yield start, at
             start = at

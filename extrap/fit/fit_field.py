@@ -79,9 +79,7 @@ def fit(
     if key not in space.known:  # sends and receives, halves of an exchange: many quantities are alike
         mixing = repeats and None in values and _runs_everywhere(space, samples)
         efforts = [effort for effort in efforts if effort != MIXED or mixing]
-        if not repeats and all(
-            value is None or (value.shape is None and value.times > 1) for value in values
-        ):
+        if not (repeats or space.names.stages) and all(map(_is_constant, values)):
             efforts = [effort for effort in efforts if effort == PLAIN]  # no value depends on iterations
         space.known[key] = _search(space, order, values, around, efforts, until)
     return space.known[key]
@@ -178,6 +176,11 @@ def _by_borders(
     elsewhere = Part(EVERYWHERE, None, None)
     step = PLAIN, BY_BORDERS
     return Field((*parts, elsewhere), inner.cost + PER_PART, inner.weight + PER_PART, step)
+
+
+def _is_constant(value: Parts | None) -> bool:
+    """Whether a rank has one value in several calls, or none."""
+    return value is None or (value.shape is None and value.times > 1)
 
 
 def _runs_everywhere(space: Space, samples: Samples) -> bool:

@@ -85,7 +85,7 @@ def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, .
         seen=tuple((run.grid.dims, dict(run.inputs)) for run in runs),
         nodes=nodes,
         families=fit_families(traces, runs),
-        ops={op.name: op.params for op in last.ops},
+        ops={op.name: op.params for trace in traces for op in trace.ops},
         stats=tuple((stat.name, stat.resolution) for stat in last.stats),
         meta=dict(last.meta),
     )
@@ -178,14 +178,17 @@ class Fitter:
 
     def _by_stages(self) -> tuple[Rule, ...] | None:
         """The rules of the trees with loops over stages; None when there are none, or no rules."""
-        staged = folded_by_stages(self.trees(), self._place)
-        if staged is None:
-            return None
-        fitter = Fitter(self.traces, self.space.variant(stages=True), self._workers)
-        try:
-            return fitter._rules(align(staged))
-        except ExtrapolationError:
-            return None
+        fitter: Fitter | None = None
+        for with_marks in (False, True):
+            staged = folded_by_stages(self.trees(), self._place, with_marks)
+            if staged is None:
+                continue
+            fitter = fitter or Fitter(self.traces, self.space.variant(stages=True), self._workers)
+            try:
+                return fitter._rules(align(staged))
+            except ExtrapolationError:
+                continue
+        return None
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
         around: Chains = dict.fromkeys(range(len(self.run_of)))

@@ -272,6 +272,8 @@ def _notations(names: Names) -> Iterator[list[str]]:
     yield _product([_deep_borders(c, s) for c, s in pairs])
     for c, s in pairs:
         yield [f"2*{c}<{s}", f"2*{c}>={s}"]
+    paired = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
+    yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
 def _borders(coord: str, size: str) -> list[str]:

@@ -112,7 +112,8 @@ def _all(names: Names) -> Iterator[Term]:
     if names.square and not names.index and not names.counters:
         yield from _multipartition(sizes[0], coords[0], coords[1], inputs)
     if coords and names.partners:
-        yield from _trees()
+        for place, size in _lines(names):
+            yield from _trees(place, size)
     if names.lists:
         yield from _neighbour_counts(sizes, coords)
     if len(sizes) == 2 and coords:
@@ -129,11 +130,11 @@ def _all(names: Names) -> Iterator[Term]:
     yield from _of_counters(names)
 
 
-def _trees() -> Iterator[Term]:
+def _trees(place: str, size: str) -> Iterator[Term]:
     """Binomial trees over the ranks: the parent, the distance to it, the number of children."""
-    yield ("(r&(r-1))", 2.2)
-    yield ("(r-(r&(r-1)))", 2.2)
-    yield ("min(trailing_zeros(r),ceil_log2(P-r))", 2.2)
+    yield (f"({place}&({place}-1))", 2.2)
+    yield (f"({place}-({place}&({place}-1)))", 2.2)
+    yield (f"min(trailing_zeros({place}),ceil_log2({size}-{place}))", 2.2)
 
 
 def _neighbour_counts(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
@@ -277,6 +278,11 @@ def _of_index(names: Names) -> Iterator[Term]:
             yield (f"{i}%{period}", 2.4)
         yield (f"(1<<({i}%log2({size})))", 2.4)
         yield (f"({size}>>({i}%log2({size})+1))", 2.4)
+        stage = f"(1<<({i}%ceil_log2({size})))"
+        yield (stage, 2.6)
+        yield (f"min({stage},{size}-{stage})", 2.8)
+    if names.coords and names.partners:
+        yield (_doubling(f"({i}%log2(P))"), 3)
     yield (f"({i}+1)", 2.2 if names.butterflies else 1.6)
     yield (f"(1<<{i})", 2.2)
     yield (f"{i}*{i}", 2.4)
@@ -329,7 +335,12 @@ def _of_counters(names: Names) -> Iterator[Term]:
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
     for counter in (name for name in near if name != "i" and names.partners and names.coords):
-        yield from _tree_stages(counter)
+        for place, size in _lines(names):
+            yield from _tree_stages(counter, place, size)
+        yield (_doubling(counter), 3)
+    for counter in (name for name in near if name != "i" and not names.partners and names.coords):
+        for place, size in _lines(names):
+            yield from ((f"min(1<<{counter},{size}-{place}{less})", 2.6) for less in ("", f"-(1<<{counter})"))
     if names.square and iterations:
         yield from _stages(names, names.sizes[0], iterations[0])
     for left in (name for name in near if name[0] == "l"):
@@ -341,13 +352,29 @@ def _of_counters(names: Names) -> Iterator[Term]:
         yield ("*".join(iterations[:2]), 2.4)
 
 
-def _tree_stages(i: str) -> Iterator[Term]:
+def _lines(names: Names) -> list[tuple[str, str]]:
+    """The place of a rank among all ranks, and in its row or column of a plane, with their lengths."""
+    rows = zip(names.coords, names.sizes, strict=False) if len(names.sizes) == 2 else ()
+    return [("r", "P"), *rows]
+
+
+def _tree_stages(i: str, place: str, size: str) -> Iterator[Term]:
     """Whether a rank sends or receives in a stage of a binomial tree; it may go on after it sent."""
-    there = f"(r+(1<<{i})<P)"
-    yield (f"((r>>{i})%2)", 2)
-    yield (f"((r>>{i})%2==0)*{there}", 2.4)
-    yield (f"(r%(2<<{i})==(1<<{i}))", 2)
-    yield (f"(r%(2<<{i})==0)*{there}", 2.4)
+    there = f"({place}+(1<<{i})<{size})"
+    yield (f"(({place}>>{i})%2)", 2)
+    yield (f"(({place}>>{i})%2==0)*{there}", 2.4)
+    yield (f"({place}%(2<<{i})==(1<<{i}))", 2)
+    yield (f"({place}%(2<<{i})==0)*{there}", 2.4)
+
+
+def _doubling(i: str) -> str:
+    """The partner in a stage of recursive doubling, as MPI libraries do it on any number of ranks.
+
+    Of the first ranks, twice as many as the number exceeds a power of two, every other one takes part.
+    """
+    more = "(P-(1<<log2(P)))"
+    partner = f"(choose(r<2*{more},r//2,r-{more})^(1<<{i}))"
+    return f"choose({partner}<{more},2*{partner}+1,{partner}+{more})"
 
 
 def _turns(i: str, coord: str, size: str) -> Iterator[Term]:

@@ -63,10 +63,12 @@ def evaluate(
 
 
 def evaluate_all(formulas: Sequence[Expr], names: Mapping[str, Any]) -> list[Any]:
-    """Return the value of each formula; common parts are evaluated once. None: it divides by zero.
+    """Return the value of each formula; common parts are evaluated once.
+
+    None: it has no value everywhere, since it divides by zero or a value does not fit into 64 bits.
 
     Raises:
-        FormulaError: a formula has no value for another reason; names it.
+        FormulaError: a name has no value.
     """
     from scalatrace.formula.evaluation.columns import Columns
 
@@ -78,8 +80,8 @@ def evaluate_all(formulas: Sequence[Expr], names: Mapping[str, Any]) -> list[Any
             result.append(None)
         except KeyError as error:
             raise FormulaError(f"the formula {_shown(formula)} needs a value for {error.args[0]}") from None
-        except FormulaError as error:
-            raise FormulaError(f"the formula {_shown(formula)} cannot be evaluated: {error}") from None
+        except FormulaError:
+            result.append(None)
     return result
 
 
