@@ -220,7 +220,7 @@ def model_of(
     except ExtrapolationError as error:
         sized = _with_problem_size(ordered, runs, workers)
         if sized is None:
-            hint = _too_small(ordered, runs, workers)
+            hint = _too_small(ordered, runs, workers, str(error))
             raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
     else:
         sized = _with_problem_size(ordered, runs, workers) if divides_numbers(model) else None
@@ -272,15 +272,21 @@ def fit_prepared(
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
 
-def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> str:
-    """A hint that the smallest trace, on which too much is equal or missing, is the one to leave out."""
+def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int, first: str) -> str:
+    """A hint on the smallest trace, on which too much may be equal or missing.
+
+    Args:
+        first: the error with all traces.
+    """
     if len(traces) < MIN_HINTED:
         return ""
+    smallest = f"the trace of {traces[0].nprocs} ranks"
     try:
         fit(traces[1:], runs[1:], workers)
-    except ExtrapolationError:
-        return ""
-    return f"\nThe others follow rules: the trace of {traces[0].nprocs} ranks is too small. Leave it out"
+    except ExtrapolationError as error:
+        line = str(error).splitlines()[0]
+        return "" if line == first.splitlines()[0] else f"\nWithout {smallest} the error is: {line}"
+    return f"\nThe others follow rules: {smallest} is too small. Leave it out"
 
 
 def prepared(

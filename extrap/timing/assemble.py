@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from scalatrace.extrap.timing.largest.bins import Part
+from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, Part
 from scalatrace.trace.values.histogram import Bin, Histogram
 
 __all__ = ["assemble"]
-
-LIMIT = float(1 << 62)
-"""The file's numbers are below 2^64."""
 
 
 def assemble(
@@ -38,7 +35,7 @@ def assemble(
 
 
 def _limited(value: float) -> float:
-    return min(max(value, -LIMIT), LIMIT)
+    return min(max(value, -MAX_SAMPLE), MAX_SAMPLE)
 
 
 def _counts(parts: Sequence[Part], count: int) -> list[int]:

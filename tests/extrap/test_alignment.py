@@ -216,3 +216,18 @@ def test_trace_that_is_too_small_is_named() -> None:
     traces = [trace_of(counted({2: 777, 4: 40, 5: 50, 6: 60}), dims) for dims in sizes]
     with pytest.raises(ExtrapolationError, match=r"the trace of 2 ranks is too small\. Leave it out"):
         extrap.extrapolate(traces, 64, (64,), dims_of=sizes)
+
+
+def test_error_without_the_smallest_trace_is_another() -> None:
+    sizes = [(2,), (4,), (5,), (6,)]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        first = {2: 777, 4: 40, 5: 50, 6: 60}[rank.dims[0]]
+        second = {2: 3, 4: 3, 5: 19, 6: 8}[rank.dims[0]]
+        return [call("Allreduce", 5 + n, count=one, comm="world") for n, one in enumerate((first, second))]
+
+    without = (
+        r"Without the trace of 2 ranks the error is: no formula found for count of Allreduce at app\.py:6"
+    )
+    with pytest.raises(ExtrapolationError, match=without):
+        extrap.extrapolate([trace_of(body, dims) for dims in sizes], 64, (64,), dims_of=sizes)

@@ -16,7 +16,10 @@ import numpy as np
 from scalatrace.extrap.timing.curves.points import Array
 from scalatrace.trace.values.histogram import Bin, Histogram
 
-__all__ = ["Part", "by_order", "by_quantile", "quantiles"]
+__all__ = ["MAX_SAMPLE", "Part", "by_order", "by_quantile", "quantiles"]
+
+MAX_SAMPLE = float(1 << 62)
+"""The file's numbers are below 2^64; predictions far beyond the traces may be larger."""
 
 GRID = 1024
 """Quantiles that stand for a distribution when it is cut anew."""

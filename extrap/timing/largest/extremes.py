@@ -14,7 +14,7 @@ from math import log, sqrt
 
 import numpy as np
 
-from scalatrace.extrap.timing.largest.bins import quantiles
+from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, quantiles
 from scalatrace.extrap.timing.largest.bootstrap import Interval
 from scalatrace.extrap.timing.largest.maxima import emma
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -36,7 +36,7 @@ def stretched(histogram: Histogram, seen: Histogram) -> Histogram:
     last = histogram.all_bins[-1]
     if histogram.count <= seen.count or last.count < FEWEST:
         return histogram
-    top = histogram.max + (last.mean - last.min) * log(histogram.count / seen.count)
+    top = min(histogram.max + (last.mean - last.min) * log(histogram.count / seen.count), MAX_SAMPLE)
     bins = (*histogram.bins[:-1], replace(last, max=max(top, last.max))) if histogram.bins else ()
     return replace(histogram, max=top, bins=bins)
 

@@ -45,3 +45,9 @@ def test_what_does_not_vary_stays() -> None:
     one = Histogram(100, 7, 7, 7, 0)
     assert stretched(Histogram(1000, 7, 7, 7, 0), one).max == 7
     assert slowest_interval(one, 4096).median == 7
+
+
+def test_maxima_stay_within_what_a_trace_can_hold() -> None:
+    bins = (Bin(10, 1e18, 2e18, 1.5e18), Bin(10, 2e18, 4.6e18, 4e18))
+    target = Histogram(1 << 40, 1e18, 4.6e18, 2.75e18, 1e18, bins)
+    assert stretched(target, Histogram(20, 1, 9, 5, 2)).max <= 1 << 62
