@@ -72,12 +72,12 @@ def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
     offered = [one for one in features(names) if NAME in names_in(one.formula)]
     sizes = np.arange(2, MAX_SIZE + 1)
     saved = np.zeros(len(sizes))
-    known: dict[bytes, list[Ints | None]] = {}
+    by_points: dict[bytes, list[_Quantity]] = {}
     for quantity in quantities:
-        key = quantity.points.tobytes()
-        if key not in known:
-            known[key] = _evaluated(offered, space, quantity.points, sizes)
-        saved += _saved_bits(quantity, known[key], len(sizes))
+        by_points.setdefault(quantity.points.tobytes(), []).append(quantity)
+    for alike in by_points.values():
+        rows = _evaluated(offered, space, alike[0].points, sizes)  # large: one at a time
+        saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in alike)
     best = float(saved.max())
     if best < REQUIRED_BITS + math.log2(len(sizes)):
         return []

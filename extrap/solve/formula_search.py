@@ -38,6 +38,9 @@ REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
 REQUIRED_OF_LINES = 6.0
 """As `REQUIRED_BITS`, of a multiple of a feature plus a constant: three points are on a line by chance."""
 
+REQUIRED_OF_CONSTANTS = 4.0
+"""As `REQUIRED_BITS`, of a constant besides several features: five points have such formulas by chance."""
+
 STRONG_BITS = 12.0
 """From so many bits on, only formulas of nearly the same weight are rivals."""
 
@@ -292,7 +295,9 @@ def _required_bits(found: Solution, count: int) -> float:
     """By how many bits values have to be longer than a formula of so many features."""
     if found.is_shifted:
         return 0.0
-    return REQUIRED_OF_LINES if count == 1 and found.has_constant else REQUIRED_BITS[count]
+    if count == 1:
+        return REQUIRED_OF_LINES if found.has_constant else REQUIRED_BITS[count]
+    return REQUIRED_BITS[count] + REQUIRED_OF_CONSTANTS * found.has_constant
 
 
 def _numbered(rows: Sequence[Ints]) -> Ints | None:
