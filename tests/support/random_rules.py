@@ -6,7 +6,7 @@ out: nothing determines them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import prod
@@ -300,9 +300,27 @@ def _logs(dims: tuple[int, ...]) -> list[int]:
     return [(n - 1).bit_length() for n in (prod(dims), *dims)]
 
 
+def _rules(steps: Iterable[Any]) -> Iterator[tuple[Rule, Callable[[int], Any]]]:
+    """The rules of steps, each with what of its value shows in a trace."""
+    for one in steps:
+        match one:
+            case Loop():
+                yield one.times, int
+                yield from _rules(one.steps)
+            case Exchange():
+                yield from ((one.count, int), (one.tag, int))
+                if one.taking is not None:
+                    yield one.taking, bool
+            case Collective():
+                yield one.count, int
+
+
 @st.composite
 def programs(draw: st.DrawFn) -> RandomProgram:
-    """A program of a few steps, traced on three to six grids, and a larger grid of the same kind."""
+    """A program of a few steps, traced on three to six grids, and a larger grid of the same kind.
+
+    Programs are left out if a rule has one value in all traces and another one on the larger grid.
+    """
     kind = draw(st.sampled_from(["line", "powers", "squares", "planes"]))
     grids = draw({"line": _LINES, "powers": _POWERS, "squares": _SQUARES, "planes": _PLANES}[kind])
     if kind == "line":
@@ -318,6 +336,10 @@ def programs(draw: st.DrawFn) -> RandomProgram:
     n = draw(st.sampled_from([0, 0, 24, 60, 64, 100, 360, 1400]))
     inner = st.lists(_steps(), min_size=1, max_size=2).map(tuple)
     steps = draw(st.lists(st.one_of(_steps(), st.builds(Loop, _places(), inner)), min_size=1, max_size=3))
+    seen_ranks = [rank for dims in grids for rank in _ranks(dims, n)]
+    for rule, outcome in _rules(steps):
+        seen = {outcome(rule(rank, 0)) for rank in seen_ranks}
+        assume(len(seen) > 1 or seen >= {outcome(rule(rank, 0)) for rank in _ranks(target, n)})
     for one in steps:
         if isinstance(one, Loop):
             assume(all(one.times(rank) <= MAX_TRIPS for dims in (*grids, target) for rank in _ranks(dims, n)))
