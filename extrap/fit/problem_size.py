@@ -39,11 +39,11 @@ MAX_QUANTITIES, MAX_POINTS = 32, 10
 MIN_SIZES = 3
 """Grids that a quantity has to be seen on."""
 
-REQUIRED_BITS = 10.0
+REQUIRED_BITS = 200.0
 """By how many bits values have to be longer than the formulas and the size that give them."""
 
-MARGIN, MAX_CANDIDATES = 0.9, 4
-"""Sizes are candidates if they save as many bits as this part of what the best one saves."""
+MARGIN, MAX_CANDIDATES = 0.9, 1
+"""Sizes are candidates if they save as many bits as this part of what the best one saves; how many may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,8 @@ def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
         traces, runs: as `prepared` returns them; no run has a parameter.
 
     Returns:
-        Up to `MAX_CANDIDATES` sizes; none if no size explains anything, or too many do.
+        The only size, or none. Where several explain the values about as well, formulas may be found with a
+        wrong one alone.
     """
     space = Space(runs, partners=False)
     quantities = _quantities(Fitter(traces, space), space)

@@ -68,3 +68,15 @@ def test_values_without_blocks_have_no_size() -> None:
 
     with pytest.raises(ExtrapolationError, match="no formula found for count of Allreduce"):
         extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
+
+
+def test_few_values_do_not_tell_a_size() -> None:
+    """60 things on a line of 4, 5, 7 and 8 ranks: 59 has formulas too, and others on 11 ranks."""
+    grids = [(4,), (5,), (7,), (8,)]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        rank.n = 60
+        return [call("Gatherv", 1, sendcount=rank.block(0), root=0, comm="world")] * 3
+
+    with pytest.raises(ExtrapolationError, match="no formula found"):
+        extrap.extrapolate([trace_of(body, dims) for dims in grids], 11, (11,), dims_of=grids)
