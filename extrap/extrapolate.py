@@ -12,7 +12,7 @@ from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
-from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
+from scalatrace.extrap.fit.problem_size import NAME, problem_size
 from scalatrace.extrap.fit.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
@@ -158,8 +158,8 @@ def check_largest(
     real, run = ordered[-1], runs[-1]
     name = f"{real.nprocs} ranks ({run.grid})"
     try:
-        model = fit(ordered[:-1], runs[:-1], workers)
-        predicted = of_model(model, real.nprocs, run.grid.dims, run.inputs, workers=workers).trace
+        smaller = fit(ordered[:-1], runs[:-1], workers)
+        predicted = of_model(smaller, real.nprocs, run.grid.dims, run.inputs, workers=workers).trace
         differing = diff(predicted, real, ["times"])
     except (ExtrapolationError, InputError, FormatError) as error:
         return f"the smaller traces alone do not determine {name}: {str(error).splitlines()[0]}"
@@ -236,20 +236,15 @@ def _with_problem_size(
 ) -> tuple[Model, int] | None:
     """The symbolic trace with the size of the problem as a parameter, and that size.
 
-    None unless formulas are found with one size only, of those that may be it.
+    None without such a size, or if a parameter is given.
     """
-    if runs[0].inputs:
+    size = None if runs[0].inputs else problem_size(traces, runs)
+    if size is None:
         return None
-    found = []
-    for size in problem_sizes(traces, runs):
-        sized = [replace(run, inputs={NAME: size}) for run in runs]
-        try:
-            found.append((fit_prepared(traces, sized, workers), size))
-        except ExtrapolationError:
-            continue
-    if len(found) != 1:
+    try:
+        model = fit_prepared(traces, [replace(run, inputs={NAME: size}) for run in runs], workers)
+    except ExtrapolationError:
         return None
-    model, size = found[0]
     return replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size
 
 

@@ -50,7 +50,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
     if single_trips:
         trees = _with_single_trips(trees)
     columns: list[list[RankNode | None]] = []
-    groups = _by_skeleton(trees)
+    groups = _by_kind(trees)
     models = [trees[points[0]] for points in groups]
     for k, model in enumerate(models):
         columns = _joined(columns, model, k)
@@ -70,7 +70,7 @@ def aligned_nodes(nodes: Sequence[Aligned]) -> int:
     return sum(1 + aligned_nodes(node.children) for node in nodes)
 
 
-def _by_skeleton(trees: Mapping[int, Sequence[RankNode]]) -> list[list[int]]:
+def _by_kind(trees: Mapping[int, Sequence[RankNode]]) -> list[list[int]]:
     """Points of equal trees; those with the most nodes first, since the others fit into them."""
     groups: dict[Any, list[int]] = {}
     for point, tree in trees.items():
@@ -84,7 +84,7 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
     changed = any(node.key is None for tree in trees.values() for node in tree)
     while changed:
         changed = False
-        groups = _by_skeleton(result)
+        groups = _by_kind(result)
         for one, other in permutations(groups, 2):
             model, tree = result[one[0]], result[other[0]]
             straight = {node.key for node in tree}

@@ -28,7 +28,7 @@ MAX_CALLS = 1 << 20
 """Calls of all ranks with different trees; more are left as they were recorded."""
 
 MAX_MARKS = 16
-"""Kinds of calls that are told apart at one call site."""
+"""Different marks of one call site; with more of them, its calls stay calls of one kind."""
 
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
@@ -53,78 +53,34 @@ def folded_anew(
         return None
     symbols = _Symbols()
     orders = {point: _order(trees[point]) for point in firsts}
-    lines = {point: _line(trees[point], orders[point], symbols) for point in firsts}
+    keys = {point: _keys(list(_leaves(trees[point])), orders[point]) for point in firsts}
+    lines = {point: _line(keys[point], symbols) for point in firsts}
     _fold_all(lines, symbols)
     result = {}
     for points in shared.values():
         templates = [_template([token], symbols) for token in lines[points[0]]]
         for point in points:
             sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]])
-            result[point] = tuple(_rank_node(template, sources, 1) for template in templates)
+            result[point] = tuple(_rank_node(template, sources, 1, keys[points[0]]) for template in templates)
     return {point: result[point] for point in trees}
 
 
 def folded_by_marks(
     trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
 ) -> dict[int, tuple[RankNode, ...]] | None:
-    """As `folded_anew`, with calls of one call site told apart; None also where nothing does.
+    """As `folded_anew`, with unlike calls of one call site as calls of their own; None also without them.
 
     A library that is called from one line of Python makes many different calls there: receives from any rank,
     and then receives from each neighbour with another tag. Together they follow no formula.
     """
-    if sum(map(_calls, trees.values())) > MAX_CALLS:
-        return None
-    leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
-    orders = {point: _order(tree) for point, tree in trees.items()}
-    sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
-    keys = _marked(leaves, orders, sources)
-    if keys is None:
+    ranks = _Ranks.of(trees, trace_of)
+    keys = None if ranks is None else ranks.marked_keys()
+    if ranks is None or keys is None:
         return None
     symbols = _Symbols()
-    lines = {point: _marked_line(keys[point], symbols) for point in trees}
+    lines = {point: _line(keys[point], symbols) for point in trees}
     _fold_all(lines, symbols)
-    return {
-        point: tuple(
-            _rank_node(template, sources[point], 1, keys[point])
-            for template in (_template([token], symbols) for token in lines[point])
-        )
-        for point in trees
-    }
-
-
-def _marked(
-    leaves: Mapping[int, Sequence[RankNode]], orders: Mapping[int, Order], sources: Mapping[int, Sources]
-) -> dict[int, list[Key]] | None:
-    """The key of each call of each rank; None where none is told apart from others of its call site."""
-    marks: dict[bool, dict[int, list[list[Mark]]]] = {}
-    told_apart: dict[Key, bool] = {}
-    for tags in (False, True):
-        marks[tags] = {
-            point: [sources[point].marks(leaf, tags) for leaf in range(len(leaves[point]))]
-            for point in leaves
-        }
-        seen: dict[Key, set[Mark]] = {}
-        for point, rows in marks[tags].items():
-            for leaf, row in zip(leaves[point], rows, strict=True):
-                assert leaf.key is not None
-                seen.setdefault(leaf.key, set()).update(row)
-        told_apart.update({key: tags for key, found in seen.items() if 1 < len(found) <= MAX_MARKS})
-    if not told_apart:
-        return None
-    result: dict[int, list[Key]] = {}
-    for point, order in orders.items():
-        own = [leaf.key for leaf in leaves[point] if leaf.key is not None]
-        result[point] = [
-            own[leaf]._replace(mark=str(marks[told_apart[own[leaf]]][point][leaf][k]))
-            if own[leaf] in told_apart
-            else own[leaf]
-            for leaf, k in order
-        ]
-    return result
-
-
-def _marked_line(keys: Sequence[Key], symbols: _Symbols) -> Line:
-    return [_Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
+    return ranks.trees(lines, keys, symbols)
 
 
 def folded_by_stages(
@@ -135,24 +91,17 @@ def folded_by_stages(
     """As `folded_anew`, with the stages of trees and butterflies as loops; None also when there are none.
 
     Args:
-        with_marks: tell calls of one call site apart, as `folded_by_marks` does; None where nothing does.
+        with_marks: make unlike calls of one call site calls of their own, as `folded_by_marks` does.
     """
-    if sum(map(_calls, trees.values())) > MAX_CALLS:
+    ranks = _Ranks.of(trees, trace_of)
+    calls = None if ranks is None else staged_calls(ranks.leaves, ranks.orders, ranks.sources)
+    if ranks is None or calls is None:
         return None
-    leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
-    orders = {point: _order(tree) for point, tree in trees.items()}
-    sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
-    calls = staged_calls(leaves, orders, sources)
-    if calls is None:
-        return None
-    symbols, stages = _Symbols(), Stages(calls)
-    keys = _marked(leaves, orders, sources) if with_marks else {}
+    keys = ranks.marked_keys() if with_marks else ranks.keys()
     if keys is None:
         return None
-    lines = {
-        point: _marked_line(keys[point], symbols) if keys else _line(tree, orders[point], symbols)
-        for point, tree in trees.items()
-    }
+    symbols, stages = _Symbols(), Stages(calls)
+    lines = {point: _line(keys[point], symbols) for point in trees}
     found = {point: stages.trees(point) for point in trees}
     groups = ((p, group) for p in trees for tree in found[p] for group in tree)
     bodies = sorted({(group.comm, _body(lines[p], group, stages)) for p, group in groups})
@@ -165,13 +114,76 @@ def folded_by_stages(
     for point in trees:
         lines[point] = _staged(lines[point], found[point], stages, blocks, loops)
     _fold_all(lines, symbols)
-    return {
-        point: tuple(
-            _rank_node(template, sources[point], 1, keys[point] if keys else ())
-            for template in (_template([token], symbols) for token in lines[point])
-        )
-        for point in trees
-    }
+    return ranks.trees(lines, keys, symbols)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranks:
+    """The calls of all ranks, by point: leaves of their trees, order of the calls, and sources of events."""
+
+    leaves: Mapping[int, Sequence[RankNode]]
+    orders: Mapping[int, Order]
+    sources: Mapping[int, Sources]
+
+    @classmethod
+    def of(
+        cls, trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
+    ) -> _Ranks | None:
+        """The calls of these trees; None when there are too many."""
+        if sum(map(_calls, trees.values())) > MAX_CALLS:
+            return None
+        leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
+        orders = {point: _order(tree) for point, tree in trees.items()}
+        sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
+        return cls(leaves, orders, sources)
+
+    def keys(self) -> dict[int, list[Key]]:
+        """The key of each call: that of its leaf."""
+        return {point: _keys(self.leaves[point], order) for point, order in self.orders.items()}
+
+    def marked_keys(self) -> dict[int, list[Key]] | None:
+        """The key of each call with its mark; None if no call site has different marks.
+
+        Tags are part of the marks of a call site unless it has too many of them.
+        """
+        marks = {
+            point: [self.sources[point].marks(leaf) for leaf in range(len(leaves))]
+            for point, leaves in self.leaves.items()
+        }
+        seen: dict[Key, set[Mark]] = {}
+        for point, rows in marks.items():
+            for leaf, row in zip(self.leaves[point], rows, strict=True):
+                assert leaf.key is not None
+                seen.setdefault(leaf.key, set()).update(row)
+        with_tags = {key for key, found in seen.items() if 1 < len(found) <= MAX_MARKS}
+        others = {key: {mark.without_tags() for mark in found} for key, found in seen.items()}
+        without = {key for key, found in others.items() if 1 < len(found) <= MAX_MARKS} - with_tags
+        if not with_tags and not without:
+            return None
+
+        def marked(key: Key, mark: Mark) -> Key:
+            if key in without:
+                mark = mark.without_tags()
+            return key._replace(mark=str(mark)) if key in with_tags or key in without else key
+
+        return {
+            point: [
+                marked(key, marks[point][leaf][k])
+                for key, (leaf, k) in zip(keys, self.orders[point], strict=True)
+            ]
+            for point, keys in self.keys().items()
+        }
+
+    def trees(
+        self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: _Symbols
+    ) -> dict[int, tuple[RankNode, ...]]:
+        """The trees of folded sequences of calls."""
+        return {
+            point: tuple(
+                _rank_node(_template([token], symbols), self.sources[point], 1, keys[point]) for token in line
+            )
+            for point, line in lines.items()
+        }
 
 
 def _body(line: Line, group: Group, stages: Stages) -> tuple[int, ...]:
@@ -287,10 +299,14 @@ def _order(tree: Sequence[RankNode]) -> Order:
     return result
 
 
-def _line(tree: Sequence[RankNode], order: Order, symbols: _Symbols) -> Line:
-    keys = [leaf.key for leaf in _leaves(tree)]
-    numbers = [symbols.of_call(key) for key in keys if key is not None]
-    return [_Token(numbers[leaf], call) for call, (leaf, _) in enumerate(order)]
+def _keys(leaves: Sequence[RankNode], order: Order) -> list[Key]:
+    """The key of each call of a rank."""
+    keys = [leaf.key for leaf in leaves if leaf.key is not None]
+    return [keys[leaf] for leaf, _ in order]
+
+
+def _line(keys: Sequence[Key], symbols: _Symbols) -> Line:
+    return [_Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
 
 
 def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
@@ -401,17 +417,16 @@ def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
     return _Template(repeats, (), children)
 
 
-def _rank_node(template: _Template, sources: Sources, entry_count: int, keys: Sequence[Key] = ()) -> RankNode:
+def _rank_node(template: _Template, sources: Sources, entry_count: int, keys: Sequence[Key]) -> RankNode:
     """The node of one rank.
 
     Args:
-        keys: of the calls by their position; those of their leaves unless given.
+        keys: of all its calls, by their position.
     """
     repeat = vec_of(template.repeats)
     runs = sum(template.repeats)
     if template.children:
         children = tuple(_rank_node(child, sources, runs, keys) for child in template.children)
         return RankNode(None, repeat, entry_count, runs, None, children)
-    key, event = sources.event(template.calls)
-    key = keys[template.calls[0]] if keys else key
-    return RankNode(key, repeat, entry_count, runs, event, ())
+    event = sources.event(template.calls)
+    return RankNode(keys[template.calls[0]], repeat, entry_count, runs, event, ())

@@ -29,7 +29,7 @@ class Key(NamedTuple):
     """What calls that are one event have in common, as texts: tables differ from trace to trace.
 
     Attributes:
-        mark: what sets these calls of a call site apart from others (see `marks`); "": nothing.
+        mark: the text of a `Mark` where unlike calls of one call site are calls of their own; else "".
     """
 
     op: str
@@ -42,7 +42,7 @@ MAX_NORMALIZED_VALUES = 1 << 14
 
 
 _KINDS: dict[Any, int] = {}
-"""Numbers of skeletons: comparing trees compares them often."""
+"""The number of each key, and of each sequence of numbers in a loop: trees are compared often."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +65,8 @@ class RankNode:
     children: tuple[RankNode, ...]
 
     @cached_property
-    def skeleton(self) -> Any:
-        """Operations, call sites and nesting; hashable."""
-        return self.key if self.key is not None else tuple(child.skeleton for child in self.children)
-
-    @cached_property
     def kind(self) -> int:
-        """A number that nodes of equal skeletons have in common."""
+        """A number that nodes with equal operations, call sites and nesting have in common."""
         parts = self.key if self.key is not None else tuple(child.kind for child in self.children)
         return _KINDS.setdefault(parts, len(_KINDS))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -23,8 +23,21 @@ Order = Sequence[tuple[int, int]]
 """For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
 
 
-Mark = tuple[Hashable, ...]
-"""Of one call: wildcards in place of peers, and its datatypes, communicators and tags."""
+class Mark(NamedTuple):
+    """Parameters of a call by which it may differ from other calls of its call site.
+
+    Attributes:
+        kinds: wildcards in place of peers, datatypes, communicators and reductions.
+        tags: of its messages.
+    """
+
+    kinds: tuple[Hashable, ...]
+    tags: tuple[int, ...] = ()
+
+    def without_tags(self) -> Mark:
+        """The mark of all calls that differ in tags only."""
+        return Mark(self.kinds)
+
 
 TAGS = ("tag", "sendtag", "recvtag")
 
@@ -36,32 +49,35 @@ class Sources:
         self._trace, self._rank, self._leaves, self._order = trace, rank, leaves, order
         self._known: dict[tuple[int, int], tuple[Encoding | None, Sequence[int]]] = {}
 
-    def event(self, positions: Sequence[int]) -> tuple[Key, Event]:
+    def event(self, positions: Sequence[int]) -> Event:
         """The event with the calls at these positions; its values are of this rank only."""
         calls = [self._order[position] for position in positions]
         used = sorted({leaf for leaf, _ in calls})
-        first = self._leaves[used[0]]
-        assert first.key is not None
-        event = self._event(used[0])
-        if len(used) == 1 and len(calls) == first.runs and all(n == k for n, (_, k) in enumerate(calls)):
-            return first.key, event
+        event, runs = self._event(used[0]), self._leaves[used[0]].runs
+        if len(used) == 1 and len(calls) == runs and all(n == k for n, (_, k) in enumerate(calls)):
+            return event
         params = tuple(self._param(at, used, calls) for at in range(len(event.params)))
         stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
-        return first.key, replace(event, params=params, stats=stats)
+        return replace(event, params=params, stats=stats)
 
-    def marks(self, leaf: int, tags: bool) -> list[Mark]:
-        """For each call of a leaf what may set it apart from other calls of its call site, tags or not."""
-        event = self._event(leaf)
-        columns: list[Sequence[Hashable]] = []
+    def marks(self, leaf: int) -> list[Mark]:
+        """The mark of each call of a leaf."""
+        event, runs = self._event(leaf), self._leaves[leaf].runs
+        kinds: list[Sequence[Hashable]] = []
+        tags: list[Sequence[int]] = []
         for at, (name, kind) in enumerate(self._trace.ops[event.op].params):
             stored = self._stored(leaf, at)[1]
             if kind is Kind.PEER:
-                columns.append([special_name(value) for value in stored])
+                kinds.append([special_name(value) for value in stored])
             elif kind is Kind.TYPE:
-                columns.append([self._trace.types[value].description for value in stored])
-            elif kind is Kind.COMM or name == "op" or (tags and name in TAGS):
-                columns.append(stored)
-        return list(zip(*columns, strict=True)) if columns else [()] * self._leaves[leaf].runs
+                kinds.append([self._trace.types[value].description for value in stored])
+            elif kind is Kind.COMM or name == "op":
+                kinds.append(stored)
+            elif name in TAGS:
+                tags.append(stored)
+        return [
+            Mark(tuple(row[call] for row in kinds), tuple(row[call] for row in tags)) for call in range(runs)
+        ]
 
     def stages(self, leaf: int) -> list[tuple[int, int, int]]:
         """For each call of a leaf the bit in which the own rank differs from its partner; bits; communicator.

@@ -82,10 +82,8 @@ def shares_of_constants(space: Space, points: Ints, formula: Value) -> Iterator[
             shares = set((space.columns[name][points] // side).tolist())
             share = shares.pop()
             if not shares and share > 1 and formula.value % share == 0:
-                yield (
-                    formula,
-                    linear_combination(0, [formula.value // share], [Binary("//", Var(name), Var(size))]),
-                )
+                block = Binary("//", Var(name), Var(size))
+                yield formula, linear_combination(0, [formula.value // share], [block])
 
 
 def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:

@@ -164,7 +164,7 @@ class Fitter:
         raise first
 
     def marked(self) -> tuple[Aligned, ...] | None:
-        """The trees with calls of one call site told apart by parameters, aligned; None: nothing does."""
+        """The aligned trees with unlike calls of one call site as calls of their own; None without them."""
         trees = folded_by_marks(self.trees(), self._place)
         return None if trees is None else align(trees)
 

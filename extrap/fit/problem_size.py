@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import SPECIAL_MAX
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["NAME", "problem_sizes"]
+__all__ = ["NAME", "problem_size"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -42,8 +42,8 @@ MIN_SIZES = 3
 REQUIRED_BITS = 200.0
 """By how many bits values have to be longer than the formulas and the size that give them."""
 
-MARGIN, MAX_CANDIDATES = 0.9, 1
-"""Sizes are candidates if they save as many bits as this part of what the best one saves; how many may."""
+MARGIN = 0.9
+"""Another size that saves as many bits as this part of what the best one saves may be the right one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,19 @@ class _Quantity:
     bits: float
 
 
-def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
-    """The sizes of a problem whose blocks explain counts and repeats, the best one first.
+def problem_size(traces: Sequence[Trace], runs: Sequence[Run]) -> int | None:
+    """The size of the problem whose blocks explain counts and repeats.
 
     Args:
         traces, runs: as `prepared` returns them; no run has a parameter.
 
     Returns:
-        The only size, or none. Where several explain the values about as well, formulas may be found with a
-        wrong one alone.
+        None if no size explains them, or several do about as well: formulas may fit a wrong one only.
     """
     space = Space(runs, partners=False)
     quantities = _quantities(Fitter(traces, space), space)
     if not quantities:
-        return []
+        return None
     names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)
     offered = [one for one in features(names) if NAME in names_in(one.formula)]
     sizes = np.arange(2, MAX_SIZE + 1)
@@ -76,16 +75,14 @@ def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
     by_points: dict[bytes, list[_Quantity]] = {}
     for quantity in quantities:
         by_points.setdefault(quantity.points.tobytes(), []).append(quantity)
-    for alike in by_points.values():
-        rows = _evaluated(offered, space, alike[0].points, sizes)  # large: one at a time
-        saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in alike)
+    for same_points in by_points.values():
+        rows = _evaluated(offered, space, same_points[0].points, sizes)  # large: one at a time
+        saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in same_points)
     best = float(saved.max())
     if best < REQUIRED_BITS + math.log2(len(sizes)):
-        return []
-    near = np.flatnonzero(saved >= MARGIN * best)
-    if len(near) > MAX_CANDIDATES:
-        return []
-    return [int(sizes[i]) for i in near[np.argsort(-saved[near], kind="stable")]]
+        return None
+    near = sizes[saved >= MARGIN * best]
+    return int(near[0]) if len(near) == 1 else None
 
 
 def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:

@@ -119,7 +119,7 @@ def test_equal_sequences_fold_equally(program: Any, trips: int) -> None:
         trees[point] = rank_tree(traces[point], 0)
     folded = folded_anew(trees, lambda point: (traces[point], 0))
     assert folded is not None
-    shapes = {tuple((node.skeleton, node.repeat) for node in tree) for tree in folded.values()}
+    shapes = {tuple((node.kind, node.repeat) for node in tree) for tree in folded.values()}
     assert len(shapes) == 1
 
 
