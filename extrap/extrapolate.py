@@ -21,6 +21,7 @@ from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
+from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
 from scalatrace.extrap.sizes import deciding
@@ -191,8 +192,12 @@ def of_model(
     try:
         trace = instantiate(model, grid, inputs, rule, accept_unconfirmed)
     except UndeterminedError as error:
-        first = next(deciding(grids, error, inputs), None)
-        raise error.decided_by(first) if first is not None else error from None
+        decided = decided_by_messages(model, grid, inputs)
+        if decided is None:
+            first = next(deciding(grids, error, inputs), None)
+            raise error.decided_by(first) if first is not None else error from None
+        model = decided
+        trace = instantiate(model, grid, inputs, rule)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     times = tuple(total_times(model, nprocs, rule, timing))
     poor = poor_fits(model, rule, timing, run_noise)

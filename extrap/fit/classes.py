@@ -19,6 +19,7 @@ from scalatrace.extrap.fit.fit_types import (
     rivals_of,
 )
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
+from scalatrace.extrap.fit.unknown_size import blocks_of_unknown_size
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Binary, Cond, Const, Value, Var, linear_combination
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
@@ -58,6 +59,7 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
         if solution is None:
             return _otherwise(fit_input, conditions, points)
         rivals += shares_of_constants(space, points, solution.formula)
+        rivals += blocks_of_unknown_size(space, points, column, solution.formula)
         formulas.append(symbolic(solution.formula))
         weight += solution.weight
         confirmed = confirmed and solution.confirmed

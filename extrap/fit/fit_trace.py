@@ -377,7 +377,7 @@ class Fitter:
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
-        if encoding is Encoding.RELATIVE:
+        if encoding in (Encoding.RELATIVE, Encoding.MODULO):
             field = _confirmed_by_grid(self.space, field)
         rivals = tuple(
             (other, one)

@@ -38,7 +38,7 @@ from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["apart", "differing", "divides_numbers", "rivals", "with_rivals"]
+__all__ = ["apart", "differing", "divides_numbers", "rivals", "shares_of_numbers", "with_rivals"]
 
 BLOCKS = (
     "{n}//{s}",
@@ -73,7 +73,7 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
     """The divisions in a formula, each with the other ways to divide that parameter by that size."""
     result: dict[tuple[Expr, Expr], None] = {}
     if not inputs:
-        return tuple(dict.fromkeys(_shares(formula)))
+        return tuple(dict.fromkeys(shares_of_numbers(formula)))
     if not names_in(formula) & set(inputs):
         return ()
     for n in inputs:
@@ -87,13 +87,13 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
     return tuple(result)
 
 
-def _shares(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
+def shares_of_numbers(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
     """Numbers divided by a size, each with the same rounded up: the sizes of the traces divide the number."""
     if isinstance(part, Binary) and part.op == "//" and isinstance(part.left, Const):
         yield part, parse_number(f"-(-{format_text(part.left)}//({format_text(part.right)}))")
     else:
         for child in children(part):
-            yield from _shares(child)
+            yield from shares_of_numbers(child)
 
 
 def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
@@ -184,12 +184,12 @@ def _probes(space: Space) -> Mapping[str, Any]:
 
 
 def divides_numbers(model: Model) -> bool:
-    """Whether a number is divided by sizes in some formula, as if it were the size of the problem."""
+    """Whether a formula or a rival divides a number by sizes, as if it were the size of the problem."""
     return any(
-        any(_shares(formula))
+        any(shares_of_numbers(formula))
         for field in fields_of(model.nodes)
         for part in field.parts
-        for formula in part.formulas or ()
+        for formula in (*(part.formulas or ()), *(rival for _, rival in part.rivals))
     )
 
 

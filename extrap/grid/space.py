@@ -110,10 +110,13 @@ class Space:
         return (*pairs, ("P", "r")) if len(pairs) > 1 else pairs
 
     def steps(self) -> list[Expr]:
-        """The distances, both ways, between the ranks of neighbours along each dimension but the fastest."""
+        """The distances, both ways, between the ranks of neighbours along each dimension but the fastest.
+
+        Ways down are given modulo the number of ranks, too.
+        """
         sizes = self.names.sizes[:: 1 if self.runs[0].grid.column_major else -1]
         strides = ["*".join(sizes[:n]) for n in range(1, len(sizes))]
-        return [parse_number(sign + stride) for stride in strides for sign in ("", "-")]
+        return [parse_number(sign + stride) for stride in strides for sign in ("", "-", "P-")]
 
     def points(self, chosen: Ints) -> Points:
         """Some of the points, to solve values over."""

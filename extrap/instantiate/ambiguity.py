@@ -28,13 +28,13 @@ MAX_COMPARED = 64
 Decode = Callable[[Encoding, int], int]
 """The rank that an encoded peer is."""
 
-__all__ = ["check_encodings", "check_rivals"]
+__all__ = ["check_encodings", "undetermined"]
 
 
-def check_rivals(
+def undetermined(
     ranks: Ranks, field: Field, mask: Mask, around: tuple[Elastic, ...], corners: Iterable[int]
-) -> None:
-    """Compare all formulas of a field with their rivals.
+) -> Iterator[tuple[Part, UndeterminedError]]:
+    """Compare all formulas of a field with their rivals: those that differ, each with its part.
 
     Args:
         ranks: of the grid.
@@ -42,9 +42,6 @@ def check_rivals(
         mask: the ranks that have a value.
         around: the repeats of the loops around it.
         corners: ranks for which values that change from call to call are compared.
-
-    Raises:
-        UndeterminedError: two of them differ; says on which rank.
     """
     if not any(part.rivals for part in field.parts):
         return
@@ -53,7 +50,7 @@ def check_rivals(
             where = mask if _is_condition(formula) else mine
             rank = _first_difference(ranks, part, where, (formula, rival), around, corners)
             if rank is not None:
-                raise UndeterminedError(formula, rival, rank, ranks.grid)
+                yield part, UndeterminedError(formula, rival, rank, ranks.grid)
 
 
 def check_encodings(
@@ -67,7 +64,7 @@ def check_encodings(
     """Compare the peers of some ranks with those that fields in other encodings give.
 
     Args:
-        ranks, mask, around, corners: as in `check_rivals`.
+        ranks, mask, around, corners: as in `undetermined`.
         rule: of the peers, with its rivals.
         decoder: of a rank's peers; None: its place in the communicator is not known.
 

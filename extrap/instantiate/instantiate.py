@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,8 +20,8 @@ from scalatrace.extrap.grid.target import check_dimensions, check_sides
 from scalatrace.extrap.instantiate.ambiguity import check_encodings
 from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
-from scalatrace.extrap.instantiate.ranks import Ints, Mask
-from scalatrace.extrap.instantiate.values import Values
+from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
+from scalatrace.extrap.instantiate.values import OnRival, Values, refuse
 from scalatrace.extrap.timing.rules import Timing
 from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
@@ -29,14 +30,14 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.symbolic.evaluate import Ends
-from scalatrace.trace.symbolic.field import runs_once
+from scalatrace.trace.symbolic.field import Field, Part, runs_once
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Idle = frozenset[int] | None
 """Under a repeat by formulas: those of some ranks that do not run it; None: masks tell who does."""
 
-__all__ = ["instantiate"]
+__all__ = ["Made", "instantiate", "made_with_rivals"]
 
 
 def instantiate(
@@ -58,20 +59,38 @@ def instantiate(
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
-    try:
-        return _Maker(model, grid, inputs, timing, not accept_unconfirmed).trace()
-    except ExtrapolationError:
-        raise
-    except (FormulaError, FormatError) as error:
-        raise ExtrapolationError(str(error)) from None
+    return _Maker(model, grid, inputs, timing, None if accept_unconfirmed else refuse).trace()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A trace without times, with what it was made of.
+
+    Attributes:
+        events: each event's rule and node.
+        rivals: formulas with a rival that gives another value; the trace has the values of the formulas.
+    """
+
+    trace: Trace
+    ranks: Ranks
+    events: list[tuple[Rule, Event]]
+    rivals: list[tuple[Field, Part, UndeterminedError]]
+
+
+def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Made:
+    """As `instantiate`, where formulas that the traces do not determine are only listed."""
+    rivals: list[tuple[Field, Part, UndeterminedError]] = []
+    maker = _Maker(model, grid, inputs, lambda rows: (), lambda *rival: rivals.append(rival))
+    return Made(maker.trace(), maker.values.ranks, maker.events, rivals)
 
 
 class _Maker:
     def __init__(
-        self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, check: bool
+        self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, on_rival: OnRival | None
     ) -> None:
-        self.model, self.grid, self.timing, self.check = model, grid, timing, check
-        self.values = Values(grid, inputs, check)
+        self.model, self.grid, self.timing, self.check = model, grid, timing, on_rival is not None
+        self.values = Values(grid, inputs, on_rival)
+        self.events: list[tuple[Rule, Event]] = []
         self.ops = {name: i for i, name in enumerate(model.ops)}
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
@@ -79,6 +98,14 @@ class _Maker:
         self._places = Places(model.families, grid)
 
     def trace(self) -> Trace:
+        try:
+            return self._trace()
+        except ExtrapolationError:
+            raise
+        except (FormulaError, FormatError) as error:
+            raise ExtrapolationError(str(error)) from None
+
+    def _trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
         nodes = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
         return Trace(
@@ -115,7 +142,9 @@ class _Maker:
             return Sequence(repeat, children) if children else None
         signature = self.signature(rule.stack)
         params = tuple(self.param(rule, param, part, inside, idle) for param in rule.params)
-        return Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
+        event = Event(repeat, self.ops[rule.op], signature, params, self.stats(rule))
+        self.events.append((rule, event))
+        return event
 
     def signature(self, stack: tuple[str, ...]) -> int:
         frames = tuple(self.frames.setdefault(frame, len(self.frames)) for frame in stack)

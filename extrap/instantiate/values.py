@@ -5,15 +5,15 @@ With too many groups of ranks, the elastic value keeps the formulas themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.grid.plugins import OWNERS
-from scalatrace.extrap.instantiate.ambiguity import check_rivals
+from scalatrace.extrap.instantiate.ambiguity import undetermined
 from scalatrace.extrap.instantiate.pieces import Around, Piece, Pieces
 from scalatrace.extrap.instantiate.ranks import LISTED, Mask, Ranks, TooManyGroups, column_groups
 from scalatrace.extrap.instantiate.sample_points import Sample
@@ -29,7 +29,15 @@ from scalatrace.trace.values.vec import Vec
 MAX_TERMS = 256
 """Integers that ranks, or a row with a value for each, are written with; with more they are formulas."""
 
-__all__ = ["Values"]
+__all__ = ["OnRival", "Values", "refuse"]
+
+OnRival = Callable[[Field, Part, UndeterminedError], None]
+"""Is told the field and the part of two formulas that fit all traces and differ here."""
+
+
+def refuse(field: Field, part: Part, error: UndeterminedError) -> None:
+    """Raise the error."""
+    raise error
 
 
 class Values:
@@ -41,9 +49,9 @@ class Values:
         sample: some of the ranks.
     """
 
-    def __init__(self, grid: Grid, inputs: Mapping[str, int], check: bool = True) -> None:
-        """`check`: whether a formula with a rival that gives another value is refused."""
-        self.grid, self.inputs, self._check = grid, dict(inputs), check
+    def __init__(self, grid: Grid, inputs: Mapping[str, int], on_rival: OnRival | None = refuse) -> None:
+        """`on_rival`: what is done with a formula that has a rival of another value; None: nothing."""
+        self.grid, self.inputs, self._on_rival = grid, dict(inputs), on_rival
         self.ranks = Ranks(grid, inputs)
         self.pieces = Pieces(self.ranks)
         self.sample = Sample(grid, self.ranks.env)
@@ -52,8 +60,7 @@ class Values:
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         """A repeat over ranks, and those that run something at all; None when nobody does."""
         part = np.zeros_like(ranks)
-        if self._check:
-            check_rivals(self.ranks, field, ranks, around, self.sample.corners)
+        self._compare_rivals(field, ranks, around)
         if self._too_many(field, ranks, None):
             return self._repeated(field, ranks, around)
         try:
@@ -64,6 +71,11 @@ class Values:
             return (self.gathered(pieces, ranks), part) if part.any() else None
         except TooManyGroups:
             return self._repeated(field, ranks, around)
+
+    def _compare_rivals(self, field: Field, ranks: Mask, around: Around) -> None:
+        if self._on_rival is not None:
+            for part, error in undetermined(self.ranks, field, ranks, around, self.sample.corners):
+                self._on_rival(field, part, error)
 
     def _repeated(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
         part = np.zeros_like(ranks)
@@ -93,8 +105,7 @@ class Values:
         Raises:
             ExtrapolationError: a table would have to have too many entries.
         """
-        if self._check:
-            check_rivals(self.ranks, field, ranks, around, self.sample.corners)
+        self._compare_rivals(field, ranks, around)
         if kind is Kind.PEER:
             return self._param(field, ranks, kind, around)
         key = field.parts, kind, tuple(map(id, around)), self.ranks.key(ranks)

@@ -80,3 +80,17 @@ def test_few_values_do_not_tell_a_size() -> None:
 
     with pytest.raises(ExtrapolationError, match="no formula found"):
         extrap.extrapolate([trace_of(body, dims) for dims in grids], 11, (11,), dims_of=grids)
+
+
+@pytest.mark.parametrize("nprocs", [10, 11])
+def test_line_that_is_blocks_of_some_size_is_no_rule(nprocs: int) -> None:
+    """Blocks of 36 cells, rounded up, have 9, 8, 6 and 5 on 4, 5, 7 and 8 ranks: 13-P fits."""
+    grids = [(4,), (5,), (7,), (8,)]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        block = -(-36 // rank.dims[0])
+        return [call("Allreduce", 1, count=100 + 20 * block, comm="world")]
+
+    given = [trace_of(body, dims) for dims in grids]
+    with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
+        extrap.extrapolate(given, nprocs, (nprocs,), dims_of=grids)
