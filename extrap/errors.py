@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ExtrapolationError",
     "InputError",
+    "PollingError",
     "UnconfirmedError",
     "UndeterminedError",
     "UndeterminedPeerError",
@@ -25,6 +26,10 @@ class ExtrapolationError(FormulaError):
 
 class UnconfirmedError(ExtrapolationError):
     """No formula was found; some dimension has fewer sizes than another, whose formulas may serve it."""
+
+
+class PollingError(ExtrapolationError):
+    """How often a program asks whether something is complete, or has come, follows no formula."""
 
 
 class UndeterminedError(ExtrapolationError):

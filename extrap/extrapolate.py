@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.choices.canonical import canonical
-from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_size
@@ -222,6 +222,8 @@ def model_of(
         _check_target(runs, *target, accept_unconfirmed)
     try:
         model = fit_prepared(ordered, runs, workers, accept_unconfirmed)
+    except PollingError as error:
+        raise ExtrapolationError(f"{error}\ngrid: {evidence}") from None
     except ExtrapolationError as error:
         sized = _with_problem_size(ordered, runs, workers)
         if sized is None:

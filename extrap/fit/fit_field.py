@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
+from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged, shares_of_constants
 from scalatrace.extrap.fit.columns import COARSE, by_columns
@@ -244,8 +244,10 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
     text = f"no formula found for {where}\n" + "\n".join(lines)
-    if _depends_on_timing(where):
+    if any(f"{op} at " in where for op in COMPLETING):
         return ExtrapolationError(text + BY_TIMING)
+    if any(f"{op} at " in where for op in POLLING):
+        return PollingError(text + BY_TIMING)
     few = _few_sizes(space)
     kind = UnconfirmedError if few else ExtrapolationError
     return kind(text + _hint(space, typical) + few)
@@ -267,13 +269,11 @@ BY_TIMING = (
 )
 
 
-def _depends_on_timing(where: str) -> bool:
-    """Whether a quantity, as it is named in messages, is of a call whose result depends on timing."""
-    return any(f"{op} at " in where for op in POLLING)
+COMPLETING = ("Waitany", "Waitsome")
+"""Operations that complete some of several requests."""
 
-
-POLLING = ("Waitany", "Waitsome", "Test", "Testany", "Testall", "Testsome", "Iprobe", "Improbe")
-"""Operations that complete some of several requests, or tell whether something is there."""
+POLLING = ("Test", "Testany", "Testall", "Testsome", "Iprobe", "Improbe")
+"""Operations that tell whether something is complete, or has come."""
 
 
 MAX_SHOWN_GROUPS = 4

@@ -13,7 +13,7 @@ import numpy as np
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
-from scalatrace.extrap.errors import ExtrapolationError, UnconfirmedError
+from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
@@ -157,6 +157,8 @@ class Fitter:
                 return self._rules(nodes)
             except ExtrapolationError as error:
                 first = first or error
+        if isinstance(first, PollingError):
+            raise first
         for others in (self._by_marks, self._by_stages):
             if (rules := others()) is not None:
                 return rules

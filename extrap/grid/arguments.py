@@ -1,20 +1,43 @@
-"""Check that traces were recorded with the same arguments, apart from those that follow from a size."""
+"""The arguments of the traced programs: whether they differ by sizes only, and grids that they name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import Run
+from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "grids_in_arguments"]
 
 _INTEGER = re.compile(r"\d+")
+
+
+def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
+    """Grids, one per trace, whose sides follow each other among the integers of the command lines.
+
+    Of `-P 4 3 1` and `--npx 4 --npy 3` each order of the sides is one; sides that are 1 everywhere are none.
+    """
+    rows = [list(map(int, _INTEGER.findall(trace.meta.get("program", "")))) for trace in traces]
+    if len({len(row) for row in rows}) > 1:
+        return
+    columns = list(zip(*rows, strict=True))
+    for ndims in (3, 2):
+        for at in range(len(columns) - ndims + 1):
+            chosen = columns[at : at + ndims]
+            if all(
+                prod(sides) == trace.nprocs
+                for sides, trace in zip(zip(*chosen, strict=True), traces, strict=True)
+            ):
+                sides_of = [column for column in chosen if set(column) != {1}]
+                for ordered in (sides_of[::-1], sides_of) if len(sides_of) > 1 else ():
+                    yield tuple(Grid(dims) for dims in zip(*ordered, strict=True))
 
 
 def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> list[str]:

@@ -6,8 +6,8 @@ same neighbours, and communicators are rows, columns and planes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -17,13 +17,13 @@ import numpy as np
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.arguments import grids_in_arguments
 from scalatrace.extrap.grid.butterflies import butterfly_grids, on_a_line
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
-from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.matrix import matrix
+from scalatrace.trace.query.matrix import Site, matrix, pairs_by_site
 from scalatrace.trace.symbolic.grid import NAMES, Grid
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_DIMENSIONS", "Topology", "identify"]
 
 MAX_DIMENSIONS = 3
+
+LEAST_CLOSENESS = 0.5
+"""Of a grid that only arguments name, the part of the messages that go to neighbours."""
 
 Class = tuple[int, ...]
 """Per dimension: 0 at its lower border, 2 at its upper, 1 between."""
@@ -43,9 +46,6 @@ Splits = list[tuple[tuple[int, ...], ...]]
 """Families of communicators: the members of each instance."""
 
 Offsets = frozenset[tuple[int, ...]]
-
-Key = tuple[str, tuple[str, ...]]
-"""Operation and stack of a call site."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,19 @@ def identify(traces: Sequence[Trace]) -> Topology:
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
             return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
+        nowhere: list[Splits] = [[] for _ in traces]
+        for ndims in range(2, MAX_DIMENSIONS + 1):
+            found = _explained(traces, sent, nowhere, ndims)
+            if len(found) == 1:
+                return Topology(found[0], _evidence(traces, sent, nowhere, found[0]))
     pairs = [(trace.nprocs, one) for trace, one in zip(traces, sent, strict=True)]
     butterflies = butterfly_grids(pairs)
     if butterflies is not None:
         facts = "partners are at powers of two in rows and columns, or across the diagonal"
         return Topology(butterflies, f"{facts}: {_listed(butterflies)}", butterflies=True)
+    named = max(grids_in_arguments(traces), key=lambda grids: _closeness(grids, sent), default=None)
+    if named is not None and _closeness(named, sent) > LEAST_CLOSENESS:
+        return Topology(named, f"the arguments of the program, and most neighbours: {_listed(named)}")
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     return Topology(line, evidence, on_a_line(pairs))
@@ -130,34 +138,12 @@ def _is_tree(pairs: Pairs) -> bool:
     return bool((changed & (changed - 1) == 0).all())
 
 
-def _pairs_by_site(trace: Trace) -> dict[Key, Pairs]:
+def _pairs_by_site(trace: Trace) -> Mapping[Site, Pairs]:
     """The pairs that exchange messages, by the call site of the send."""
-    result = {}
-    for key in sorted({_key(trace, event) for event in events(trace.nodes) if _sends(trace, event)}):
-        pairs = np.argwhere(_messages(replace(trace, nodes=_only(trace, trace.nodes, key))) > 0)
-        if len(pairs):
-            result[key] = pairs
-    return result
-
-
-def _key(trace: Trace, event: Event) -> Key:
-    return trace.ops[event.op].name, trace.stack(event.signature)
-
-
-def _sends(trace: Trace, event: Event) -> bool:
-    return "dest" in dict(trace.ops[event.op].params)
-
-
-def _only(trace: Trace, nodes: Sequence[Node], key: Key) -> list[Node]:
-    """The nodes without the sends of other call sites."""
-    result: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Event):
-            if not _sends(trace, node) or _key(trace, node) == key:
-                result.append(node)
-        else:
-            result.append(replace(node, nodes=tuple(_only(trace, node.nodes, key))))
-    return result
+    try:
+        return {site: np.array(sorted(pairs)) for site, pairs in pairs_by_site(trace).items()}
+    except ScalatraceError:
+        return {}
 
 
 def has_butterflies(traces: Sequence[Trace], grids: Sequence[Grid]) -> bool:
@@ -320,6 +306,18 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
         if result.setdefault(tuple(one), offsets) != offsets:
             return None
     return result
+
+
+def _closeness(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
+    """The part of all messages' pairs that are neighbours in grids, across faces, edges or corners."""
+    near = total = 0
+    for grid, pairs in zip(grids, sent, strict=True):
+        places = np.array([grid.columns[name] for name in grid.coords])
+        dims = np.array(grid.dims)[:, None]
+        steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
+        near += int((np.minimum(steps, dims - steps) <= 1).all(axis=0).sum())
+        total += len(pairs)
+    return near / total if total else 0.0
 
 
 def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Formulas that the traces do not tell apart are decided by the sizes of messages where these tell them apart."""
+"""Formulas that the traces do not tell apart are decided by the sizes of messages, where these can."""
 
 from __future__ import annotations
 

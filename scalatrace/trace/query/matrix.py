@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs"]
+__all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs", "pairs_by_site"]
 
 
 def _sent(call: Call) -> int:
@@ -36,6 +36,9 @@ MAX_DENSE_RANKS = 8192
 Pairs = dict[tuple[int, int], int]
 """(sender, receiver), both world ranks -> amount; pairs without any are left out."""
 
+Site = tuple[str, tuple[str, ...]]
+"""Operation and stack of a call."""
+
 
 def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     """Return what was sent point to point, from the compressed form: equal calls are counted, not walked.
@@ -51,6 +54,22 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
         FormatError: a message goes to a rank that its communicator does not have.
         LimitError: very many ranks or different calls.
     """
+    result: Pairs = {}
+    for _, pair, amount in _amounts(trace, what):
+        result[pair] = result.get(pair, 0) + amount
+    return result
+
+
+def pairs_by_site(trace: Trace) -> dict[Site, set[tuple[int, int]]]:
+    """Return the pairs that exchange messages, by operation and stack of the send. Raises as `pairs`."""
+    result: dict[Site, set[tuple[int, int]]] = {}
+    for call, pair, _ in _amounts(trace, "messages"):
+        result.setdefault((call.op, call.stack), set()).add(pair)
+    return result
+
+
+def _amounts(trace: Trace, what: str) -> Iterator[tuple[Call, tuple[int, int], int]]:
+    """Yield the sending calls with their pair of ranks and the amount of all equal calls."""
     if what not in MEASURES:
         raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
     if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
@@ -61,7 +80,6 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     def matters(op: str, name: str) -> bool:
         return sized(op, name) or name in operation(op).peers[:1]
 
-    result: Pairs = {}
     for rank in trace.ranks:
         for call, n in _messages(trace, rank, matters):
             dest = operation(call.op).peers[0]
@@ -73,8 +91,7 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
             except IndexError:
                 raise FormatError(f"rank {rank} sends to {peer}, which is not in the communicator") from None
             if receiver >= 0 and (amount := n * MEASURES[what](call)):
-                result[rank, receiver] = result.get((rank, receiver), 0) + amount
-    return result
+                yield call, (rank, receiver), amount
 
 
 def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
