@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,16 +16,14 @@ from scalatrace.extrap.fit.fit_types import (
     FitInput,
     Ints,
     Rival,
-    rivals_of,
 )
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
-from scalatrace.extrap.fit.unknown_size import blocks_of_unknown_size
-from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Binary, Cond, Const, Value, Var, linear_combination
+from scalatrace.extrap.fit.unseen import rivals_of
+from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.special_values import symbolic
 
-__all__ = ["classes_of", "merged", "shares_of_constants"]
+__all__ = ["classes_of", "merged"]
 
 
 def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> list[Class] | None:
@@ -58,34 +56,12 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
         solution = over.solve_unconfirmed(np.ascontiguousarray(column))
         if solution is None:
             return _otherwise(fit_input, conditions, points)
-        rivals += shares_of_constants(space, points, solution.formula)
-        rivals += blocks_of_unknown_size(space, points, column, solution.formula)
         formulas.append(symbolic(solution.formula))
         weight += solution.weight
         confirmed = confirmed and solution.confirmed
-        rivals += rivals_of(solution)
+        rivals += rivals_of(space, points, column, solution)
     result = Class(conditions, points, first.shape, tuple(formulas), weight, confirmed, tuple(rivals))
     return result if confirmed else _otherwise(fit_input, conditions, points) or result
-
-
-def shares_of_constants(space: Space, points: Ints, formula: Value) -> Iterator[Rival]:
-    """A constant with the shares of parameters that it is a multiple of, on the only side that points show.
-
-    Ranks inside the second dimension are in traces with three columns only: of 24 points, 8 may be `n//Y`.
-    """
-    if not isinstance(formula, Const) or space.names.partners or formula.value <= 1:
-        return
-    for size in space.names.sizes:
-        sides = space.columns[size]
-        side = int(sides[points[0]])
-        if (sides[points] != side).any() or (sides == side).all():
-            continue
-        for name in space.inputs:
-            shares = set((space.columns[name][points] // side).tolist())
-            share = shares.pop()
-            if not shares and share > 1 and formula.value % share == 0:
-                block = Binary("//", Var(name), Var(size))
-                yield formula, linear_combination(0, [formula.value // share], [block])
 
 
 def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit.borders import border_condition
-from scalatrace.extrap.fit.classes import classes_of, merged, shares_of_constants
+from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
@@ -32,6 +32,7 @@ from scalatrace.extrap.fit.neighbour_lists import by_neighbours
 from scalatrace.extrap.fit.rivals import apart
 from scalatrace.extrap.fit.sequences import is_vec, listed
 from scalatrace.extrap.fit.simple_conditions import SimpleConditions
+from scalatrace.extrap.fit.unseen import constants_of_one_side
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
 from scalatrace.trace.symbolic.counters import Chain
@@ -71,7 +72,7 @@ def fit(
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
         part = _constant(EVERYWHERE, values[0])
-        found = (pair for one in part.formulas or () for pair in shares_of_constants(space, order, one))
+        found = (pair for one in part.formulas or () for pair in constants_of_one_side(space, order, one))
         return Field((replace(part, rivals=tuple(found)),))
     around = [None if chains is None else chains[int(point)] for point in order]
     seen = tuple(None if value is None else (value, value.times, value.width) for value in values)

@@ -39,7 +39,8 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.workers import each
-from scalatrace.formula import Const, Expr
+from scalatrace.formula import Const, Expr, names_in
+from scalatrace.formula import Value as Formula
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
@@ -47,7 +48,7 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field, Shape
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import Chain
-from scalatrace.trace.symbolic.field import EVERYWHERE, runs_once
+from scalatrace.trace.symbolic.field import EVERYWHERE, Part, runs_once
 from scalatrace.trace.symbolic.shapes import Parts, vec_parts
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
@@ -97,6 +98,9 @@ TOLERANCE = 1e-9
 PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR)
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
+
+NEAR = 2
+"""How far neighbours in a grid are at most along the fastest dimension."""
 
 MANY_LENGTHS = 3
 """Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
@@ -341,7 +345,7 @@ class Fitter:
         if isinstance(field, _Mispredicted):
             raise misprediction_error(what, self.space, field.mismatch)
         if "count" not in name:
-            field = _without_shares(field)
+            field = _without_shares(self.space, field)
         return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
@@ -491,22 +495,33 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
 
 
 def _confirmed_by_grid(space: Space, field: Field) -> Field:
-    """The field without rivals of distances to neighbours in the grid: that was found by these distances."""
+    """The field with distances to neighbours in the grid, which these have shown, instead of their rivals."""
+    steps = space.steps()
 
     def is_step(formula: Expr) -> bool:
-        return any(not apart(space, [(formula, step)], EVERYWHERE) for step in space.steps())
+        return any(not apart(space, [(formula, step)], EVERYWHERE) for step in steps)
 
-    parts = (
-        replace(part, rivals=tuple(pair for pair in part.rivals if not is_step(pair[0])))
-        for part in field.parts
-    )
-    return replace(field, parts=tuple(parts))
+    def confirmed(part: Part) -> Part:
+        known: dict[Formula, Formula] = {
+            formula: rival
+            for formula, rival in part.rivals
+            if isinstance(formula, Const) and abs(formula.value) > NEAR and rival in steps
+        }
+        formulas = None if part.formulas is None else tuple(known.get(one, one) for one in part.formulas)
+        rivals = tuple(pair for pair in part.rivals if pair[0] not in known and not is_step(pair[0]))
+        return replace(part, formulas=formulas, rivals=rivals)
+
+    return replace(field, parts=tuple(map(confirmed, field.parts)))
 
 
-def _without_shares(field: Field) -> Field:
+def _without_shares(space: Space, field: Field) -> Field:
     """The field of what is no count: its constants are no shares of a problem."""
+
+    def is_share(formula: Expr, rival: Expr) -> bool:
+        return isinstance(formula, Const) and bool(names_in(rival) & set(space.inputs))
+
     parts = (
-        replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
+        replace(part, rivals=tuple(pair for pair in part.rivals if not is_share(*pair)))
         for part in field.parts
     )
     return replace(field, parts=tuple(parts))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.grid.space import Space
-from scalatrace.extrap.solve.exact import Solution
 from scalatrace.formula import Cond, Expr, Value
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.symbolic.counters import Chain
@@ -30,11 +29,6 @@ PER_PART = 3.0
 
 Rival = tuple[Expr, Expr]
 """A formula, and another one with the same values in all traces."""
-
-
-def rivals_of(solution: Solution) -> tuple[Rival, ...]:
-    """A formula with each of its rivals."""
-    return tuple((solution.formula, rival) for rival in solution.rivals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from scalatrace.extrap.fit.fit_types import (
     FitInput,
     Ints,
     Rival,
-    rivals_of,
 )
 from scalatrace.extrap.fit.sequences import is_vec, listed
 from scalatrace.extrap.grid.space import Space
@@ -71,7 +70,7 @@ def by_neighbours(
         if solved is None:
             return None
         given = {direction: format_text(one.formula) for direction, one in solved.items()}
-        rivals = [pair for one in solved.values() for pair in rivals_of(one)]
+        rivals = [pair for one in solved.values() for pair in one.pairs]
     formula = _formula(space, order, given)
     weight = PER_PART + 2.0 * len(order)
     return Class(conditions, points, LOOPED, (Const(1), formula), weight, rivals=tuple(rivals))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints, rivals_of
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints, Rival
+from scalatrace.extrap.fit.unseen import rivals_of
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Const
+from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.shapes import Parts, vec_from
@@ -32,14 +33,16 @@ def by_cycle(
     rows = rows_of(values, fit_input.around(points))
     if rows is None:
         return None
-    over = fit_input.space.points(points)
-    found = [over.solve(np.array(column, dtype=np.int64)) for column in zip(*rows, strict=True)]
-    if any(solution is None for solution in found):
-        return None
-    weight = sum(solution.weight for solution in found if solution is not None)
-    formulas = tuple(symbolic(solution.formula) for solution in found if solution is not None)
-    rivals = tuple(pair for solution in found if solution is not None for pair in rivals_of(solution))
-    return Class(conditions, points, CYCLE, formulas, weight + 0.5, rivals=rivals)
+    space = fit_input.space
+    weight, formulas, rivals = 0.5, list[Value](), list[Rival]()
+    for column in np.array(rows, dtype=np.int64).T:
+        solution = space.points(points).solve(np.ascontiguousarray(column))
+        if solution is None:
+            return None
+        weight += solution.weight
+        formulas.append(symbolic(solution.formula))
+        rivals += rivals_of(space, points, column, solution)
+    return Class(conditions, points, CYCLE, tuple(formulas), weight, rivals=tuple(rivals))
 
 
 def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tuple[int, ...]] | None:
@@ -100,7 +103,7 @@ def by_index(
     if value is None:
         return None
     weight = length.weight + value.weight + PER_PART
-    rivals = (*rivals_of(length), *rivals_of(value))
+    rivals = (*length.pairs, *value.pairs)
     formulas = length.formula, value.formula
     return Class(conditions, points, INDEXED, formulas, weight, rivals=rivals, length_weight=length.weight)
 
@@ -165,7 +168,7 @@ def _counted(
         return None
     weight = value.weight + PER_PART
     formulas = Const(levels), value.formula
-    return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals_of(value))
+    return Class(conditions, points, LOOPED, formulas, weight, rivals=value.pairs)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -58,6 +58,11 @@ class Solution:
     coefficients: tuple[int, ...] = ()
 
     @property
+    def pairs(self) -> tuple[tuple[Expr, Expr], ...]:
+        """The formula with each of its rivals."""
+        return tuple((self.formula, rival) for rival in self.rivals)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is a feature itself, without another coefficient or a constant."""
         return self.is_shifted and self.coefficients[0] == 0
