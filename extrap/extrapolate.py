@@ -16,6 +16,7 @@ from scalatrace.extrap.fit.problem_size import NAME, problem_size
 from scalatrace.extrap.fit.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
+from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
@@ -312,7 +313,10 @@ def prepared(
             if grid.nprocs != trace.nprocs:
                 raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
         topology.same_dimensions(grids)
-    runs = [Run(grid, inputs_of(trace), butterflies) for grid, trace in zip(grids, ordered, strict=True)]
+    factors = has_factor_chain(ordered)
+    runs = [
+        Run(grid, inputs_of(trace), butterflies, factors) for grid, trace in zip(grids, ordered, strict=True)
+    ]
     _same_inputs(runs)
     if multiples := check_arguments(ordered, runs):
         evidence += f"; arguments that differ are taken to grow with it: {', '.join(multiples)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scalatrace.formula import format_text
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
@@ -37,8 +38,10 @@ def lines(model: Model) -> Iterator[str]:
 def _family(rule: FamilyRule, model: Model) -> str:
     if rule.slices is not None:
         return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
+    chain = "" if rule.count is None else f", {format_text(rule.count)} times, each from the one before"
     named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
-    return f"{rule.kind}, " + ", ".join(f"{n} {format_shape(*vec)}" for n, vec in named if vec is not None)
+    vecs = ", ".join(f"{name} {format_shape(*vec)}" for name, vec in named if vec is not None)
+    return f"{rule.kind}{chain}, {vecs}"
 
 
 def _rule(rule: Rule, depth: int) -> Iterator[str]:

@@ -73,12 +73,17 @@ def _model(model: Model) -> list[Any]:
         model.inputs,
         model.seen,
         {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
-        [(f.kind, f.parent, f.slices, [_vec(vec) for vec in f.vecs]) for f in model.families],
+        [_family(family) for family in model.families],
         model.stats,
         model.meta,
         {},
         [_rule(rule) for rule in model.nodes],
     ]
+
+
+def _family(rule: FamilyRule) -> list[Any]:
+    chain = [] if rule.count is None else [written(rule.count)]
+    return [rule.kind, rule.parent, rule.slices, [_vec(vec) for vec in rule.vecs], *chain]
 
 
 def _rule(rule: Rule) -> list[Any]:
@@ -160,9 +165,11 @@ def _formulas(raw: Any) -> tuple[Value, ...]:
 
 
 def _read_family(raw: Any) -> FamilyRule:
-    kind, parent, slices, vecs = raw
+    kind, parent, slices, vecs, *chain = raw
+    (count,) = _formulas(chain) if chain else (None,)
     read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
-    return FamilyRule(str(kind), int(parent), None if slices is None else tuple(map(int, slices)), read)
+    axes = None if slices is None else tuple(map(int, slices))
+    return FamilyRule(str(kind), int(parent), axes, read, count)
 
 
 def _read_shape(raw: Any) -> Any:

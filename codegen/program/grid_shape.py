@@ -135,6 +135,11 @@ def shape_of(model: Model) -> Shape:
                 f"a parameter is called {name}, as a variable of generated programs: record and "
                 "extrapolate with another name (--param, --inputs)"
             )
+    if any(family.count is not None for family in model.families):
+        raise GenerateError(
+            "communicators are split as often as the number of ranks has prime factors: no scalable program "
+            "declares them; extrapolate to a number of ranks and generate from that trace"
+        )
     powers = any(_has_powers(formula) for rule in events(model.nodes) for formula in _formulas(rule))
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
     even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
+from scalatrace.formula.factors import prime_factors
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts
@@ -23,9 +25,12 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
+MAX_CHAIN = 1 << 12
+"""Families that are made from each other."""
+
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
-__all__ = ["family_of", "fit_families"]
+__all__ = ["expanded", "families_of", "fit_families", "has_factor_chain"]
 
 
 def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRule, ...]:
@@ -35,13 +40,86 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
         ExtrapolationError: the traces have other communicators, or one follows no rule.
     """
     counts = {len(trace.comms) for trace in traces}
-    if len(counts) != 1:
+    chain = _chain(traces) if len(counts) != 1 else None
+    if len(counts) != 1 and chain is None:
         counted = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
         raise ExtrapolationError(f"the traces do not have the same communicators: {counted}")
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)))
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
-    return tuple(_fit(traces, runs, points, number) for number in range(len(traces[0].comms)))
+    if chain is None:
+        return tuple(_fit(traces, runs, points, number) for number in range(len(traces[0].comms)))
+    start, lengths = chain
+    before = [_fit(traces, runs, points, number) for number in range(start)]
+    without = [
+        replace(trace, comms=[*trace.comms[:start], *trace.comms[start + length :]])
+        for trace, length in zip(traces, lengths, strict=True)
+    ]
+    after = [_fit(without, runs, points, number) for number in range(start, len(without[0].comms))]
+    return (*before, _fit_chain(traces, runs, start, lengths), *after)
+
+
+def has_factor_chain(traces: Sequence[Trace]) -> bool:
+    """Whether communicators are split again and again, as often as the number of ranks has prime factors."""
+    chain = _chain(traces)
+    return chain is not None and chain[1] == [prime_factors(trace.nprocs) for trace in traces]
+
+
+def _chain(traces: Sequence[Trace]) -> tuple[int, list[int]] | None:
+    """Where communicators that are each split from the one before begin, and how many each trace has.
+
+    None unless traces differ in these only. Communicators after them may be made from those before them.
+    """
+    least = min(len(trace.comms) for trace in traces)
+    extra = [len(trace.comms) - least for trace in traces]
+    for start in range(1, least):
+        lengths = [_chain_length(trace, start) for trace in traces]
+        if all(lengths) and [length - lengths[extra.index(0)] for length in lengths] == extra:
+            rest = [
+                [(family.kind, family.parent) for family in trace.comms[start + length :]]
+                for trace, length in zip(traces, lengths, strict=True)
+            ]
+            if all(one == rest[0] and all(parent < start for _, parent in one) for one in rest):
+                return start, lengths
+    return None
+
+
+def _chain_length(trace: Trace, start: int) -> int:
+    """How many families from one on are split, each from the one before."""
+    length = 0
+    for number, family in enumerate(trace.comms[start:], start):
+        if family.kind != "split" or family.parent != (number - 1 if length else 0):
+            break
+        length += 1
+    return length
+
+
+def _fit_chain(
+    traces: Sequence[Trace], runs: Sequence[Run], start: int, lengths: Sequence[int]
+) -> FamilyRule:
+    """The rule of families that are each split from the one before. Raises ExtrapolationError."""
+    names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), factors=runs[0].factors)
+    columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
+    count = Points(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
+    families = [
+        trace.comms[number]
+        for trace, length in zip(traces, lengths, strict=True)
+        for number in range(start, start + length)
+    ]
+    at = np.repeat(np.arange(len(runs)), lengths)
+    repeated = {name: column[at] for name, column in columns.items()}
+    repeated["i"] = np.concatenate([np.arange(length) for length in lengths])
+    points = Points(Basis(replace(names, index="i"), repeated, at))
+    vecs = [
+        _formulas([getattr(family, part) for family in families], points)
+        for part in ("sizes", "members", "remote_sizes", "remote_members")
+    ]
+    if count is None or () in vecs:
+        counted = ", ".join(
+            f"{length} with {t.nprocs} ranks" for length, t in zip(lengths, traces, strict=True)
+        )
+        raise ExtrapolationError(f"no formula found for communicators split from each other: {counted}")
+    return FamilyRule("split", 0, None, tuple(vecs), count.formula)
 
 
 def _all(names: Names) -> tuple[str, ...]:
@@ -125,8 +203,27 @@ def slices(grid: Grid, axes: tuple[int, ...]) -> tuple[Ints, int]:
     return table[np.argsort(table[:, 0], kind="stable")].reshape(-1), size
 
 
-def family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
-    """The family on a grid."""
+def expanded(rules: Sequence[FamilyRule], env: Mapping[str, Any]) -> list[tuple[FamilyRule, int]]:
+    """Each family's rule on a grid, and its number in the chain that the rule stands for.
+
+    Raises:
+        ExtrapolationError: a chain is too long.
+    """
+    if any(rule.count is not None and as_int(rule.count, env) > MAX_CHAIN for rule in rules):
+        raise ExtrapolationError(f"more than {MAX_CHAIN} communicators would be split from each other")
+    return [(rule, i) for rule in rules for i in range(1 if rule.count is None else as_int(rule.count, env))]
+
+
+def families_of(rules: Sequence[FamilyRule], grid: Grid, env: Mapping[str, Any]) -> list[Family]:
+    """The families on a grid."""
+    result: list[Family] = []
+    for rule, i in expanded(rules, env):
+        family = _family_of(rule, grid, {**env, "i": i})
+        result.append(replace(family, parent=len(result) - 1) if i else family)
+    return result
+
+
+def _family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
     if rule.slices is not None:
         members, size = slices(grid, rule.slices)
         return Family(rule.kind, rule.parent, Vec(size), vec_of_array(members))

@@ -40,11 +40,13 @@ class Run:
 
     Attributes:
         butterflies: whether partners are at powers of two in each dimension.
+        factors: whether ranks are divided by the prime factors of their number.
     """
 
     grid: Grid
     inputs: Mapping[str, int]
     butterflies: bool = False
+    factors: bool = False
 
 
 class Space:
@@ -80,7 +82,8 @@ class Space:
         butterflies, stages = powers and partners, stages or (powers and not partners)
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
-            lists=lists, stages=stages, multiples=() if self.inputs else _multiples(runs),
+            lists=lists, stages=stages, factors=all(run.factors for run in runs),
+            multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
         self.columns = columns_of(runs)

@@ -101,7 +101,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
         if sliced is not None:
             return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
         nowhere: list[Splits] = [[] for _ in traces]
-        for ndims in range(2, MAX_DIMENSIONS + 1):
+        for ndims in range(2, MAX_DIMENSIONS + 1) if all(map(len, sent)) else ():
             found = _explained(traces, sent, nowhere, ndims)
             if len(found) == 1:
                 return Topology(found[0], _evidence(traces, sent, nowhere, found[0]))

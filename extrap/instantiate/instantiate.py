@@ -14,7 +14,7 @@ import numpy as np
 
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
-from scalatrace.extrap.grid.communicators import family_of
+from scalatrace.extrap.grid.communicators import expanded, families_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.target import check_dimensions, check_sides
 from scalatrace.extrap.instantiate.ambiguity import check_encodings
@@ -95,7 +95,8 @@ class _Maker:
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
         self.preds: dict[tuple[int, int], int] = {START: 0}
-        self._places = Places(model.families, grid)
+        families = [family for family, _ in expanded(model.families, self.values.ranks.env)]
+        self._places = Places(families, grid)
 
     def trace(self) -> Trace:
         try:
@@ -115,7 +116,7 @@ class _Maker:
             stats=[Stat(name, resolution) for name, resolution in self.model.stats],
             frames=list(self.frames),
             signatures=list(self.signatures),
-            comms=[family_of(rule, self.grid, self.values.ranks.env) for rule in self.model.families],
+            comms=families_of(self.model.families, self.grid, self.values.ranks.env),
             types=list(self.values.pieces.tables.types),
             strings=list(self.values.pieces.tables.strings),
             arrays=list(self.values.pieces.tables.arrays),

@@ -46,6 +46,7 @@ class Names:
         partners: whether values are partners or trip counts, which follow trees.
         lists: whether values may be lengths of lists of neighbours.
         stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
+        factors: whether ranks are divided by the prime factors of their number.
         multiples: without parameters, a multiple of all sizes of each dimension; else empty.
     """
 
@@ -59,6 +60,7 @@ class Names:
     partners: bool = True
     lists: bool = False
     stages: bool = False
+    factors: bool = False
     multiples: tuple[int, ...] = ()
 
 
@@ -125,9 +127,29 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"({coord}+1)%{size}", 2.4)
         yield (f"({coord}-1)%{size}", 2.4)
         yield (f"{coord}%2", 2.4)
+    if names.factors:
+        yield from _of_factors(names)
     if names.index:
         yield from _of_index(names)
     yield from _of_counters(names)
+
+
+def _of_factors(names: Names) -> Iterator[Term]:
+    """Ranks divided by the prime factors of their number, the largest or the smallest first (miniAMR)."""
+    yield ("prime_factors(P)", 2.0)
+    for i in filter(None, (names.index, *names.counters)):
+        yield (f"({i}==0)", 2.0)
+        for parts, within in (
+            (f"cofactor(P,{i})", f"cofactor(P,{i}+1)"),
+            (f"cofactor(P,-{i})", f"cofactor(P,-{i}-1)"),
+        ):
+            yield (within, 2.4)
+            yield (parts, 2.6)
+            yield (f"P//{within}", 2.8)
+            if names.coords:
+                yield (f"r%{parts}", 2.4)
+                yield (f"r%{parts}//{within}", 2.2)
+                yield (f"r//{within}", 2.8)
 
 
 def _trees(place: str, size: str) -> Iterator[Term]:

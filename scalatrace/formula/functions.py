@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from scalatrace.formula.factors import cofactor, prime_factors
+
 __all__ = ["ANY_ARITY", "FUNCTIONS", "Function", "block", "block_start", "diagonal", "log2", "register"]
 
 
@@ -96,6 +98,8 @@ for _function in (
     Function("popcount", 1, popcount, nonnegative=True),
     Function("min", 2, min, nonnegative=True),
     Function("max", 2, max, nonnegative=True),
+    Function("prime_factors", 1, prime_factors, nonnegative=True),
+    Function("cofactor", 2, cofactor, nonnegative=True),
     Function("block", 3, block, nonnegative=True),
     Function("block_start", 3, block_start, nonnegative=True),
     Function("diagonal", 4, diagonal, nonnegative=True),

@@ -39,7 +39,7 @@ def call(op: str, site: int, **params: Any) -> IssuedCall:
 
 
 Groups = dict[str, list[list[int]]]
-"""Communicators besides the world: for each name the members of each instance."""
+"""Communicators besides the world: for each name the members of each instance; `b<a` is b, split from a."""
 
 
 def record(ranks: Sequence[Sequence[IssuedCall]], groups: Groups | None = None) -> Trace:
@@ -62,11 +62,13 @@ def _recorded(rank: int, calls: Sequence[IssuedCall], nprocs: int, groups: Group
     core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
     core.define_stat("compute_ns")
     comms = {"world": (COMM_WORLD, rank, nprocs)}
-    for i, (name, instances) in enumerate(groups.items()):
+    for i, (key, instances) in enumerate(groups.items()):
+        name, _, parent = key.partition("<")
         for members in instances:
             if rank in members:
-                number = family(COMM_WORLD, i)
-                core.define_comm(number, COMM_WORLD, "split", members)
+                made_from = comms[parent or "world"][0]
+                number = family(made_from, i)
+                core.define_comm(number, made_from, "split", members)
                 comms[name] = number, members.index(rank), len(members)
     for i, made in enumerate(calls):
         number, own, size = comms[made.get("comm", "world")]

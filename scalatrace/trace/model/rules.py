@@ -67,12 +67,15 @@ class FamilyRule:
         kind, parent: as in the trace.
         slices: dimensions that vary within an instance, the slowest first, when it is a slice of the grid.
         vecs: otherwise per vec of the family a shape and its formulas, None where there is none.
+        count: of a chain, how many families it stands for, of which each is made from the one before; `i` in
+            the formulas of the vecs is the number of a family in the chain. None: it is one family.
     """
 
     kind: str
     parent: int
     slices: tuple[int, ...] | None
     vecs: tuple[tuple[Any, tuple[Value, ...]] | None, ...] = ()
+    count: Value | None = None
 
 
 @dataclass(frozen=True)
