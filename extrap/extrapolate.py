@@ -20,6 +20,7 @@ from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
+from scalatrace.extrap.hints import hint
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
 from scalatrace.extrap.message_sizes import decided_by_messages
@@ -52,9 +53,6 @@ __all__ = [
 
 PROOF_SECONDS = 5.0
 """Time to prove that the calls of a large result fit together."""
-
-MIN_HINTED = 3
-"""Traces of which the smallest one may be left out."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,8 @@ def check_largest(
             f"the smaller traces predict {len(differing)} of {real.nprocs} ranks of the largest one wrongly: "
             f"{differing[0]}\nA larger size could break the rules again: add traces of further sizes"
         )
-    return f"the smaller traces predict {name}: all {real.nevents():,} events are equal"
+    given = f", given {model.meta[FOUND_SIZE]}" if model is not None and FOUND_SIZE in model.meta else ""
+    return f"the smaller traces{given} predict {name}: all {real.nevents():,} events are equal"
 
 
 def of_model(
@@ -228,14 +227,14 @@ def model_of(
     except ExtrapolationError as error:
         sized = _with_problem_size(ordered, runs, workers)
         if sized is None:
-            hint = _too_small(ordered, runs, workers, str(error))
-            raise ExtrapolationError(f"{error}\ngrid: {evidence}{hint}") from None
+            more = hint(ordered, runs, workers, str(error))
+            raise ExtrapolationError(f"{error}\ngrid: {evidence}{more}") from None
     else:
         sized = _with_problem_size(ordered, runs, workers) if divides_numbers(model) else None
         if sized is None:
             return ordered, model, evidence
     model, size = sized
-    evidence += f"; the problem has the size {NAME} = {size}, whose blocks all counts follow from"
+    evidence += f"; problem size {NAME} = {size} found: all counts follow from its blocks"
     return ordered, model, evidence
 
 
@@ -273,23 +272,6 @@ def fit_prepared(
     """The symbolic trace behind the result of `prepared`. Raises ExtrapolationError."""
     model = fit(traces, runs, workers, accept_unconfirmed)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
-
-
-def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int, first: str) -> str:
-    """A hint on the smallest trace, on which too much may be equal or missing.
-
-    Args:
-        first: the error with all traces.
-    """
-    if len(traces) < MIN_HINTED:
-        return ""
-    smallest = f"the trace of {traces[0].nprocs} ranks"
-    try:
-        fit(traces[1:], runs[1:], workers)
-    except ExtrapolationError as error:
-        line = str(error).splitlines()[0]
-        return "" if line == first.splitlines()[0] else f"\nWithout {smallest} the error is: {line}"
-    return f"\nThe others follow rules: {smallest} is too small. Leave it out"
 
 
 def prepared(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.sources import Mark, Order, Sources
+from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
 from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
@@ -56,11 +56,11 @@ def folded_anew(
     keys = {point: _keys(list(_leaves(trees[point])), orders[point]) for point in firsts}
     lines = {point: _line(keys[point], symbols) for point in firsts}
     _fold_all(lines, symbols)
-    result = {}
+    result, known = {}, Shared()
     for points in shared.values():
         templates = [_template([token], symbols) for token in lines[points[0]]]
         for point in points:
-            sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]])
+            sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]], known)
             result[point] = tuple(_rank_node(template, sources, 1, keys[points[0]]) for template in templates)
     return {point: result[point] for point in trees}
 
@@ -134,7 +134,8 @@ class _Ranks:
             return None
         leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
         orders = {point: _order(tree) for point, tree in trees.items()}
-        sources = {point: Sources(*trace_of(point), leaves[point], orders[point]) for point in trees}
+        known = Shared()
+        sources = {point: Sources(*trace_of(point), leaves[point], orders[point], known) for point in trees}
         return cls(leaves, orders, sources)
 
     def keys(self) -> dict[int, list[Key]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.trace.model import elastic
@@ -12,12 +12,12 @@ from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.compress import vec_of
-from scalatrace.trace.values.vec import special_name
+from scalatrace.trace.values.vec import Vec, special_name
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Mark", "Order", "Sources"]
+__all__ = ["Mark", "Order", "Shared", "Sources"]
 
 Order = Sequence[tuple[int, int]]
 """For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
@@ -42,11 +42,42 @@ class Mark(NamedTuple):
 TAGS = ("tag", "sendtag", "recvtag")
 
 
+class Shared:
+    """What ranks with the same values at the same positions have in common.
+
+    Everything is found by identity, so what is known keeps the objects that it was found for.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, int], tuple[Vec, tuple[int, ...]]] = {}
+        self._gathered: dict[tuple[int, ...], tuple[Any, Vec]] = {}
+
+    def first(self, vec: Vec, n: int) -> tuple[int, ...]:
+        """The first n values of a vec."""
+        key = id(vec), n
+        if key not in self._values:
+            self._values[key] = vec, vec.first(n)
+        return self._values[key][1]
+
+    def gathered(
+        self, positions: Sequence[int], values: Mapping[int, Sequence[int]], calls: Sequence[tuple[int, int]]
+    ) -> Vec:
+        """The values of the calls at some positions: of each the leaf and its number there."""
+        key = id(positions), *map(id, values.values())
+        if key not in self._gathered:
+            vec = vec_of(values[leaf][k] for leaf, k in calls)
+            self._gathered[key] = (positions, values), vec
+        return self._gathered[key][1]
+
+
 class Sources:
     """The leaves of one rank's tree, and which of them has the call at each position."""
 
-    def __init__(self, trace: Trace, rank: int, leaves: Sequence[RankNode], order: Order) -> None:
+    def __init__(
+        self, trace: Trace, rank: int, leaves: Sequence[RankNode], order: Order, shared: Shared
+    ) -> None:
         self._trace, self._rank, self._leaves, self._order = trace, rank, leaves, order
+        self._shared = shared
         self._known: dict[tuple[int, int], tuple[Encoding | None, Sequence[int]]] = {}
 
     def event(self, positions: Sequence[int]) -> Event:
@@ -56,7 +87,7 @@ class Sources:
         event, runs = self._event(used[0]), self._leaves[used[0]].runs
         if len(used) == 1 and len(calls) == runs and all(n == k for n, (_, k) in enumerate(calls)):
             return event
-        params = tuple(self._param(at, used, calls) for at in range(len(event.params)))
+        params = tuple(self._param(at, used, positions, calls) for at in range(len(event.params)))
         stats = tuple(stats for leaf in used for stats in self._event(leaf).stats)
         return replace(event, params=params, stats=stats)
 
@@ -107,15 +138,16 @@ class Sources:
         assert event is not None
         return event
 
-    def _param(self, at: int, used: Sequence[int], calls: Order) -> Param:
+    def _param(self, at: int, used: Sequence[int], positions: Sequence[int], calls: Order) -> Param:
         encodings = {self._stored(leaf, at)[0] for leaf in used}
         if len(encodings) == 1:
-            values = {leaf: self._stored(leaf, at)[1] for leaf in used}
             encoding = encodings.pop()
+            values = {leaf: self._stored(leaf, at)[1] for leaf in used}
+            gathered = self._shared.gathered(positions, values, calls)
         else:
-            values = {leaf: self._peers(leaf, at) for leaf in used}
             encoding = Encoding.ABSOLUTE
-        gathered = vec_of(values[leaf][k] for leaf, k in calls)
+            values = {leaf: self._peers(leaf, at) for leaf in used}
+            gathered = vec_of(values[leaf][k] for leaf, k in calls)
         return gathered if encoding is None else Peer(encoding, gathered)
 
     def _stored(self, leaf: int, at: int) -> tuple[Encoding | None, Sequence[int]]:
@@ -125,7 +157,7 @@ class Sources:
             encoding, value = (param.encoding, param.value) if isinstance(param, Peer) else (None, param)
             vec = elastic.at(value, self._rank)
             assert vec is not None
-            self._known[leaf, at] = encoding, vec.first(self._leaves[leaf].runs)
+            self._known[leaf, at] = encoding, self._shared.first(vec, self._leaves[leaf].runs)
         return self._known[leaf, at]
 
     def _peers(self, leaf: int, at: int) -> Sequence[int]:

@@ -183,10 +183,15 @@ def _probes(space: Space) -> Mapping[str, Any]:
     return columns_of(runs)
 
 
+@lru_cache(maxsize=1 << 14)
+def _divides_numbers(formula: Value) -> bool:
+    return any(shares_of_numbers(formula))
+
+
 def divides_numbers(model: Model) -> bool:
     """Whether a formula or a rival divides a number by sizes, as if it were the size of the problem."""
     return any(
-        any(shares_of_numbers(formula))
+        _divides_numbers(formula)
         for field in fields_of(model.nodes)
         for part in field.parts
         for formula in (*(part.formulas or ()), *(rival for _, rival in part.rivals))

@@ -14,7 +14,7 @@ from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
-from scalatrace.formula.factors import prime_factors
+from scalatrace.formula.functions import prime_factors
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts

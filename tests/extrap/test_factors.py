@@ -18,7 +18,7 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.formatting import lines
 from scalatrace.extrap.stx import load, save
-from scalatrace.formula.factors import cofactor, prime_factors
+from scalatrace.formula.functions import cofactor, prime_factors
 from scalatrace.trace.query.diff import diff
 from support.calls import Groups, IssuedCall, call, record
 

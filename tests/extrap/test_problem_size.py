@@ -48,7 +48,7 @@ def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larg
     body = borders(n, factor, constant, larger_last)
     made = extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
     assert diff(made.trace, trace_of(body, (7, 6)), ["times"]) == []
-    assert f"the problem has the size n = {n}" in made.evidence
+    assert f"problem size n = {n} found" in made.evidence
     assert made.trace.meta["found-size"] == f"n={n}"
 
 

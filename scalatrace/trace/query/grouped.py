@@ -10,7 +10,6 @@ different calls, not on trip counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from math import lcm
 from typing import Any
 
@@ -95,11 +94,13 @@ class _Chunk:
     def __init__(self, term: Any, shift: int, limit: int) -> None:
         self.offset, self.shift = 0, shift
         self.value: int | None = None
+        self.terms: tuple[Any, ...] = ()
+        self.body, self.stride = 1, 0
         if type(term) is int:
             self.value, self.length = term + shift, 1
             return
         count, self.stride, *terms = term
-        self.terms: tuple[Any, ...] = tuple(terms)
+        self.terms = tuple(terms)
         self.body = sum(1 if type(t) is int else int(Vec((t,)).length or 0) for t in terms)
         self.length = count * self.body if count else limit
         if self.stride == 0 and len(terms) == 1 and type(terms[0]) is int:
@@ -121,8 +122,9 @@ class _Chunk:
 
     def begin(self, n: int) -> Iterator[_Chunk]:
         """Yield the first n values as one chunk."""
-        chunk = copy(self)  # the reader skips in it
-        chunk.length = n
+        chunk = _Chunk.__new__(_Chunk)  # the reader skips in it
+        chunk.offset, chunk.shift, chunk.length, chunk.value = self.offset, self.shift, n, self.value
+        chunk.body, chunk.stride, chunk.terms = self.body, self.stride, self.terms
         yield chunk
 
     def inside(self, n: int) -> Iterator[_Chunk]:

@@ -1,0 +1,33 @@
+"""When no rules are found, messages say which traces to leave out."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace import extrap
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Rank, halo, trace_of
+
+
+def by_the_longer_side(rank: Rank) -> list[IssuedCall]:
+    """Sums along the longer side of the grid first, with other counts."""
+    sides = [5 * rank.dims[0], 7 * rank.dims[1] + rank.place[1] * (rank.dims[0] > rank.dims[1])]
+    order = sides if rank.dims[0] <= rank.dims[1] else [*sides[::-1], 3, 9]
+    calls = [call("Allreduce", 2, count=1, comm="world")] * (len(order) + (rank.dims[0] > rank.dims[1]) * 2)
+    return [
+        *halo(wrap=False)(rank),
+        *(call("Bcast", 1, count=n, root=0, comm="world") for n in order),
+        *calls,
+    ]
+
+
+def test_traces_of_one_shape_follow_rules() -> None:
+    grids = [(3, 3), (4, 3), (4, 4), (5, 4), (5, 5), (3, 5)]
+    given = [trace_of(by_the_longer_side, dims) for dims in grids]
+    with pytest.raises(ExtrapolationError, match=r"traces of 9, 15, 16, 25 ranks follow rules.*Y >= X"):
+        extrap.extrapolate(given, 36, (6, 6), dims_of=grids)
+    some = [dims for dims in grids if dims[0] <= dims[1]]
+    made = extrap.extrapolate([trace_of(by_the_longer_side, d) for d in some], 36, (6, 6), dims_of=some)
+    assert diff(made.trace, trace_of(by_the_longer_side, (6, 6)), ["times"]) == []
