@@ -25,8 +25,10 @@ from benchmarks.table import keep, printed, show
 from scalatrace import load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.extrapolate import checked_matching, inputs_of, model_of, of_model
 from scalatrace.extrap.grid.plugins import load_plugins
+from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from support.mpis import installed
 from support.programs import SAMPLES
@@ -171,7 +173,7 @@ def _studied(program: Program, sizes: tuple[int, ...]) -> list[Outcome]:
         except ScalatraceError as error:
             result.append((sizes, target, "refused", _short(error), seconds))
             continue
-        found = diff(made.trace, real, ["times"])
+        found = diff(*(canonical(absolute(trace)) for trace in (made.trace, real)), ["times"])
         reason = " ".join(str(found[0]).split()) if found else ""
         result.append((sizes, target, "wrong" if found else "equal", reason, seconds))
     return result
