@@ -73,8 +73,7 @@ def extrapolate_lossy(
     ordered, runs, evidence = prepared(traces, dims_of)
     lossy = Lossy(ordered, runs, snippets)
     while True:
-        model = lossy.model()
-        _check_losses(lossy.losses(), evidence, max_dropped)
+        model = lossy.model(lambda: _check_losses(lossy.losses(), evidence, max_dropped))
         result = of_model(model, nprocs, dims, params, timing_model, run_noise)
         checked = result.trace.nevents() <= MAX_CALLS
         alone = first_unmatched(result.trace) if checked else None
@@ -96,9 +95,8 @@ def lossy_model_of(
     """
     ordered, runs, evidence = prepared(traces, dims_of)
     lossy = Lossy(ordered, runs, snippets)
-    model, losses = lossy.model(), tuple(lossy.losses())
-    _check_losses(losses, evidence, max_dropped)
-    return model, evidence, losses
+    model = lossy.model(lambda: _check_losses(lossy.losses(), evidence, max_dropped))
+    return model, evidence, tuple(lossy.losses())
 
 
 def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:

@@ -5,7 +5,7 @@ rules (§3.2.4).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.align import Aligned, align
@@ -14,6 +14,7 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assembled
 from scalatrace.extrap.fit.fit_types import Chains
+from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.aligned_values import Content, content_of
@@ -51,13 +52,19 @@ class Lossy:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)
 
-    def model(self) -> Model:
+    def model(self, check_losses: Callable[[], None]) -> Model:
         """The symbolic trace of what is left.
+
+        Args:
+            check_losses: called whenever calls were dropped; may raise ExtrapolationError.
 
         Raises:
             ExtrapolationError: what cannot be dropped follows no rule, or nothing is left.
         """
+        traces = [state.trace for state in self.states]
+        fit_families(traces, self.runs)  # no communicator can be dropped
         self._screen()
+        check_losses()
         structure_only = True
         while True:
             fitter = self._fitter(structure_only)
@@ -69,12 +76,13 @@ class Lossy:
                     some.append(one)
             if not structure_only or not failures or not self._odd_instead(failures, chosen):
                 self._drop(chosen)
+            check_losses()
             if not fitter.failures and not structure_only:
                 break
             structure_only = bool(fitter.failures)
         if not rules:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
-        return assembled([state.trace for state in self.states], self.runs, rules)
+        return assembled(traces, self.runs, rules)
 
     def _fitter(self, structure_only: bool) -> _Fitter:
         """What fits what is left."""
