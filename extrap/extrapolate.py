@@ -12,7 +12,7 @@ from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
-from scalatrace.extrap.fit.problem_size import NAME, problem_size
+from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
 from scalatrace.extrap.fit.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
@@ -243,16 +243,16 @@ def _with_problem_size(
 ) -> tuple[Model, int] | None:
     """The symbolic trace with the size of the problem as a parameter, and that size.
 
-    None without such a size, or if a parameter is given.
+    None unless all values follow rules with just one size, or if a parameter is given.
     """
-    size = None if runs[0].inputs else problem_size(traces, runs)
-    if size is None:
-        return None
-    try:
-        model = fit_prepared(traces, [replace(run, inputs={NAME: size}) for run in runs], workers)
-    except ExtrapolationError:
-        return None
-    return replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size
+    found: list[tuple[Model, int]] = []
+    for size in () if runs[0].inputs else problem_sizes(traces, runs):
+        try:
+            model = fit_prepared(traces, [replace(run, inputs={NAME: size}) for run in runs], workers)
+        except ExtrapolationError:
+            continue
+        found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size))
+    return found[0] if len(found) == 1 else None
 
 
 def _check_target(

@@ -173,7 +173,8 @@ def _studied(program: Program, sizes: tuple[int, ...]) -> list[Outcome]:
         except ScalatraceError as error:
             result.append((sizes, target, "refused", _short(error), seconds))
             continue
-        found = diff(*(canonical(absolute(trace)) for trace in (made.trace, real)), ["times"])
+        predicted, expected = (canonical(absolute(trace)) for trace in (made.trace, real))
+        found = diff(predicted, expected, ["times"])
         reason = " ".join(str(found[0]).split()) if found else ""
         result.append((sizes, target, "wrong" if found else "equal", reason, seconds))
     return result

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.extrap.fit.fit_field import fit
 from scalatrace.extrap.fit.fit_trace import Fitter
+from scalatrace.extrap.fit.fit_types import PLAIN
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.solve.features import Feature, Names, features
 from scalatrace.formula import evaluate_all, names_in
+from scalatrace.trace.symbolic.shapes import Parts
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["NAME", "problem_size"]
+__all__ = ["NAME", "problem_sizes"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -42,32 +45,36 @@ MIN_SIZES = 3
 REQUIRED_BITS = 200.0
 """By how many bits values have to be longer than the formulas and the size that give them."""
 
-MARGIN = 0.9
+MARGIN = 0.8
 """Another size that saves as many bits as this part of what the best one saves may be the right one."""
+
+MAX_CANDIDATES = 6
+"""Sizes that may be the right one; more of them tell nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """Values of one parameter or repeat on some ranks, and their length in bits."""
+    """Values of one parameter or repeat on some ranks, and their length in bits; `whole` are those of all."""
 
     points: Ints
     values: Ints
     bits: float
+    whole: tuple[Ints, Ints]
 
 
-def problem_size(traces: Sequence[Trace], runs: Sequence[Run]) -> int | None:
-    """The size of the problem whose blocks explain counts and repeats.
+def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
+    """The sizes of a problem whose blocks explain counts and repeats, the likelier ones first.
 
     Args:
         traces, runs: as `prepared` returns them; no run has a parameter.
 
     Returns:
-        None if no size explains them, or several do about as well: formulas may fit a wrong one only.
+        None of them if no size explains the values, or too many do about as well.
     """
     space = Space(runs, partners=False)
     quantities = _quantities(Fitter(traces, space), space)
     if not quantities:
-        return None
+        return []
     names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)
     offered = [one for one in features(names) if NAME in names_in(one.formula)]
     sizes = np.arange(2, MAX_SIZE + 1)
@@ -80,9 +87,23 @@ def problem_size(traces: Sequence[Trace], runs: Sequence[Run]) -> int | None:
         saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in same_points)
     best = float(saved.max())
     if best < REQUIRED_BITS + math.log2(len(sizes)):
-        return None
-    near = sizes[saved >= MARGIN * best]
-    return int(near[0]) if len(near) == 1 else None
+        return []
+    near = np.flatnonzero(saved >= MARGIN * best)
+    ordered = sizes[near[np.argsort(-saved[near], kind="stable")]].tolist()
+    if not 1 < len(ordered) <= MAX_CANDIDATES:
+        return ordered[:1] if len(ordered) == 1 else []
+    return [size for size in ordered if _all_have_formulas(quantities, runs, size)]
+
+
+def _all_have_formulas(quantities: Sequence[_Quantity], runs: Sequence[Run], size: int) -> bool:
+    """Whether all quantities follow formulas of the size of the problem, as far as they are alike."""
+    space = Space([replace(run, inputs={NAME: size}) for run in runs], partners=False)
+    for quantity in quantities:
+        points, values = (row.tolist() for row in quantity.whole)
+        samples = {p: Parts(None, (value,)) for p, value in zip(points, values, strict=True)}
+        if fit(space, samples, efforts=(PLAIN,)) is None:
+            return False
+    return True
 
 
 def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
@@ -106,7 +127,7 @@ def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
     bits += max(places - len(different), 0) * math.log2(len(different))
     spread = np.linspace(0, len(points) - 1, MAX_POINTS).astype(np.int64)
     chosen = np.unique(np.concatenate([first[:MAX_POINTS], spread]))
-    return _Quantity(points[chosen], values[chosen], bits)
+    return _Quantity(points[chosen], values[chosen], bits, (points, values))
 
 
 def _evaluated(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:

@@ -7,7 +7,7 @@ import pytest
 from scalatrace import Trace, extrap
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import prepared
-from scalatrace.extrap.fit.problem_size import problem_size
+from scalatrace.extrap.fit.problem_size import problem_sizes
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Body, Rank, trace_of
@@ -56,7 +56,7 @@ def test_size_that_all_traces_divide_is_not_found() -> None:
     """60 points on 3, 4 and 5 columns: 12 or 7200 may as well be divided; 7 does not divide 60."""
     given = traces(borders(60, 7, 9))
     ordered, runs, _ = prepared(given, GRIDS)
-    assert problem_size(ordered, runs) is None
+    assert len(problem_sizes(ordered, runs)) != 1
     with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
         extrap.extrapolate(given, 42, (7, 6), dims_of=GRIDS)
 
