@@ -196,8 +196,7 @@ def of_model(
         if decided is None:
             first = next(deciding(grids, error, inputs), None)
             raise error.decided_by(first) if first is not None else error from None
-        model = decided
-        trace = instantiate(model, grid, inputs, rule)
+        trace = instantiate(decided, grid, inputs, rule)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     times = tuple(total_times(model, nprocs, rule, timing))
     poor = poor_fits(model, rule, timing, run_noise)

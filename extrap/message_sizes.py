@@ -16,7 +16,7 @@ import numpy as np
 from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, events
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
-from scalatrace.formula import Expr
+from scalatrace.formula import Cond, Expr
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.model.call import Call
@@ -27,12 +27,16 @@ from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MAX_VISITS = 1 << 18
-"""Events times ranks whose messages are looked at."""
+"""Events times ranks of a result whose messages are compared."""
 
 MAX_STEPS = 1 << 14
 """Steps of the search for formulas that agree."""
+
+OTHERS = ("Mrecv", "Imrecv", "Cancel")
+"""Operations that receive what other calls have matched, or end receives."""
 
 __all__ = ["decided_by_messages"]
 
@@ -42,20 +46,26 @@ Side = int
 Sides = Mapping[int, Mapping[str, Side]]
 """For each event rule, by its identity, the side of each of its parameters."""
 
+Link = tuple[Side, Side]
+"""A side that sends, and the side that receives its messages."""
+
 Choice = tuple[Expr, Ints]
-"""A formula and its value on each rank."""
+"""A formula, and the counts of all ranks with it."""
+
+Decision = tuple[Cond, Expr, Expr]
+"""The condition of a part, its formula, and the formula that takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
-    """The messages between two sides: senders, receivers, and the bytes of an element on either side."""
+class _Ends:
+    """The messages of a link: senders, receivers, and the bytes of an element on either side."""
 
     senders: Ints
     receivers: Ints
     sent_size: Ints
     received_size: Ints
 
-    def agrees(self, sent: Ints, received: Ints) -> bool:
+    def agree(self, sent: Ints, received: Ints) -> bool:
         """Whether each message is as long as its receive."""
         sizes = sent[self.senders] * self.sent_size, received[self.receivers] * self.received_size
         return np.array_equal(*sizes)
@@ -63,45 +73,80 @@ class _Link:
 
 @dataclass(frozen=True, slots=True)
 class _Messages:
-    """Messages of one size that one side sends and one receives, and the counts of each side by rank."""
+    """Messages of one size of the grid.
 
-    links: Mapping[tuple[Side, Side], _Link]
+    Attributes:
+        links: those that one side sends and one receives.
+        counts: of each side by rank.
+        calling: the ranks that have a call of a side.
+    """
+
+    links: Mapping[Link, _Ends]
     counts: Mapping[Side, Ints]
+    calling: Mapping[Side, Mask]
 
-    def agreeing(self) -> Iterator[tuple[Side, Side]]:
-        """The sides between which each message is as long as its receive."""
-        for (sender, receiver), link in self.links.items():
-            if link.agrees(self.counts[sender], self.counts[receiver]):
-                yield sender, receiver
+    def agree(self, link: Link) -> bool:
+        """Whether each message of a link is as long as its receive."""
+        sender, receiver = link
+        return self.links[link].agree(self.counts[sender], self.counts[receiver])
+
+    def lengths(self, link: Link) -> set[int]:
+        """The different counts of a link's messages."""
+        return set(self.counts[link[0]][self.links[link].senders].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A side with several formulas in one part of its field."""
+
+    field: Field
+    part: Part
+    formulas: list[Expr]
 
 
 def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Model | None:
     """The model with those formulas, of the ones that fit all traces, of which messages agree on a grid.
 
     Returns:
-        None if they leave a choice, or something else than counts of messages is not determined.
+        None if several formulas agree, or none, or if something else than counts of messages is not
+        determined.
     """
     try:
         made, sides = made_with_rivals(model, grid, inputs), _sides(model)
-        if len(made.events) * grid.nprocs > MAX_VISITS:
+        if len(made.events) * grid.nprocs > MAX_VISITS or not _are_plain(model):
             return None
         messages = _messages(made, sides)
-        choices = _choices(model, made, sides, messages.counts)
+        choices = _choices(model, made, sides, messages)
         if choices is None:
             return None
-        agreeing: set[tuple[Side, Side]] = set()
-        failing: set[tuple[Side, Side]] = set()
-        for dims, own in model.seen:
-            there = _messages(made_with_rivals(model, Grid(dims, model.column_major), own), sides)
-            agreeing.update(found := set(there.agreeing()))
-            failing.update(there.links.keys() - found)
+        seen = [
+            _messages(made_with_rivals(model, Grid(dims, model.column_major), own), sides)
+            for dims, own in model.seen
+        ]
     except (FormulaError, FormatError, LimitError):
         return None
-    links = {both: link for both, link in messages.links.items() if both in agreeing - failing}
+    links = {link: ends for link, ends in messages.links.items() if _is_evidence(link, seen)}
     chosen = _chosen(choices, links, messages.counts)
     if chosen is None:
         return None
-    return replace(model, nodes=tuple(_with(chosen, sides, rule) for rule in model.nodes))
+    decisions = {side: (ways.part.condition, *pair) for side, (ways, pair) in chosen.items()}
+    return replace(model, nodes=tuple(_with(decisions, sides, rule) for rule in model.nodes))
+
+
+def _are_plain(model: Model) -> bool:
+    """Whether the calls that send and receive tell the messages."""
+    names = [rule.op or "" for rule in events(model.nodes)]
+    return not any(name in OTHERS or operation(name).category is Category.PERSISTENT for name in names)
+
+
+def _is_evidence(link: Link, seen: Sequence[_Messages]) -> bool:
+    """Whether the receives follow the lengths of the messages in the traces.
+
+    One length everywhere may be that of a buffer that is long enough.
+    """
+    known = [messages for messages in seen if link in messages.links]
+    lengths = set().union(*(messages.lengths(link) for messages in known))
+    return len(known) > 1 and len(lengths) > 1 and all(messages.agree(link) for messages in known)
 
 
 def _sides(model: Model) -> Sides:
@@ -121,8 +166,10 @@ def _side(rule: Rule, param: ParamRule) -> Any:
 def _messages(made: Made, sides: Sides) -> _Messages:
     """The messages of a trace whose sizes and peers do not change from call to call."""
     rule_of = {id(event): rule for rule, event in made.events}
+    nprocs = made.trace.nprocs
     counts: dict[Side, Ints] = {}
-    ends: tuple[_Ends, _Ends] = {}, {}
+    calling: dict[Side, Mask] = {}
+    by_key: tuple[_ByKey, _ByKey] = {}, {}
     wild: set[tuple[int, int]] = set()
     changing: set[Side] = set()
     for rank in made.trace.ranks:
@@ -140,21 +187,20 @@ def _messages(made: Made, sides: Sides) -> _Messages:
                         wild.add((call.comm.family, rank))
                     elif peer is not None and (size := _element_size(call, flow)):
                         source, dest = (peer, rank) if at else (rank, peer)
-                        key = call.comm.family, source, dest, tag
-                        ends[at].setdefault(key, {})[side] = size
-                        column = counts.setdefault(side, np.zeros(made.trace.nprocs, dtype=np.int64))
-                        column[rank] = call[flow.count]
-    rows: dict[tuple[Side, Side], list[tuple[int, int, int, int]]] = {}
-    for key, senders in ends[0].items():
-        receivers = ends[1].get(key, {})
+                        by_key[at].setdefault((call.comm.family, source, dest, tag), {})[side] = size
+                        counts.setdefault(side, np.zeros(nprocs, dtype=np.int64))[rank] = call[flow.count]
+                        calling.setdefault(side, np.zeros(nprocs, dtype=bool))[rank] = True
+    rows: dict[Link, list[tuple[int, int, int, int]]] = {}
+    for key, senders in by_key[0].items():
+        receivers = by_key[1].get(key, {})
         if len(senders) == len(receivers) == 1 and (key[0], key[2]) not in wild:
             (sender, sent), (receiver, received) = *senders.items(), *receivers.items()
             if not {sender, receiver} & changing:
                 rows.setdefault((sender, receiver), []).append((key[1], key[2], sent, received))
-    return _Messages({sides: _Link(*np.array(found).T) for sides, found in rows.items()}, counts)
+    return _Messages({link: _Ends(*np.array(found).T) for link, found in rows.items()}, counts, calling)
 
 
-_Ends = dict[tuple[int, int, int, int], dict[Side, int]]
+_ByKey = dict[tuple[int, int, int, int], dict[Side, int]]
 """By communicator family, source, destination and tag: who sends or receives, and bytes of an element."""
 
 
@@ -177,27 +223,27 @@ def _element_size(call: Call, flow: Flow) -> int:
 
 
 def _choices(
-    model: Model, made: Made, sides: Sides, counts: Mapping[Side, Ints]
-) -> dict[Side, list[Choice]] | None:
+    model: Model, made: Made, sides: Sides, messages: _Messages
+) -> dict[Side, tuple[_Open, list[Choice]]] | None:
     """The formulas that a count may have, those of other values only; None where something else is open."""
-    formulas: dict[int, tuple[Field, Part, list[Expr]]] = {}
+    formulas: dict[int, _Open] = {}
     for field, part, error in made.rivals:
-        _, known, found = formulas.setdefault(id(field), (field, part, [error.formula]))
-        if known is not part or found[0] != error.formula or part.shape is not None:
+        one = formulas.setdefault(id(field), _Open(field, part, [error.formula]))
+        if one.part is not part or one.formulas[0] != error.formula or part.shape is not None:
             return None
-        found.append(error.rival)
-    open_loops = any(id(repeat) in formulas for repeat in _repeats(model.nodes))
-    ways: dict[Side, tuple[Field, Part, list[Expr]]] = {}
+        one.formulas.append(error.rival)
+    if any(id(repeat) in formulas for repeat in _repeats(model.nodes)):
+        return None
+    ways: dict[Side, _Open] = {}
     for rule, _ in made.events:
         for param in rule.params:
-            if id(param.field) not in formulas:
-                continue
-            side = sides[id(rule)][param.name]
-            if side not in counts or open_loops:
-                return None
-            field, part, found = formulas[id(param.field)]
-            ways.setdefault(side, (field, part, []))[2].extend(found)
-    return {side: list(_different(made, *way, counts[side])) for side, way in ways.items()}
+            if id(param.field) in formulas:
+                side = sides[id(rule)][param.name]
+                if side not in messages.counts:
+                    return None
+                one = formulas[id(param.field)]
+                ways.setdefault(side, _Open(one.field, one.part, [])).formulas.extend(one.formulas)
+    return {side: (way, list(_different(made, way, side, messages))) for side, way in ways.items()}
 
 
 def _repeats(rules: Sequence[Rule]) -> Iterator[Field]:
@@ -206,16 +252,15 @@ def _repeats(rules: Sequence[Rule]) -> Iterator[Field]:
         yield from _repeats(rule.children)
 
 
-def _different(
-    made: Made, field: Field, part: Part, formulas: Sequence[Expr], counts: Ints
-) -> Iterator[Choice]:
+def _different(made: Made, way: _Open, side: Side, messages: _Messages) -> Iterator[Choice]:
     """The formulas of a part that have values, each with its counts on all ranks; of equal ones the first."""
     everyone = np.ones(made.trace.nprocs, dtype=bool)
-    mine = next(mask for one, mask in made.ranks.divided(field, everyone) if one is part)
+    of_part = next(mask for one, mask in made.ranks.divided(way.field, everyone) if one is way.part)
+    mine = of_part & messages.calling[side]
     seen = set()
-    for formula in dict.fromkeys(formulas):
+    for formula in dict.fromkeys(way.formulas):
         try:
-            values = np.where(mine & (counts != 0), made.ranks.over_ranks(formula), counts)
+            values = np.where(mine, made.ranks.over_ranks(formula), messages.counts[side])
         except FormulaError:
             continue
         if (key := values.tobytes()) not in seen:
@@ -224,19 +269,23 @@ def _different(
 
 
 def _chosen(
-    choices: Mapping[Side, Sequence[Choice]],
-    links: Mapping[tuple[Side, Side], _Link],
+    choices: Mapping[Side, tuple[_Open, Sequence[Choice]]],
+    links: Mapping[Link, _Ends],
     counts: Mapping[Side, Ints],
-) -> dict[Side, tuple[Expr, Expr]] | None:
-    """Each side's first formula with the one that all messages agree with; None unless it is the only one."""
+) -> dict[Side, tuple[_Open, tuple[Expr, Expr]]] | None:
+    """Each side's first formula and the one that all messages agree with; None unless that is one."""
+
+    def values(side: Side) -> list[Ints]:
+        return [row for _, row in choices[side][1]] if side in choices else [counts[side]]
+
     allowed = {
         (sender, receiver): [
             (a, b)
-            for a, sent in enumerate(_values(choices, counts, sender))
-            for b, received in enumerate(_values(choices, counts, receiver))
-            if link.agrees(sent, received)
+            for a, sent in enumerate(values(sender))
+            for b, received in enumerate(values(receiver))
+            if ends.agree(sent, received)
         ]
-        for (sender, receiver), link in links.items()
+        for (sender, receiver), ends in links.items()
         if sender in choices or receiver in choices
     }
     steps = 0
@@ -244,52 +293,54 @@ def _chosen(
     def solutions(known: dict[Side, int]) -> Iterator[dict[Side, int]]:
         nonlocal steps
         steps += 1
-        open_links = [(sides, pairs) for sides, pairs in allowed.items() if not known.keys() >= set(sides)]
-        if steps > MAX_STEPS or not open_links:
+        if steps > MAX_STEPS:
+            raise LimitError("too many formulas fit the traces")
+        left = [(link, pairs) for link, pairs in allowed.items() if not known.keys() >= set(link)]
+        if not left:
             yield known
             return
-        (sender, receiver), pairs = min(open_links, key=lambda link: len(_possible(link, known)))
+        (sender, receiver), pairs = min(left, key=lambda one: len(_possible(one, known)))
         for a, b in _possible(((sender, receiver), pairs), known):
             further = {**known, sender: a, receiver: b}
-            if all(_possible(link, further) for link in allowed.items()):
+            if all(_possible(one, further) for one in allowed.items()):
                 yield from solutions(further)
 
-    found = list(islice(solutions({}), 2))
+    try:
+        found = list(islice(solutions({}), 2))
+    except LimitError:
+        return None
     if len(found) != 1 or not found[0].keys() >= choices.keys():
         return None
-    return {side: (ways[0][0], ways[found[0][side]][0]) for side, ways in choices.items()}
-
-
-def _values(
-    choices: Mapping[Side, Sequence[Choice]], counts: Mapping[Side, Ints], side: Side
-) -> Iterator[Ints]:
-    yield from (values for _, values in choices[side]) if side in choices else [counts[side]]
+    return {
+        side: (way, (way.formulas[0], formulas[found[0][side]][0]))
+        for side, (way, formulas) in choices.items()
+    }
 
 
 def _possible(
-    link: tuple[tuple[Side, Side], Sequence[tuple[int, int]]], known: Mapping[Side, int]
+    link: tuple[Link, Sequence[tuple[int, int]]], known: Mapping[Side, int]
 ) -> list[tuple[int, int]]:
     """The pairs of choices that agree with those that are known."""
     (sender, receiver), pairs = link
     return [(a, b) for a, b in pairs if known.get(sender, a) == a and known.get(receiver, b) == b]
 
 
-def _with(chosen: Mapping[Side, tuple[Expr, Expr]], sides: Sides, rule: Rule) -> Rule:
-    """The rule with the chosen formulas, which have no rivals."""
+def _with(decisions: Mapping[Side, Decision], sides: Sides, rule: Rule) -> Rule:
+    """The rule with the formulas that were decided on, which have no rivals."""
     if rule.op is None:
-        return replace(rule, children=tuple(_with(chosen, sides, child) for child in rule.children))
+        return replace(rule, children=tuple(_with(decisions, sides, child) for child in rule.children))
     params = []
     for param in rule.params:
-        if (pair := chosen.get(sides[id(rule)][param.name])) is not None:
-            parts = tuple(_part(part, *pair) for part in param.field.parts)
+        if (decision := decisions.get(sides[id(rule)][param.name])) is not None:
+            parts = tuple(_part(part, *decision) for part in param.field.parts)
             param = replace(param, field=replace(param.field, parts=parts))
         params.append(param)
     return replace(rule, params=tuple(params))
 
 
-def _part(part: Part, formula: Expr, other: Expr) -> Part:
-    """The part with another formula in place of one."""
-    if part.formulas is None or formula not in part.formulas:
+def _part(part: Part, condition: Cond, formula: Expr, other: Expr) -> Part:
+    """The part of a condition with another formula in place of one."""
+    if part.condition != condition or part.formulas is None:
         return part
     formulas = tuple(other if one == formula else one for one in part.formulas)
     return replace(part, formulas=formulas, rivals=tuple(pair for pair in part.rivals if pair[0] != formula))

@@ -82,8 +82,12 @@ def _model(model: Model) -> list[Any]:
 
 
 def _family(rule: FamilyRule) -> list[Any]:
-    chain = [] if rule.count is None else [written(rule.count)]
-    return [rule.kind, rule.parent, rule.slices, [_vec(vec) for vec in rule.vecs], *chain]
+    vecs, count = [_vec(vec) for vec in rule.vecs], None if rule.count is None else written(rule.count)
+    return [rule.kind, rule.parent, rule.slices, vecs, count, _written_rivals(rule.rivals)]
+
+
+def _written_rivals(rivals: Sequence[tuple[Expr, Expr]]) -> list[tuple[str, str]]:
+    return [(format_text(formula), format_text(rival)) for formula, rival in rivals]
 
 
 def _rule(rule: Rule) -> list[Any]:
@@ -109,7 +113,7 @@ def _field(field: Field) -> list[Any]:
             format_text(part.condition),
             part.shape,
             None if part.formulas is None else tuple(map(written, part.formulas)),
-            [(format_text(division), format_text(rival)) for division, rival in part.rivals],
+            _written_rivals(part.rivals),
         )
         for part in field.parts
     ]
@@ -165,11 +169,12 @@ def _formulas(raw: Any) -> tuple[Value, ...]:
 
 
 def _read_family(raw: Any) -> FamilyRule:
-    kind, parent, slices, vecs, *chain = raw
-    (count,) = _formulas(chain) if chain else (None,)
+    kind, parent, slices, vecs, *rest = raw
+    count, rivals = rest if rest else (None, [])  # files of earlier versions have no chains
     read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
     axes = None if slices is None else tuple(map(int, slices))
-    return FamilyRule(str(kind), int(parent), axes, read, count)
+    chain = None if count is None else _formulas([count])[0]
+    return FamilyRule(str(kind), int(parent), axes, read, chain, _rivals(rivals))
 
 
 def _read_shape(raw: Any) -> Any:

@@ -32,7 +32,7 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.rivals import apart, with_rivals
+from scalatrace.extrap.fit.rivals import apart, shares_of_numbers, with_rivals
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.grid.communicators import fit_families
@@ -99,8 +99,8 @@ PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR
 """The order in which encodings of a peer are tried, after those that the traces have."""
 
 
-NEAR = 2
-"""How far neighbours in a grid are at most along the fastest dimension."""
+REQUESTS = frozenset({"request", "requests", "index", "indices"})
+"""Parameters that follow from the calls which make requests."""
 
 MANY_LENGTHS = 3
 """Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
@@ -346,6 +346,8 @@ class Fitter:
             raise misprediction_error(what, self.space, field.mismatch)
         if "count" not in name:
             field = _without_shares(self.space, field)
+        if name in REQUESTS:
+            field = _without_constants(field)
         return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
@@ -383,6 +385,7 @@ class Fitter:
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
+        field = _without_blocks(field)
         if encoding in (Encoding.RELATIVE, Encoding.MODULO):
             field = _confirmed_by_grid(self.space, field)
         rivals = tuple(
@@ -494,24 +497,46 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
 
 
+def _without_blocks(field: Field) -> Field:
+    """The field of peers: these are no blocks of a problem."""
+    parts = (
+        replace(part, rivals=tuple(pair for pair in part.rivals if not any(shares_of_numbers(pair[1]))))
+        for part in field.parts
+    )
+    return replace(field, parts=tuple(parts))
+
+
 def _confirmed_by_grid(space: Space, field: Field) -> Field:
-    """The field with distances to neighbours in the grid, which these have shown, instead of their rivals."""
+    """The field with distances to neighbours in the grid, which these have shown, instead of their rivals.
+
+    A constant that one side of the grid shows is such a distance if the field has that elsewhere.
+    """
     steps = space.steps()
+    known = {formula for part in field.parts for formula in part.formulas or ()}
 
     def is_step(formula: Expr) -> bool:
         return any(not apart(space, [(formula, step)], EVERYWHERE) for step in steps)
 
     def confirmed(part: Part) -> Part:
-        known: dict[Formula, Formula] = {
-            formula: rival
-            for formula, rival in part.rivals
-            if isinstance(formula, Const) and abs(formula.value) > NEAR and rival in steps
-        }
-        formulas = None if part.formulas is None else tuple(known.get(one, one) for one in part.formulas)
-        rivals = tuple(pair for pair in part.rivals if pair[0] not in known and not is_step(pair[0]))
+        found: dict[Expr, set[Expr]] = {}
+        for formula, rival in part.rivals:
+            if isinstance(formula, Const) and rival in steps and rival in known:
+                found.setdefault(formula, set()).add(rival)
+        chosen: dict[Formula, Expr] = {one: others.pop() for one, others in found.items() if len(others) == 1}
+        formulas = None if part.formulas is None else tuple(chosen.get(one, one) for one in part.formulas)
+        rivals = tuple(pair for pair in part.rivals if pair[0] not in chosen and not is_step(pair[0]))
         return replace(part, formulas=formulas, rivals=rivals)
 
     return replace(field, parts=tuple(map(confirmed, field.parts)))
+
+
+def _without_constants(field: Field) -> Field:
+    """The field of requests, whose numbers follow from the calls that make them."""
+    parts = (
+        replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
+        for part in field.parts
+    )
+    return replace(field, parts=tuple(parts))
 
 
 def _without_shares(space: Space, field: Field) -> Field:

@@ -103,7 +103,10 @@ def by_index(
     if value is None:
         return None
     weight = length.weight + value.weight + PER_PART
-    rivals = (*length.pairs, *value.pairs)
+    rivals = (
+        *rivals_of(space, points, lengths, length),
+        *rivals_of(space, np.repeat(points, lengths), flat, value, {"i": index}),
+    )
     formulas = length.formula, value.formula
     return Class(conditions, points, INDEXED, formulas, weight, rivals=rivals, length_weight=length.weight)
 
@@ -163,12 +166,14 @@ def _counted(
     """The class by a formula over counters."""
     numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
     lengths = [len(row) for row in rows]
-    value = space.solve_counted(np.repeat(points, lengths), numbers, np.concatenate(rows))
+    repeated, flat = np.repeat(points, lengths), np.concatenate(rows)
+    value = space.solve_counted(repeated, numbers, flat)
     if value is None:
         return None
+    rivals = tuple(rivals_of(space, repeated, flat, value, numbers))
     weight = value.weight + PER_PART
     formulas = Const(levels), value.formula
-    return Class(conditions, points, LOOPED, formulas, weight, rivals=value.pairs)
+    return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_arguments", "grids_in_arguments"]
 
-_INTEGER = re.compile(r"\d+")
+_INTEGER = re.compile(r"\d{1,18}")
 
 
 def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
@@ -24,7 +24,8 @@ def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
 
     Of `-P 4 3 1` and `--npx 4 --npy 3` each order of the sides is one; sides that are 1 everywhere are none.
     """
-    rows = [list(map(int, _INTEGER.findall(trace.meta.get("program", "")))) for trace in traces]
+    words = [trace.meta.get("program", "").split()[1:] for trace in traces]
+    rows = [[int(number) for word in line for number in _INTEGER.findall(word)] for line in words]
     if len({len(row) for row in rows}) > 1:
         return
     columns = list(zip(*rows, strict=True))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
+from scalatrace.formula import Expr
 from scalatrace.formula.functions import prime_factors
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
@@ -24,6 +25,12 @@ from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+
+PARTS = ("sizes", "members", "remote_sizes", "remote_members")
+"""What a family of communicators is given by."""
+
+Rival = tuple[Expr, Expr]
+"""A formula, and another one with the same values in all traces."""
 
 MAX_CHAIN = 1 << 12
 """Families that are made from each other."""
@@ -110,16 +117,14 @@ def _fit_chain(
     repeated = {name: column[at] for name, column in columns.items()}
     repeated["i"] = np.concatenate([np.arange(length) for length in lengths])
     points = Points(Basis(replace(names, index="i"), repeated, at))
-    vecs = [
-        _formulas([getattr(family, part) for family in families], points)
-        for part in ("sizes", "members", "remote_sizes", "remote_members")
-    ]
+    rivals: list[Rival] = []
+    vecs = [_formulas([getattr(family, part) for family in families], points, rivals) for part in PARTS]
     if count is None or () in vecs:
         counted = ", ".join(
             f"{length} with {t.nprocs} ranks" for length, t in zip(lengths, traces, strict=True)
         )
         raise ExtrapolationError(f"no formula found for communicators split from each other: {counted}")
-    return FamilyRule("split", 0, None, tuple(vecs), count.formula)
+    return FamilyRule("split", 0, None, tuple(vecs), count.formula, (*count.pairs, *rivals))
 
 
 def _all(names: Names) -> tuple[str, ...]:
@@ -139,9 +144,9 @@ def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: i
         axes = _slices(traces, runs, number)
         if axes is not None:
             return FamilyRule(first.kind, first.parent, axes)
-    vecs = []
-    for part in ("sizes", "members", "remote_sizes", "remote_members"):
-        vecs.append(_formulas([getattr(family, part) for family in families], points))
+    vecs, rivals = [], list[Rival]()
+    for part in PARTS:
+        vecs.append(_formulas([getattr(family, part) for family in families], points, rivals))
         if vecs[-1] == ():
             raise ExtrapolationError(
                 f"no formula found for the {part.replace('_', ' ')} of communicator {number} ({first.kind}): "
@@ -150,15 +155,19 @@ def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: i
                     for trace, f in zip(traces, families, strict=True)
                 )
             )
-    return FamilyRule(first.kind, first.parent, None, tuple(vecs))
+    return FamilyRule(first.kind, first.parent, None, tuple(vecs), rivals=tuple(rivals))
 
 
 def _kinds(families: Sequence[Family]) -> str:
     return ", ".join(sorted({family.kind for family in families}))
 
 
-def _formulas(vecs: Sequence[Vec | None], points: Points) -> Any:
-    """Shape and formulas; None where there is no vec, () when there is no rule."""
+def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -> Any:
+    """Shape and formulas; None where there is no vec, () when there is no rule.
+
+    Args:
+        rivals: those of the formulas are appended.
+    """
     if all(vec is None for vec in vecs):
         return None
     if any(vec is None for vec in vecs):
@@ -169,6 +178,7 @@ def _formulas(vecs: Sequence[Vec | None], points: Points) -> Any:
     solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
     if any(s is None for s in solved):
         return ()
+    rivals.extend(pair for s in solved if s is not None for pair in s.pairs)
     return parts[0].shape, tuple(s.formula for s in solved if s is not None)
 
 
@@ -214,10 +224,24 @@ def expanded(rules: Sequence[FamilyRule], env: Mapping[str, Any]) -> list[tuple[
     return [(rule, i) for rule in rules for i in range(1 if rule.count is None else as_int(rule.count, env))]
 
 
-def families_of(rules: Sequence[FamilyRule], grid: Grid, env: Mapping[str, Any]) -> list[Family]:
-    """The families on a grid."""
+def families_of(
+    rules: Sequence[FamilyRule], grid: Grid, env: Mapping[str, Any], check: bool = True
+) -> list[Family]:
+    """The families on a grid.
+
+    Args:
+        check: whether formulas with rivals of other values are refused.
+
+    Raises:
+        UndeterminedError: the traces do not determine the communicators of the grid.
+        ExtrapolationError: a chain is too long.
+    """
     result: list[Family] = []
     for rule, i in expanded(rules, env):
+        for formula, rival in rule.rivals if check else ():
+            if as_int(formula, {**env, "i": i}) != as_int(rival, {**env, "i": i}):
+                what = f"communicator {len(result)} ({rule.kind})"
+                raise UndeterminedError(formula, rival, 0, grid, what)
         family = _family_of(rule, grid, {**env, "i": i})
         result.append(replace(family, parent=len(result) - 1) if i else family)
     return result

@@ -33,8 +33,9 @@ __all__ = ["MAX_DIMENSIONS", "Topology", "identify"]
 
 MAX_DIMENSIONS = 3
 
-LEAST_CLOSENESS = 0.5
-"""Of a grid that only arguments name, the part of the messages that go to neighbours."""
+MIN_SHARE, SHARE_MARGIN = 0.6, 0.02
+"""Pairs of ranks with messages that are neighbours in a grid that only arguments name, as a part of all; and
+how much more of them it has than any other such grid."""
 
 Class = tuple[int, ...]
 """Per dimension: 0 at its lower border, 2 at its upper, 1 between."""
@@ -110,9 +111,11 @@ def identify(traces: Sequence[Trace]) -> Topology:
     if butterflies is not None:
         facts = "partners are at powers of two in rows and columns, or across the diagonal"
         return Topology(butterflies, f"{facts}: {_listed(butterflies)}", butterflies=True)
-    named = max(grids_in_arguments(traces), key=lambda grids: _closeness(grids, sent), default=None)
-    if named is not None and _closeness(named, sent) > LEAST_CLOSENESS:
-        return Topology(named, f"the arguments of the program, and most neighbours: {_listed(named)}")
+    named = {grids: _neighbours_share(grids, sent) for grids in grids_in_arguments(traces)}
+    best = max(named.values(), default=0.0)
+    likely = [grids for grids, share in named.items() if share > best - SHARE_MARGIN]
+    if best > MIN_SHARE and len(likely) == 1:
+        return Topology(likely[0], f"the arguments of the program, and most neighbours: {_listed(likely[0])}")
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     return Topology(line, evidence, on_a_line(pairs))
@@ -308,7 +311,7 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
     return result
 
 
-def _closeness(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
+def _neighbours_share(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
     """The part of all messages' pairs that are neighbours in grids, across faces, edges or corners."""
     near = total = 0
     for grid, pairs in zip(grids, sent, strict=True):

@@ -116,7 +116,7 @@ class _Maker:
             stats=[Stat(name, resolution) for name, resolution in self.model.stats],
             frames=list(self.frames),
             signatures=list(self.signatures),
-            comms=families_of(self.model.families, self.grid, self.values.ranks.env),
+            comms=families_of(self.model.families, self.grid, self.values.ranks.env, self.check),
             types=list(self.values.pieces.tables.types),
             strings=list(self.values.pieces.tables.strings),
             arrays=list(self.values.pieces.tables.arrays),

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.formula import Value
+from scalatrace.formula import Expr, Value
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
@@ -69,6 +69,7 @@ class FamilyRule:
         vecs: otherwise per vec of the family a shape and its formulas, None where there is none.
         count: of a chain, how many families it stands for, of which each is made from the one before; `i` in
             the formulas of the vecs is the number of a family in the chain. None: it is one family.
+        rivals: formulas of it, each with another one that gives the same values in all traces.
     """
 
     kind: str
@@ -76,6 +77,7 @@ class FamilyRule:
     slices: tuple[int, ...] | None
     vecs: tuple[tuple[Any, tuple[Value, ...]] | None, ...] = ()
     count: Value | None = None
+    rivals: tuple[tuple[Expr, Expr], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Part:
     """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing.
 
     Attributes:
-        rivals: divisions in the formulas, each with another way to divide that gives the same in all traces.
+        rivals: formulas, or parts of them, each with another one that gives the same values in all traces.
             Where the two differ, no trace tells which is right.
     """
 
