@@ -247,7 +247,8 @@ def _with_problem_size(
     found: list[tuple[Model, int]] = []
     for size in () if runs[0].inputs else problem_sizes(traces, runs):
         try:
-            model = fit_prepared(traces, [replace(run, inputs={NAME: size}) for run in runs], workers)
+            sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
+            model = fit_prepared(traces, sized, workers)
         except ExtrapolationError:
             continue
         found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size))

@@ -245,7 +245,7 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
     text = f"no formula found for {where}\n" + "\n".join(lines)
-    if any(f"{op} at " in where for op in COMPLETING):
+    if any(f"{op} at " in where and not where.startswith(f"repeat of {op} at ") for op in COMPLETING):
         return ExtrapolationError(text + BY_TIMING)
     if any(f"{op} at " in where for op in POLLING):
         return PollingError(text + BY_TIMING)

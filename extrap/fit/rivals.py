@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from scalatrace.formula import (
     Cond,
     Const,
     Expr,
+    Symbolic,
     Value,
     Var,
     add,
@@ -34,6 +35,7 @@ from scalatrace.formula import (
     names_in,
     parse_number,
 )
+from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
@@ -198,11 +200,26 @@ def divides_numbers(model: Model) -> bool:
     )
 
 
+MAX_NEAR = 8
+"""By how much the sizes of a problem along two dimensions may differ, to be taken for each other."""
+
+
+def _other_sizes(formula: Value, inputs: tuple[str, ...]) -> Iterator[tuple[Expr, Expr]]:
+    """A formula of a size that was found, with other sizes in its place: there may be one per dimension."""
+    used = names_in(formula) & set(inputs)
+    for name in used if not isinstance(formula, Symbolic) else ():
+        for step in range(1, MAX_NEAR + 1):
+            for sign in "+-":
+                other = Substitution({name: parse_number(f"{name}{sign}{step}")})
+                yield formula, cast("Expr", other.value(formula))
+
+
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
     """The field with the other ways to divide that have the same values for all samples."""
     pairs = space.divisors
+    found = any(run.found for run in space.runs)
     formulas = [formula for part in field.parts for formula in part.formulas or ()]
-    if not any(rivals(formula, space.inputs, pairs) for formula in formulas):
+    if not any(rivals(formula, space.inputs, pairs) for formula in formulas) and not found:
         return field
     left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
     parts = []
@@ -210,10 +227,12 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
         here = {name: column[mask] for name, column in columns.items()}
-        found = dict.fromkeys(
+        others = dict.fromkeys(
             pair for formula in part.formulas or () for pair in rivals(formula, space.inputs, pairs)
         )
-        equal = tuple(pair for pair in found if not differing(*pair, here).any())
+        for formula in part.formulas or () if found else ():
+            others |= dict.fromkeys(_other_sizes(formula, space.inputs))
+        equal = tuple(pair for pair in others if not differing(*pair, here).any())
         parts.append(replace(part, rivals=(*part.rivals, *equal)))
         left = left[~mask]
     return replace(field, parts=tuple(parts))

@@ -110,6 +110,9 @@ def _blocks_of_unknown_size(
     if len(names) == 1 and sizes:
         yield from _block_in_place_of(space, points, values, formula, sizes[0])
         return
+    if len(sizes) == 1 and names <= {*sizes, *space.inputs} and _has_constant(formula):
+        yield from _share_in_place_of(space, points, values, formula, sizes[0])
+        return
     columns = {name: counters[name] if name in counters else space.columns[name][points] for name in names}
     for name in sizes:
         sides = np.unique(columns[name])
@@ -134,6 +137,31 @@ def _is_product(formula: Expr) -> bool:
         and formula.op == "*"
         and all(map(_is_product, (formula.left, formula.right)))
     )
+
+
+def _has_constant(formula: Expr) -> bool:
+    """Whether it is a sum with a number."""
+    match formula:
+        case Binary("+" | "-", left, right):
+            return any(isinstance(one, Const) or _has_constant(one) for one in (left, right))
+    return False
+
+
+def _share_in_place_of(space: Space, points: Ints, values: Ints, formula: Expr, name: str) -> Iterator[Rival]:
+    """A formula of a parameter and a side, with a number divided by that side, which has its values too.
+
+    The parameter may not be what is divided: for n = 6, `512*(n//X)+512` is 4096//X on 2, 4 and 8 ranks.
+    """
+    sides, first = np.unique(space.columns[name][points], return_index=True)
+    shares = values[first]
+    if len(sides) < MIN_SIDES or shares[0] == shares[-1]:
+        return
+    for text, low, high in (
+        ("({n}//{s})", shares * sides, shares * sides + sides - 1),
+        ("(-(-{n}//{s}))", (shares - 1) * sides + 1, shares * sides),
+    ):
+        if 0 < low.max() <= high.min():
+            yield formula, parse_number(text.format(n=int(low.max()), s=name))
 
 
 def _falls(formula: Expr, columns: Mapping[str, Ints], name: str) -> bool:

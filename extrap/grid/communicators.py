@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
-from scalatrace.formula import Expr
+from scalatrace.formula import Called, Const, Expr, Var
 from scalatrace.formula.functions import prime_factors
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
@@ -55,7 +55,11 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
     if chain is None:
-        return tuple(_fit(traces, runs, points, number) for number in range(len(traces[0].comms)))
+        found = [_fit(traces, runs, points, number) for number in range(len(traces[0].comms))]
+        for start, length in _full_splits(traces):
+            rival = Const(length), Called("prime_factors", (Var("P"),))
+            found[start] = replace(found[start], rivals=(*found[start].rivals, rival))
+        return tuple(found)
     start, lengths = chain
     before = [_fit(traces, runs, points, number) for number in range(start)]
     without = [
@@ -89,6 +93,20 @@ def _chain(traces: Sequence[Trace]) -> tuple[int, list[int]] | None:
             if all(one == rest[0] and all(parent < start for _, parent in one) for one in rest):
                 return start, lengths
     return None
+
+
+def _full_splits(traces: Sequence[Trace]) -> Iterator[tuple[int, int]]:
+    """Where communicators begin that are split from each other down to single ranks, and how many they are.
+
+    Only those which all traces have, and which are as many as the numbers of ranks have prime factors.
+    """
+    counts = {prime_factors(trace.nprocs) for trace in traces}
+    for start in range(1, len(traces[0].comms)):
+        lengths = {_chain_length(trace, start) for trace in traces}
+        if lengths == counts and len(counts) == 1:
+            (length,) = lengths
+            if all(trace.comms[start + length - 1].sizes[0] == 1 for trace in traces):
+                yield start, length
 
 
 def _chain_length(trace: Trace, start: int) -> int:

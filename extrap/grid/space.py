@@ -41,12 +41,14 @@ class Run:
     Attributes:
         butterflies: whether partners are at powers of two in each dimension.
         factors: whether ranks are divided by the prime factors of their number.
+        found: whether the parameter was found in the values: it is the size of some dimension at least.
     """
 
     grid: Grid
     inputs: Mapping[str, int]
     butterflies: bool = False
     factors: bool = False
+    found: bool = False
 
 
 class Space:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scalatrace import Trace
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import shape_of
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.formatting import lines
 from scalatrace.extrap.stx import load, save
@@ -57,6 +57,22 @@ def test_as_many_communicators_as_prime_factors(rising: bool, nprocs: int) -> No
     model = model_of([splitting(n, rising) for n in SIZES])[1]
     made = of_model(model, nprocs).trace
     assert diff(made, splitting(nprocs, rising), ["times"]) == []
+
+
+def test_sizes_of_two_factors_show_no_rule() -> None:
+    """Each trace has two communicators: always, or since the numbers of ranks have two prime factors."""
+    model = model_of([splitting(n) for n in (4, 6, 9, 15)])[1]
+    assert diff(of_model(model, 35).trace, splitting(35), ["times"]) == []
+    with pytest.raises(UndeterminedError, match=r"cannot tell 2 from prime_factors\(P\)"):
+        of_model(model, 12)
+
+
+def test_halving_is_not_told_from_prime_factors() -> None:
+    """Of 6, 12, 24 and 48 ranks, halves of halves are what is left without the smallest prime factors."""
+    model = model_of([splitting(n, rising=True) for n in (6, 12, 24, 48)])[1]
+    assert diff(of_model(model, 96).trace, splitting(96, rising=True), ["times"]) == []
+    with pytest.raises(UndeterminedError, match=r"cannot tell log2\(X\) from prime_factors\(P\)"):
+        of_model(model, 54)
 
 
 def test_saved_and_shown(tmp_path: Path) -> None:

@@ -91,6 +91,29 @@ def test_other_values_are_not_decided(model: Model) -> None:
         of_model(with_formulas(model, "Allreduce", "1", "choose(X<9,1,2)"), 12, (12,))
 
 
+def test_receives_of_one_length_decide_nothing(model: Model) -> None:
+    """A buffer that is as long as all messages of the traces need not be as long as those of other sizes."""
+
+    def equal(rank: Rank) -> list[IssuedCall]:
+        return [replace_count(one, 12) if one.op in ("Send", "Recv") else one for one in line(room=0)(rank)]
+
+    given = model_of([trace_of(equal, dims) for dims in LINES], LINES)[1]
+    with pytest.raises(UndeterminedError, match="count of Send"):
+        of_model(with_formulas(given, "Send", "12", "12+choose(X<9,0,1)"), 12, (12,))
+
+
+def replace_count(one: IssuedCall, count: int) -> IssuedCall:
+    """The call with another count."""
+    return call(one.op, one.site, **{**dict(one.params), "count": count})
+
+
+def test_counts_of_zero_are_compared(model: Model) -> None:
+    open_send = with_formulas(model, "Send", "(3*X+2*x)*choose(X<9,1,0)", RIGHT)
+    both = with_formulas(open_send, "Recv", "(3*X+2*x-2)*choose(X<9,1,0)", "3*X+2*x-2")
+    with pytest.raises(UndeterminedError, match="the traces cannot tell"):
+        of_model(both, 12, (12,))
+
+
 def test_longer_receives_decide_nothing() -> None:
     """A receive that has room for more tells no size of a message."""
     model = model_of([trace_of(line(room=100), dims) for dims in LINES], LINES)[1]

@@ -82,6 +82,42 @@ def test_few_values_do_not_tell_a_size() -> None:
         extrap.extrapolate([trace_of(body, dims) for dims in grids], 11, (11,), dims_of=grids)
 
 
+def test_size_along_one_dimension_is_not_that_along_the_other() -> None:
+    """47 points along the first dimension and 46 along the second: both give the counts on few columns."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        calls = []
+        for axis, (n, step) in enumerate(((47, (0, 1)), (46, (1, 0)))):
+            side, place = rank.dims[axis], rank.place[axis]
+            count = 8 * ((place + 1) * n // side - place * n // side + 1)
+            for op, name, sign in (("Isend", "dest", 1), ("Irecv", "source", -1)):
+                peer = rank.neighbour([sign * one for one in step], wrap=False)
+                if peer is not None:
+                    calls.append(
+                        call(op, 10 * axis + sign, count=count, tag=axis, comm="world", **{name: peer})
+                    )
+        return [*calls * 3, call("Allreduce", 30, count=1, comm="world")]
+
+    grids = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
+    try:
+        made = extrap.extrapolate([trace_of(body, dims) for dims in grids], 20, (4, 5), dims_of=grids)
+    except ExtrapolationError:
+        return
+    assert diff(made.trace, trace_of(body, (4, 5)), ["times"]) == []
+
+
+def test_parameter_that_is_no_size_of_the_blocks() -> None:
+    """4096 rows on 2, 4 and 8 ranks; the parameter 6 is half the logarithm of that."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Allgather", 1, sendcount=4096 // rank.dims[0], comm="world")] * 3
+
+    lines = [(2,), (4,), (8,)]
+    given = [trace_of(body, dims, n=6) for dims in lines]
+    with pytest.raises(ExtrapolationError, match=r"cannot tell .* from 4096//X"):
+        extrap.extrapolate(given, 16, (16,), dims_of=lines)
+
+
 @pytest.mark.parametrize("nprocs", [10, 11])
 def test_line_that_is_blocks_of_some_size_is_no_rule(nprocs: int) -> None:
     """Blocks of 36 cells, rounded up, have 9, 8, 6 and 5 on 4, 5, 7 and 8 ranks: 13-P fits."""

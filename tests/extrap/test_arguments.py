@@ -1,0 +1,67 @@
+"""Grids that only the arguments of a program name."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace import Trace
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.extrapolate import prepared
+from scalatrace.extrap.grid.arguments import grids_in_arguments
+from support.calls import IssuedCall, call
+from support.grids import Rank, steps, trace_of
+
+GRIDS = [(3, 3), (3, 4), (4, 4), (4, 5)]
+
+
+def irregular(rank: Rank) -> list[IssuedCall]:
+    """Messages to the neighbours, and from some ranks to others far away."""
+    peers = [p for step in steps(2) if (p := rank.neighbour(step, wrap=False)) is not None]
+    if rank.number == 2:
+        peers.append(rank.dims[0] * rank.dims[1] - 1)
+    return [call("Send", 1, count=1, dest=p, tag=0, comm="world") for p in peers]
+
+
+def traces(text: str) -> list[Trace]:
+    """The traces of a program whose command line has the rows X, the columns Y and the ranks P."""
+    result = []
+    for x, y in GRIDS:
+        trace = trace_of(irregular, (x, y))
+        trace.meta["program"] = text.format(X=x, Y=y, P=x * y)
+        result.append(trace)
+    return result
+
+
+def grids(found: tuple[object, ...]) -> list[str]:
+    return [str(grid) for grid in found]
+
+
+def test_sides_in_both_orders() -> None:
+    found = [grids(one) for one in grids_in_arguments(traces("solve -P {Y} {X} 1 -n 6"))]
+    assert [f"{x}x{y}" for x, y in GRIDS] in found
+    assert [f"{y}x{x}" for x, y in GRIDS] in found
+
+
+def test_the_program_itself_and_long_numbers_name_no_grid() -> None:
+    assert not list(grids_in_arguments(traces("/opt/{Y}/{X}/solve")))
+    assert not list(grids_in_arguments(traces("solve " + "9" * 5000)))
+
+
+def test_grid_is_taken_where_most_messages_go_to_neighbours() -> None:
+    _, runs, evidence = prepared(traces("solve --npx {Y} --npy {X}"))
+    assert [run.grid.dims for run in runs] == GRIDS
+    assert "the arguments of the program, and most neighbours" in evidence
+
+
+def test_grid_is_not_taken_where_messages_go_elsewhere() -> None:
+    far = [trace_of(across, dims) for dims in GRIDS]
+    for trace, (x, y) in zip(far, GRIDS, strict=True):
+        trace.meta["program"] = f"solve {y} {x}"
+    with pytest.raises(InputError, match="recorded with different arguments"):
+        prepared(far)
+
+
+def across(rank: Rank) -> list[IssuedCall]:
+    """Messages to squares, on the line of all ranks."""
+    nprocs = rank.dims[0] * rank.dims[1]
+    return [call("Send", 1, count=1, dest=(rank.number**2 + 3) % nprocs, tag=0, comm="world")]
