@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -206,12 +206,11 @@ MAX_NEAR = 8
 
 def _other_sizes(formula: Value, inputs: tuple[str, ...]) -> Iterator[tuple[Expr, Expr]]:
     """A formula of a size that was found, with other sizes in its place: there may be one per dimension."""
-    used = names_in(formula) & set(inputs)
-    for name in used if not isinstance(formula, Symbolic) else ():
-        for step in range(1, MAX_NEAR + 1):
-            for sign in "+-":
-                other = Substitution({name: parse_number(f"{name}{sign}{step}")})
-                yield formula, cast("Expr", other.value(formula))
+    if isinstance(formula, Symbolic):
+        return
+    for name, step in product(sorted(names_in(formula) & set(inputs)), range(-MAX_NEAR, MAX_NEAR + 1)):
+        if step:
+            yield formula, Substitution({name: add(Var(name), Const(step))}).number(formula)
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:

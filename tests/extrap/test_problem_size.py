@@ -93,9 +93,8 @@ def test_size_along_one_dimension_is_not_that_along_the_other() -> None:
             for op, name, sign in (("Isend", "dest", 1), ("Irecv", "source", -1)):
                 peer = rank.neighbour([sign * one for one in step], wrap=False)
                 if peer is not None:
-                    calls.append(
-                        call(op, 10 * axis + sign, count=count, tag=axis, comm="world", **{name: peer})
-                    )
+                    given = {"count": count, name: peer, "tag": axis}
+                    calls.append(call(op, 10 * axis + sign, comm="world", **given))
         return [*calls * 3, call("Allreduce", 30, count=1, comm="world")]
 
     grids = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
