@@ -116,6 +116,8 @@ def _all(names: Names) -> Iterator[Term]:
     if coords and names.partners:
         for place, size in _lines(names):
             yield from _trees(place, size)
+    if names.partners and coords and not names.index and not names.counters:
+        yield from _torus(sizes, coords)
     if names.lists:
         yield from _neighbour_counts(sizes, coords)
     if len(sizes) == 2 and coords:
@@ -197,6 +199,24 @@ def _diagonal_steps(sizes: Sequence[str]) -> Iterator[Term]:
             if len(used) > 1 and used[0][0] > 0:
                 text = "".join(f"{'+' if step > 0 else '-'}{stride}" for step, stride in used)
                 yield (f"({text[1:]})", 1.2 + 0.2 * len(used))
+
+
+def _torus(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
+    """Ranks of neighbours across faces, edges and corners on a torus, whichever dimension is the fastest."""
+    if len(sizes) not in (2, 3):
+        return
+    for steps in product((0, 1, -1), repeat=len(sizes)):
+        if not any(steps):
+            continue
+        places = [
+            f"({coord}{step:+d})%{size}" if step else coord
+            for coord, step, size in zip(coords, steps, sizes, strict=True)
+        ]
+        for order in (1, -1):
+            text = ""
+            for place, size in list(zip(places, sizes, strict=True))[::order]:
+                text = f"({text})*{size}+{place}" if text else place
+            yield (f"({text})", 2.4 + 0.2 * sum(map(abs, steps)))
 
 
 def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Term]:
