@@ -55,6 +55,10 @@ PROOF_SECONDS = 5.0
 """Time to prove that the calls of a large result fit together."""
 
 
+MIN_OTHERS = 3
+"""Traces that are left when the smallest one is left out."""
+
+
 @dataclass(frozen=True)
 class Extrapolation:
     """A result: the trace, its grid, and what it was made from.
@@ -300,9 +304,26 @@ def prepared(
         Run(grid, inputs_of(trace), butterflies, factors) for grid, trace in zip(grids, ordered, strict=True)
     ]
     _same_inputs(runs)
-    if multiples := check_arguments(ordered, runs):
+    try:
+        multiples = check_arguments(ordered, runs)
+    except InputError as error:
+        raise InputError(f"{error}{_without_smallest(ordered) if dims_of is None else ''}") from None
+    if multiples:
         evidence += f"; arguments that differ are taken to grow with it: {', '.join(multiples)}"
     return ordered, runs, evidence
+
+
+def _without_smallest(traces: Sequence[Trace]) -> str:
+    """A hint where the other traces have a grid that explains their arguments."""
+    if len(traces) < MIN_OTHERS + 1:
+        return ""
+    try:
+        _, runs, _ = prepared(traces[1:])
+    except InputError:
+        return ""
+    grids = ", ".join(str(run.grid) for run in runs)
+    smallest = f"the trace of {traces[0].nprocs} ranks"
+    return f"\nThe others have the grids {grids}: {smallest} is too small. Leave it out"
 
 
 def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None) -> None:

@@ -9,7 +9,7 @@ from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.extrapolate import prepared
 from scalatrace.extrap.grid.arguments import grids_in_arguments
 from support.calls import IssuedCall, call
-from support.grids import Rank, steps, trace_of
+from support.grids import Rank, halo, steps, trace_of
 
 GRIDS = [(3, 3), (3, 4), (4, 4), (4, 5)]
 
@@ -59,6 +59,19 @@ def test_grid_is_not_taken_where_messages_go_elsewhere() -> None:
         trace.meta["program"] = f"solve {y} {x}"
     with pytest.raises(InputError, match="recorded with different arguments"):
         prepared(far)
+
+
+def test_trace_that_hides_the_grid_is_named() -> None:
+    """On 2x2 ranks in a plane of a torus each is a neighbour of all others."""
+    dims_of = [(1, 2, 2), (2, 2, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3)]
+    given = []
+    for dims in dims_of:
+        trace = trace_of(halo(wrap=True), dims)
+        trace.meta["program"] = "solve -i {} -j {} -k {}".format(*dims[::-1])
+        given.append(trace)
+    with pytest.raises(InputError, match=r"trace of 4 ranks is too small\. Leave it out"):
+        prepared(given)
+    assert [run.grid.dims for run in prepared(given[1:])[1]] == dims_of[1:]
 
 
 def across(rank: Rank) -> list[IssuedCall]:
