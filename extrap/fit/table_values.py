@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
@@ -78,7 +79,10 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int) -> Any:
         array = trace.arrays[index]
         if array.length <= short and not array.summed:
             return ("array", array.length, array.values)
-        vec = separate_specials(array.vec, array.length)
+        vec = array.vec
+        if array.length <= MAX_NORMALIZED_VALUES and not array.summed:
+            vec = vec_of(vec.first(array.length))  # equal values may have been folded in several ways
+        vec = separate_specials(vec, array.length)
         return "summed" if array.summed else "array", array.length, vec.terms
     if kind is Kind.STRING:
         return _template(trace.string(index))
