@@ -30,6 +30,8 @@ MEMORY_SHARE = 0.75
 """Default budget of memory, as a share of what the machine or the control group has."""
 LEAST_MEMORY = 192 << 20
 """Lowest budget of memory: that of the libraries, with room for a small input."""
+MAX_MEMORY = (1 << 63) - 1
+"""Larger budgets than a limit of the system can hold are that one."""
 GRACE_S = 5.0
 """Seconds that native code has to return to Python before the process ends without it."""
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -47,7 +49,8 @@ def size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500M or 2G")
-    nbytes = int(float(match[1]) * _UNITS[match[2].upper()])
+    number = float(match[1])
+    nbytes = MAX_MEMORY if number > MAX_MEMORY else min(int(number * _UNITS[match[2].upper()]), MAX_MEMORY)
     if 0 < nbytes < LEAST_MEMORY:
         raise argparse.ArgumentTypeError(
             f"{text!r} is less than the {LEAST_MEMORY >> 20}M that any command needs"

@@ -89,7 +89,15 @@ def test_sizes_that_are_none(words: list[str], capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize(
-    ("text", "nbytes"), [("2G", 2 << 30), ("0.5GiB", 1 << 29), ("300 M", 300 << 20), ("0", 0)]
+    ("text", "nbytes"),
+    [
+        ("2G", 2 << 30),
+        ("0.5GiB", 1 << 29),
+        ("300 M", 300 << 20),
+        ("0", 0),
+        ("99999999T", budget.MAX_MEMORY),
+        ("9" * 400, budget.MAX_MEMORY),
+    ],
 )
 def test_sizes(text: str, nbytes: int) -> None:
     assert budget.size(text) == nbytes
