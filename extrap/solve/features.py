@@ -216,7 +216,7 @@ def _torus(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
             text = ""
             for place, size in list(zip(places, sizes, strict=True))[::order]:
                 text = f"({text})*{size}+{place}" if text else place
-            yield (f"({text})", 2.4 + 0.2 * sum(map(abs, steps)))
+            yield (f"({text})", 4.2 + 0.2 * sum(map(abs, steps)))  # distances in the grid are preferred
 
 
 def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Term]:
