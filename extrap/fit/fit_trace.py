@@ -38,6 +38,7 @@ from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_c
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
 from scalatrace.formula import Const, Expr, names_in
 from scalatrace.formula import Value as Formula
@@ -136,6 +137,10 @@ class Fitter:
     @cached_property
     def _of_lists(self) -> _Spaces:
         return _Spaces(self.space.variant(partners=False, lists=True))
+
+    @cached_property
+    def _of_torus(self) -> _Spaces:
+        return _Spaces(self.space.variant(given=torus(self.space.names)))
 
     def trees(self) -> dict[int, tuple[RankNode, ...]]:
         """Every rank's tree."""
@@ -380,6 +385,14 @@ class Fitter:
             relative = _encoded(decoded, Encoding.RELATIVE)
             if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
+        least = min(found, key=_cost, default=None)
+        unsure = least is None or least[0] >= fields.PER_RANK or not _is_determined(least[2])
+        if unsure and self.space.shows_sides(np.array(list(decoded), dtype=np.int64)):
+            absolute = _encoded(decoded, Encoding.ABSOLUTE)
+            one = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
+            if isinstance(one, Field) and len(one.parts) == 1:
+                samples[Encoding.ABSOLUTE] = absolute
+                found = [(one.cost, Encoding.ABSOLUTE, one)]
         if not found:
             what = f"{name} of {where(node)}"
             raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)

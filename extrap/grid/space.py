@@ -104,7 +104,7 @@ class Space:
     ) -> Space:
         """The space of these runs, or of the same ones, with some of the arguments changed."""
         names = self.names
-        own = {"partners": names.partners, "lists": names.lists, "stages": names.stages, **kinds}
+        own = {name: getattr(names, name) for name in ("partners", "lists", "stages")} | kinds
         runs = self.runs if runs is None else runs
         return Space(runs, **own, accept_unconfirmed=self.accept_unconfirmed, given=given)
 
@@ -122,6 +122,11 @@ class Space:
         sizes = self.names.sizes[:: 1 if self.runs[0].grid.column_major else -1]
         strides = ["*".join(sizes[:n]) for n in range(1, len(sizes))]
         return [parse_number(sign + stride) for stride in strides for sign in ("", "-", "P-")]
+
+    def shows_sides(self, chosen: Ints) -> bool:
+        """Whether some points have several sides of each dimension of which the runs have several."""
+        columns = [self.columns[size] for size in self.names.sizes]
+        return all((one == one[0]).all() or (one[chosen] != one[chosen[0]]).any() for one in columns)
 
     def points(self, chosen: Ints) -> Points:
         """Some of the points, to solve values over."""

@@ -14,7 +14,7 @@ from math import prod
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
 from scalatrace.trace.symbolic.grid import NAMES
 
-__all__ = ["RESERVED", "Feature", "Names", "features", "fits"]
+__all__ = ["RESERVED", "Feature", "Names", "features", "fits", "torus"]
 
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
@@ -71,6 +71,25 @@ EXTRA: list[Term] = []
 """What plug-ins add: expressions and their weights."""
 
 
+def torus(names: Names) -> tuple[Feature, ...]:
+    """The ranks of all neighbours on a torus, across faces, edges and corners; and the own rank.
+
+    Whichever dimension is the fastest; on a line of ranks, neighbours are found by distance.
+    """
+    found = [Feature(parse_number("r"), 1.4)]
+    for steps in product((0, 1, -1), repeat=len(names.sizes)) if len(names.sizes) > 1 else ():
+        places = [
+            f"({coord}{step:+d})%{size}" if step else coord
+            for coord, step, size in zip(names.coords, steps, names.sizes, strict=True)
+        ]
+        for order in (1, -1) if any(steps) else ():
+            text = ""
+            for place, size in list(zip(places, names.sizes, strict=True))[::order]:
+                text = f"({text})*{size}+{place}" if text else place
+            found.append(Feature(parse_number(text), 2.4 + 0.2 * sum(map(abs, steps))))
+    return tuple(found)
+
+
 def fits(formula: Expr | Cond, names: Names) -> bool:
     """Whether a plug-in's expression is for grids of so many dimensions; it may be about others only."""
     return names_in(formula) & GRID_NAMES <= {*names.sizes, *names.coords}
@@ -116,8 +135,6 @@ def _all(names: Names) -> Iterator[Term]:
     if coords and names.partners:
         for place, size in _lines(names):
             yield from _trees(place, size)
-    if names.partners and coords and not names.index and not names.counters:
-        yield from _torus(sizes, coords)
     if names.lists:
         yield from _neighbour_counts(sizes, coords)
     if len(sizes) == 2 and coords:
@@ -199,24 +216,6 @@ def _diagonal_steps(sizes: Sequence[str]) -> Iterator[Term]:
             if len(used) > 1 and used[0][0] > 0:
                 text = "".join(f"{'+' if step > 0 else '-'}{stride}" for step, stride in used)
                 yield (f"({text[1:]})", 1.2 + 0.2 * len(used))
-
-
-def _torus(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
-    """Ranks of neighbours across faces, edges and corners on a torus, whichever dimension is the fastest."""
-    if len(sizes) not in (2, 3):
-        return
-    for steps in product((0, 1, -1), repeat=len(sizes)):
-        if not any(steps):
-            continue
-        places = [
-            f"({coord}{step:+d})%{size}" if step else coord
-            for coord, step, size in zip(coords, steps, sizes, strict=True)
-        ]
-        for order in (1, -1):
-            text = ""
-            for place, size in list(zip(places, sizes, strict=True))[::order]:
-                text = f"({text})*{size}+{place}" if text else place
-            yield (f"({text})", 4.2 + 0.2 * sum(map(abs, steps)))  # distances in the grid are preferred
 
 
 def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) -> Iterator[Term]:

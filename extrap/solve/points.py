@@ -87,13 +87,13 @@ class Points:
         return replace(result, confirmed=True) if accept and result is not None else result
 
     def _equal_to(self, values: Ints) -> Solution | None:
-        """The first given formula with these values."""
+        """The first given formula with these values; the others are its rivals."""
         table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
         found = np.flatnonzero((table == values).all(axis=1))
         if not len(found) or len(set(values.tolist())) < 2:
             return None
-        feature = self._basis.features[found[0]]
-        return Solution(feature.formula, feature.weight)
+        feature, *others = (self._basis.features[i] for i in found)
+        return Solution(feature.formula, feature.weight, rivals=tuple(one.formula for one in others))
 
     @cached_property
     def _runs(self) -> Ints:

@@ -144,6 +144,6 @@ def test_peers_of_rival_encodings() -> None:
 
     wrong = replace(model, nodes=tuple(map(with_rival, model.nodes)))
     with pytest.raises(
-        ExtrapolationError, match=r"dest of Send at app\.py:11:main: two formulas fit the traces"
+        ExtrapolationError, match=r"dest of Send at app\.py:13:main: two formulas fit the traces"
     ):
         of_model(wrong, 36)
