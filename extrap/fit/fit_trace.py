@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -387,7 +387,7 @@ class Fitter:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
         least = min(found, key=_cost, default=None)
         unsure = least is None or least[0] >= fields.PER_RANK or not _is_determined(least[2])
-        if unsure and self.space.shows_sides(np.array(list(decoded), dtype=np.int64)):
+        if unsure and not self.space.one_sided(np.array(list(decoded), dtype=np.int64)):
             absolute = _encoded(decoded, Encoding.ABSOLUTE)
             one = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
             if isinstance(one, Field) and len(one.parts) == 1:
@@ -510,13 +510,15 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
 
 
+def _with_rivals_that(field: Field, keep: Callable[[Expr, Expr], bool]) -> Field:
+    """The field with those pairs of formula and rival that a test keeps."""
+    parts = (replace(part, rivals=tuple(pair for pair in part.rivals if keep(*pair))) for part in field.parts)
+    return replace(field, parts=tuple(parts))
+
+
 def _without_blocks(field: Field) -> Field:
     """The field of peers: these are no blocks of a problem."""
-    parts = (
-        replace(part, rivals=tuple(pair for pair in part.rivals if not any(shares_of_numbers(pair[1]))))
-        for part in field.parts
-    )
-    return replace(field, parts=tuple(parts))
+    return _with_rivals_that(field, lambda formula, rival: not any(shares_of_numbers(rival)))
 
 
 def _confirmed_by_grid(space: Space, field: Field) -> Field:
@@ -545,24 +547,15 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
 
 def _without_constants(field: Field) -> Field:
     """The field of requests, whose numbers follow from the calls that make them."""
-    parts = (
-        replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
-        for part in field.parts
-    )
-    return replace(field, parts=tuple(parts))
+    return _with_rivals_that(field, lambda formula, rival: not isinstance(formula, Const))
 
 
 def _without_shares(space: Space, field: Field) -> Field:
     """The field of what is no count: its constants are no shares of a problem."""
-
-    def is_share(formula: Expr, rival: Expr) -> bool:
-        return isinstance(formula, Const) and bool(names_in(rival) & set(space.inputs))
-
-    parts = (
-        replace(part, rivals=tuple(pair for pair in part.rivals if not is_share(*pair)))
-        for part in field.parts
+    inputs = set(space.inputs)
+    return _with_rivals_that(
+        field, lambda formula, rival: not (isinstance(formula, Const) and names_in(rival) & inputs)
     )
-    return replace(field, parts=tuple(parts))
 
 
 def _samples_in(row: Sequence[Any]) -> int:

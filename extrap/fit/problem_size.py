@@ -90,13 +90,17 @@ def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
         return []
     near = np.flatnonzero(saved >= MARGIN * best)
     ordered = sizes[near[np.argsort(-saved[near], kind="stable")]].tolist()
-    if not 1 < len(ordered) <= MAX_CANDIDATES:
-        return ordered[:1] if len(ordered) == 1 else []
-    return [size for size in ordered if _all_have_formulas(quantities, runs, size)]
+    if len(ordered) > MAX_CANDIDATES:
+        return []
+    return (
+        ordered
+        if len(ordered) == 1
+        else [size for size in ordered if _all_have_formulas(quantities, runs, size)]
+    )
 
 
 def _all_have_formulas(quantities: Sequence[_Quantity], runs: Sequence[Run], size: int) -> bool:
-    """Whether all quantities follow formulas of the size of the problem, as far as they are alike."""
+    """Whether each quantity follows a formula, with this size of the problem as a parameter."""
     space = Space([replace(run, inputs={NAME: size}) for run in runs], partners=False)
     for quantity in quantities:
         points, values = (row.tolist() for row in quantity.whole)

@@ -70,11 +70,8 @@ def constants_of_one_side(space: Space, points: Ints, formula: Value) -> Iterato
     """
     if not isinstance(formula, Const) or abs(formula.value) <= 1:
         return
-    for size in space.names.sizes:
-        sides = space.columns[size]
-        side = int(sides[points[0]])
-        if (sides[points] != side).any() or (sides == side).all():
-            continue
+    for size in space.one_sided(points):
+        side = int(space.columns[size][points[0]])
         found = [] if space.names.partners else list(_shares(space, points, formula.value, size))
         found += (step for step in space.steps() if size in names_in(step))
         for other in found:

@@ -123,10 +123,14 @@ class Space:
         strides = ["*".join(sizes[:n]) for n in range(1, len(sizes))]
         return [parse_number(sign + stride) for stride in strides for sign in ("", "-", "P-")]
 
-    def shows_sides(self, chosen: Ints) -> bool:
-        """Whether some points have several sides of each dimension of which the runs have several."""
-        columns = [self.columns[size] for size in self.names.sizes]
-        return all((one == one[0]).all() or (one[chosen] != one[chosen[0]]).any() for one in columns)
+    def one_sided(self, chosen: Ints) -> list[str]:
+        """The dimensions of which some points have one side only, and the runs have several."""
+        columns = ((size, self.columns[size]) for size in self.names.sizes)
+        return [
+            size
+            for size, sides in columns
+            if (sides[chosen] == sides[chosen[0]]).all() and (sides != sides[0]).any()
+        ]
 
     def points(self, chosen: Ints) -> Points:
         """Some of the points, to solve values over."""

@@ -32,7 +32,7 @@ MAX_TERMS = 256
 __all__ = ["OnRival", "Values", "refuse"]
 
 OnRival = Callable[[Field, Part, UndeterminedError], None]
-"""Is told the field and the part of two formulas that fit all traces and differ here."""
+"""Called with a field, its part, and the error for two formulas that differ on the grid."""
 
 
 def refuse(field: Field, part: Part, error: UndeterminedError) -> None:

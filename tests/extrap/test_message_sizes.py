@@ -115,7 +115,7 @@ def test_counts_of_zero_are_compared(model: Model) -> None:
 
 
 def test_longer_receives_decide_nothing() -> None:
-    """A receive that has room for more tells no size of a message."""
+    """The count of a longer receive is not that of its message."""
     model = model_of([trace_of(line(room=100), dims) for dims in LINES], LINES)[1]
     with pytest.raises(UndeterminedError, match="count of Send"):
         of_model(with_formulas(model, "Send", RIGHT, WRONG), 12, (12,))
