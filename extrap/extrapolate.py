@@ -22,7 +22,7 @@ from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.hints import hint
 from scalatrace.extrap.instantiate.instantiate import instantiate
-from scalatrace.extrap.matching import MAX_VISITS, check_consistent, check_matching
+from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
@@ -31,6 +31,7 @@ from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
+from scalatrace.extrap.workers import each
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
@@ -51,8 +52,8 @@ __all__ = [
     "prepared",
 ]
 
-PROOF_SECONDS = 5.0
-"""Time to prove that the calls of a large result fit together."""
+PROOF_SECONDS = 2.0
+"""Time to prove that the calls of a large result fit together; `scalatrace check` takes more."""
 
 
 MIN_OTHERS = 3
@@ -116,12 +117,15 @@ def extrapolate(
     _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, (nprocs, dims))
     checked = check_largest(traces, dims_of, workers, model) if check else ""
     result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
-    matching = checked_matching(traces, result, params) if check else ""
+    matching = checked_matching(traces, result, params, workers) if check else ""
     return replace(result, evidence=evidence, check=checked, matching=matching)
 
 
 def checked_matching(
-    traces: Sequence[Trace], result: Extrapolation, params: Mapping[str, int] | None = None
+    traces: Sequence[Trace],
+    result: Extrapolation,
+    params: Mapping[str, int] | None = None,
+    workers: int = 1,
 ) -> str:
     """Whether all calls of a result fit together, as those of the traces do: one line.
 
@@ -130,10 +134,16 @@ def checked_matching(
     """
     if conflict := check_consistent(traces):
         return f"not compared: {conflict}"
-    line = check_matching(result.model, result.trace, result.grid, target_inputs(result.model, params or {}))
-    if result.trace.nnodes * result.trace.nprocs > MAX_VISITS and available():
-        line += f"; {prove_model(result.model, PROOF_SECONDS).line()}"
-    return line
+    inputs = target_inputs(result.model, params or {})
+
+    def check() -> str:
+        return check_matching(result.model, result.trace, result.grid, inputs)
+
+    def prove() -> str:
+        return prove_model(result.model, PROOF_SECONDS).line()
+
+    proves = not is_small(result.trace) and available()
+    return "; ".join(each(lambda work: work(), [check, prove] if proves else [check], workers))
 
 
 def check_largest(

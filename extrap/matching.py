@@ -15,18 +15,23 @@ from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.sizes import grids_like
 from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.model.elastic import Formulas
+from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-MAX_VISITS = 1 << 16
-"""Nodes times ranks of a result that is checked rank by rank."""
+MAX_VISITS = 1 << 15
+"""Nodes times ranks of a result that is checked rank by rank: about a second."""
+
+FORMULA_VISITS = 10
+"""What a value by a formula costs, in nodes."""
 
 MAX_SIZES = 2
 """Smaller sizes that are checked in place of a larger one."""
 
-__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "check_sizes"]
+__all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "check_sizes", "is_small"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +74,28 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
     Raises:
         ExtrapolationError: something does not fit together; says on which ranks and calls.
     """
-    if trace.nnodes * trace.nprocs <= MAX_VISITS:
+    if is_small(trace):
         if conflict := _conflict(trace):
             raise _conflict_error(grid, conflict)
         return f"all messages and collective calls match on {grid.nprocs:,} ranks ({grid})"
-    checked = check_several(model, inputs, max(MAX_VISITS // trace.nnodes, 1))
+    checked = check_several(model, inputs, max(MAX_VISITS // MAX_SIZES // _visits(trace), 1))
     return (
         _line(checked)
         or f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size is alike"
     )
+
+
+def is_small(trace: Trace) -> bool:
+    """Whether the calls of all ranks are compared, not those of smaller sizes."""
+    return _visits(trace) * trace.nprocs <= MAX_VISITS
+
+
+def _visits(trace: Trace) -> int:
+    """What one rank's calls cost, in nodes."""
+    values = (
+        param.value if isinstance(param, Peer) else param for leaf in trace.leaves() for param in leaf.params
+    )
+    return trace.nnodes + FORMULA_VISITS * sum(isinstance(value, Formulas) for value in values)
 
 
 def check_model(model: Model) -> str:

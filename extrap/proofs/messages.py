@@ -80,6 +80,7 @@ class Group:
         found: dict[Half, Exception] = {}
         for half in halves:
             try:
+                self.prover.require_time()
                 require(half)
             except (Refuted, Unprovable, FormulaError) as error:
                 found[half] = error

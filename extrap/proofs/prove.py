@@ -20,7 +20,7 @@ from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.collectives import Collectives
 from scalatrace.extrap.proofs.halves import MESSAGES, PROBES, Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import Group, Messages
-from scalatrace.extrap.proofs.prover import Prover, Refuted
+from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import Scenario, scenarios
 from scalatrace.extrap.proofs.values import Unprovable, loops_of
 from scalatrace.formula import TRUE, Cond, Const, Expr, all_of, compare, format_text
@@ -82,6 +82,8 @@ class Proofs:
         """What was proved, in one line."""
         if self.complete:
             return f"proved for all sizes with {self.sizes}"
+        if any(one.reason == OUT_OF_TIME for one in self.open):
+            return f"proved for {self.proved} of {self.calls} calls in {self.seconds:.0f} s, then time was up"
         return f"proved for {self.proved} of {self.calls} calls, for all sizes with {self.sizes}"
 
     @property
@@ -185,6 +187,7 @@ class _Scenario:
         unknown: list[tuple[int | None, str]] = []
         for path in self.paths:
             try:
+                self.prover.require_time()
                 for half in halves(self.model, self.prover, path):
                     known[half.family].append((path, half))
             except ERRORS as error:
@@ -201,6 +204,7 @@ class _Scenario:
                             raise Unprovable(
                                 f"a call that may send to it or receive from it is not followed ({because})"
                             )
+                        self.prover.require_time()
                         require(messages.group_of(half), half)
                     except ERRORS as error:
                         yield id(path[-1]), self._open(path, error)
@@ -221,6 +225,7 @@ class _Scenario:
             try:
                 if flow is None and any("count" in param.name for param in some[0][-1].params):
                     raise Unprovable("whether its members give fitting counts is not compared")
+                self.prover.require_time()
                 calls = Collectives(self.prover, self.model.families[family], some, agreed)
                 calls.require_members()
             except ERRORS as error:

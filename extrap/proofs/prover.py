@@ -12,7 +12,10 @@ from scalatrace.formula.prove import Counterexample, Proved, prove_opaque
 CLAIM_MS = 2_000
 """Time for one claim."""
 
-__all__ = ["Prover", "Refuted"]
+OUT_OF_TIME = "time is up"
+"""Why claims are not proved after the deadline."""
+
+__all__ = ["OUT_OF_TIME", "Prover", "Refuted"]
 
 
 class Refuted(Exception):  # noqa: N818 - formulas that hold nowhere near are dropped
@@ -40,8 +43,7 @@ class Prover:
         if claim == TRUE:
             return Proved()
         if claim not in self._known:
-            if self.is_over():
-                raise Unprovable("time is up")
+            self.require_time()
             left_ms = int((self.deadline - monotonic()) * 1000) + 1
             scenario = self.scenario
             self._known[claim] = prove_opaque(
@@ -52,6 +54,11 @@ class Prover:
     def is_over(self) -> bool:
         """Whether the deadline has passed."""
         return monotonic() >= self.deadline
+
+    def require_time(self) -> None:
+        """Raise Unprovable when the deadline has passed: to prepare a claim takes time, too."""
+        if self.is_over():
+            raise Unprovable(OUT_OF_TIME)
 
     def require(self, what: str, given: Cond, goal: Cond) -> None:
         """Prove a claim. Raises Refuted or Unprovable, both with `what` in words."""

@@ -246,7 +246,7 @@ def instantiate(
     timing = target.timing_model, target.run_noise
     accept = options.accept_unconfirmed
     result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
-    matching = checked_matching(traces, result, target.params) if options.check else ""
+    matching = checked_matching(traces, result, target.params, options.workers) if options.check else ""
     return {
         "matching": matching,
         "times": [asdict(time) for time in result.times],

@@ -13,14 +13,11 @@ from typing import Any
 
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.consistency.instances import Instances
-from scalatrace.trace.consistency.partners import first_unmatched, peer_of, tag_of
+from scalatrace.trace.consistency.partners import Partners, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.grouped import counted_calls
-from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
@@ -46,36 +43,56 @@ MAX_PAIRS = 1 << 20
 
 def first_conflict(trace: Trace) -> str | None:
     """The first call without its partner, or of which the ranks give different sizes or roots; None: none."""
-    return first_unmatched(trace) or first_disagreement(trace)
+    partners, agreement = Partners(trace), _Agreement(trace)
+    feed(trace, partners, agreement)
+    return partners.unmatched() or agreement.first()
 
 
 def first_disagreement(trace: Trace) -> str | None:
     """Describe the first sizes or roots that do not agree; None when all do.
 
     Not compared: messages to ranks that receive from any rank or with any tag, what was recorded as
-    histograms, and collective calls between groups. Time is that of `partners.first_unmatched`.
+    histograms, and collective calls between groups. Time is that of `partners.feed`.
     """
-    if any(op.name == "Cancel" for op in trace.ops) or _summarised(trace):
-        return None
-    sizes, collectives, pairs = _Sizes(), _Collectives(), _Pairs()
-    outside: list[str] = []
-    for rank in trace.ranks:
-        for event, times in executions_of(trace, rank):
-            row = operation(trace.ops[event.op].name)
-            if row.category in _MESSAGES or row.category is Category.COLLECTIVE:
-                for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
-                    outside += _outside(call)
-                    collectives.add(call, n)
-                    pairs.add(call, n)
-                    sizes.add(call, n)
-        for _, call, n in started(trace, rank):
-            sizes.add(call, n, started=True)
-    return (
-        next(iter(outside), None)
-        or sizes.too_long(trace)
-        or collectives.disagreement()
-        or pairs.disagreement()
-    )
+    agreement = _Agreement(trace)
+    feed(trace, agreement)
+    return agreement.first()
+
+
+class _Agreement:
+    """Sizes and roots of the calls of all ranks."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _summarised(trace)
+        self._sizes, self._collectives, self._pairs = _Sizes(), _Collectives(), _Pairs()
+        self._outside: str | None = None
+
+    def add(self, call: Call, n: int) -> None:
+        if not self._compares:
+            return
+        category = operation(call.op).category
+        if category in _MESSAGES or category is Category.COLLECTIVE:
+            self._outside = self._outside or next(_outside(call), None)
+            self._collectives.add(call, n)
+            self._pairs.add(call, n)
+            self._sizes.add(call, n)
+
+    def add_started(self, call: Call, n: int) -> None:
+        if self._compares:
+            self._sizes.add(call, n, started=True)
+
+    def end_rank(self, rank: int) -> None:
+        """Calls of ranks are compared at the end."""
+
+    def first(self) -> str | None:
+        """The first disagreement, in words; None when there is none."""
+        return (
+            self._outside
+            or self._sizes.too_long(self._trace)
+            or self._collectives.disagreement()
+            or self._pairs.disagreement()
+        )
 
 
 def _outside(call: Call) -> Iterator[str]:

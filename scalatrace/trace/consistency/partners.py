@@ -7,20 +7,21 @@ of calls are compared, not their order, which a selection keeps.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from typing import Protocol
 
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.consistency.instances import Instances
+from scalatrace.trace.consistency.message_counts import Counts, Message, matched
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["first_unmatched", "is_collective", "peer_of", "tag_of"]
+__all__ = ["Partners", "feed", "first_unmatched", "is_collective", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
@@ -34,32 +35,78 @@ _PAIRS = {
 _EPOCHS = ("Win_fence", *(op for op in _PAIRS if op != "Win_post"))
 
 
+class Check(Protocol):
+    """What `feed` gives the calls of all ranks to."""
+
+    def add(self, call: Call, n: int) -> None:
+        """Take a call that occurs n times; calls that complete or start requests are left out."""
+
+    def add_started(self, call: Call, n: int) -> None:
+        """Take a call that created a persistent request, which is started n times."""
+
+    def end_rank(self, rank: int) -> None:
+        """All calls of this rank were given."""
+
+
+def feed(trace: Trace, *checks: Check) -> None:
+    """Give the calls of each rank in turn to all checks.
+
+    Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
+    """
+    for rank in trace.ranks:
+        for event, times in executions_of(trace, rank):
+            if operation(trace.ops[event.op].name).category in (Category.COMPLETION, Category.START):
+                continue
+            for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
+                for check in checks:
+                    check.add(call, n)
+        for _, call, n in started(trace, rank):
+            for check in checks:
+                check.add_started(call, n)
+        for check in checks:
+            check.end_rank(rank)
+
+
 def first_unmatched(trace: Trace) -> str | None:
     """Describe the first call found whose partner is not in the trace; None when there is none.
 
     Messages are not compared where destinations, sources or tags were not kept or receives were cancelled.
-    Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
+    Time is that of `feed`.
     """
-    collective = _Collective()
-    messages = _Messages() if _messages_are_known(trace) else None
-    for rank in trace.ranks:
-        epochs: Counter[tuple[int, int, str]] = Counter()
-        for event, times in executions_of(trace, rank):
-            for call, n in _examined(trace, event, rank, times):
-                collective.add(call, n)
-                _add_epoch(epochs, call, n)
-                if messages is not None:
-                    messages.add(call, n)
-        if unmatched := _outside_epochs(rank, epochs):
+    partners = Partners(trace)
+    feed(trace, partners)
+    return partners.unmatched()
+
+
+class Partners:
+    """Counts of messages, collective calls and epochs of all ranks."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._collective = _Collective()
+        self._messages = _Messages() if _messages_are_known(trace) else None
+        self._epochs: Counter[tuple[int, int, str]] = Counter()
+        self._outside: str | None = None
+
+    def add(self, call: Call, n: int) -> None:
+        self._collective.add(call, n)
+        _add_epoch(self._epochs, call, n)
+        if self._messages is not None:
+            self._messages.add(call, n)
+
+    def add_started(self, call: Call, n: int) -> None:
+        if self._messages is not None:
+            self._messages.add(call, n, started=True)
+
+    def end_rank(self, rank: int) -> None:
+        self._outside = self._outside or _outside_epochs(rank, self._epochs)
+        self._epochs.clear()
+
+    def unmatched(self) -> str | None:
+        """The first call without its partner, in words; None when there is none."""
+        if unmatched := self._outside or self._collective.unmatched():
             return unmatched
-        for _, call, n in started(trace, rank) if messages is not None else ():
-            messages.add(call, n, started=True)  # type: ignore[union-attr]
-    return collective.unmatched() or (messages.unmatched(trace) if messages is not None else None)
-
-
-def _examined(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
-    if operation(trace.ops[event.op].name).category not in (Category.COMPLETION, Category.START):
-        yield from counted_calls(trace, event, rank, times, lambda op, name: True)
+        return self._messages.unmatched(self._trace) if self._messages is not None else None
 
 
 # -- collective calls --------------------------------------------------------------------------------------
@@ -145,44 +192,38 @@ class _Messages:
     """Counts of messages sent and received, by communicator family, source, destination and tag."""
 
     def __init__(self) -> None:
-        self._sent: Counter[tuple[int, int, int, int]] = Counter()
-        self._awaited: Counter[tuple[int, int, int, int]] = Counter()
-        self._probed: set[tuple[int, int, int, int]] = set()
+        self._sent, self._awaited = Counts(), Counts()
+        self._probed: set[Message] = set()
 
     def add(self, call: Call, n: int, started: bool = False) -> None:
         row = operation(call.op)
         if row.category in _MESSAGES or (started and row.category is Category.PERSISTENT):
             if row.sends and (peer := peer_of(call, row.sends)) is not None:
-                self._sent[call.comm.family, call.rank, peer, tag_of(call, "sendtag")] += n
+                self._sent[Message(call.comm.family, call.rank, peer, tag_of(call, "sendtag"))] += n
             if row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-                self._awaited[call.comm.family, peer, call.rank, tag_of(call, "recvtag")] += n
+                self._awaited[Message(call.comm.family, peer, call.rank, tag_of(call, "recvtag"))] += n
         elif row.category is Category.PROBE and row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-            key = (call.comm.family, peer, call.rank, tag_of(call, "tag"))
+            key = Message(call.comm.family, peer, call.rank, tag_of(call, "tag"))
             if call.op in ("Mprobe", "Improbe"):
                 self._awaited[key] += n  # its Mrecv has no peer
             else:
                 self._probed.add(key)
 
     def unmatched(self, trace: Trace) -> str | None:
-        left, wild = self._sent.copy(), Counter[tuple[int, int, int, int]]()
-        for key, n in self._awaited.items():
-            if ANY_SOURCE in key or ANY_TAG in key:
-                wild[key] += n
-            elif left[key] < n:
-                return f"{_describe(trace, key, n, 'waits for')}, but {self._sent[key]} are sent"
-            else:
-                left[key] -= n
-        # Receives with one wildcard match first; those with two match anything.
-        for key in sorted(wild, key=lambda key: (key[1] == ANY_SOURCE) + (key[3] == ANY_TAG)):
-            missing = _take(left, key, wild[key])
-            if missing:
-                n = wild[key]
-                return f"{_describe(trace, key, n, 'waits for')}, but {n - missing} are sent"
-        for key, n in left.items():
-            if n:
-                sent = self._sent[key]
-                return f"{_describe(trace, key, sent, 'sends')}, but {sent - n} are received"
-        probed = (key for key in self._probed if not any(_fits(key, sent) for sent in self._sent))
+        result = matched(self._sent, self._awaited)
+        if result.missing is not None:
+            key, n = result.missing
+            awaited = self._awaited[key]
+            sent = awaited - n if key.is_wild else self._sent[key]
+            return f"{_describe(trace, key, awaited, 'waits for')}, but {sent} are sent"
+        if result.left is not None:
+            key, n = result.left
+            sent = self._sent[key]
+            return f"{_describe(trace, key, sent, 'sends')}, but {sent - n} are received"
+        sent_to: dict[int, list[Message]] = {}
+        for key in self._sent if self._probed else ():
+            sent_to.setdefault(key.dest, []).append(key)
+        probed = (key for key in self._probed if not any(map(key.fits, sent_to.get(key.dest, ()))))
         return next((f"{_describe(trace, key, 1, 'probes for')}, but none is sent" for key in probed), None)
 
 
@@ -203,21 +244,7 @@ def tag_of(call: Call, name: str) -> int:
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _fits(awaited: tuple[int, int, int, int], sent: tuple[int, int, int, int]) -> bool:
-    return all(a == s or a in (ANY_SOURCE, ANY_TAG) for a, s in zip(awaited, sent, strict=True))
-
-
-def _take(left: Counter[tuple[int, int, int, int]], awaited: tuple[int, int, int, int], n: int) -> int:
-    """Remove up to n messages that match; return how many are missing."""
-    for key in left:
-        if n and left[key] and _fits(awaited, key):
-            taken = min(n, left[key])
-            left[key] -= taken
-            n -= taken
-    return n
-
-
-def _describe(trace: Trace, key: tuple[int, int, int, int], n: int, verb: str) -> str:
+def _describe(trace: Trace, key: Message, n: int, verb: str) -> str:
     family, source, dest, tag = key
     kind = f"communicator {family} ({trace.comms[family].kind})"
     what = f"{n} message{'s' * (n != 1)}{'' if tag == ANY_TAG else f' with tag {tag}'}"

@@ -1,0 +1,141 @@
+"""Match counted messages with the receives for them, those from any source or with any tag too.
+
+    sent:     0 -> 2, tag 1: once;  1 -> 2, tag 1: once
+    awaited:  any source -> 2, tag 1: once;  0 -> 2, any tag: once     both match: the first one takes 1 -> 2
+
+Receives that name source and tag match first. The others of one rank share what is left: a maximum flow from
+receives to messages, with augmenting paths.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+
+__all__ = ["Counts", "Matched", "Message", "matched"]
+
+
+class Message(NamedTuple):
+    """What messages or receives have in common; ranks are those of the world."""
+
+    family: int
+    source: int
+    dest: int
+    tag: int
+
+    @property
+    def is_wild(self) -> bool:
+        """Whether a receive takes any source or any tag."""
+        return self.source == ANY_SOURCE or self.tag == ANY_TAG
+
+    def fits(self, sent: Message) -> bool:
+        """Whether this receive takes such a message."""
+        return (
+            self.family == sent.family
+            and self.dest == sent.dest
+            and self.source in (ANY_SOURCE, sent.source)
+            and self.tag in (ANY_TAG, sent.tag)
+        )
+
+
+Counts = Counter[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The first receives for which messages are missing, else the first messages left, each with how many."""
+
+    missing: tuple[Message, int] | None = None
+    left: tuple[Message, int] | None = None
+
+
+def matched(sent: Counts, awaited: Counts) -> Matched:
+    """Match as many messages as possible, with those receives first that name source and tag."""
+    left, wild = sent.copy(), dict[tuple[int, int], list[Message]]()
+    for key, n in awaited.items():
+        if key.is_wild:
+            wild.setdefault((key.family, key.dest), []).append(key)
+        elif left[key] < n:
+            return Matched(missing=(key, n - left[key]))
+        else:
+            left[key] -= n
+    arriving: dict[tuple[int, int], list[Message]] = {}
+    if wild:
+        for key in left:
+            if (key.family, key.dest) in wild:
+                arriving.setdefault((key.family, key.dest), []).append(key)
+    for place, receives in wild.items():
+        flow = _Flow(left, arriving.get(place, []))
+        # A receive with one wildcard has fewer messages to choose from.
+        for key in sorted(receives, key=lambda key: (key.source == ANY_SOURCE) + (key.tag == ANY_TAG)):
+            if missing := flow.add(key, awaited[key]):
+                return Matched(missing=(key, missing))
+    return Matched(left=next(((key, n) for key, n in left.items() if n), None))
+
+
+class _Flow:
+    """The messages that the receives of one rank take from those left."""
+
+    def __init__(self, left: Counts, arriving: list[Message]) -> None:
+        self._left = left
+        self._arriving = arriving
+        self._by_source: dict[int, list[Message]] = {}
+        self._by_tag: dict[int, list[Message]] = {}
+        for key in arriving:
+            self._by_source.setdefault(key.source, []).append(key)
+            self._by_tag.setdefault(key.tag, []).append(key)
+        self._taken: dict[Message, Counts] = {}
+
+    def add(self, receive: Message, n: int) -> int:
+        """Take n messages for a receive; return how many are missing."""
+        taken = self._taken.setdefault(receive, Counter())
+        for key in self._fitting(receive) if n else ():
+            if n and self._left[key]:
+                some = min(n, self._left[key])
+                self._left[key] -= some
+                taken[key] += some
+                n -= some
+        while n and (path := self._augmenting(receive)):
+            n -= self._shift(receive, path, n)
+        return n
+
+    def _fitting(self, receive: Message) -> list[Message]:
+        """The messages that a receive with a wildcard takes."""
+        if receive.source != ANY_SOURCE:
+            return self._by_source.get(receive.source, [])
+        return self._arriving if receive.tag == ANY_TAG else self._by_tag.get(receive.tag, [])
+
+    def _augmenting(self, receive: Message) -> list[tuple[Message, Message | None]]:
+        """A shortest path to a message that is left: each message, and the receive that gives it up."""
+        before: dict[Message, tuple[Message, Message]] = {}
+        queue = deque([receive])
+        while queue:
+            here = queue.popleft()
+            for key in self._fitting(here):
+                if self._left[key]:
+                    path: list[tuple[Message, Message | None]] = [(key, None)]
+                    while here != receive:
+                        giver = here
+                        here, key = before[giver]
+                        path.append((key, giver))
+                    return path[::-1]
+                for other, taken in self._taken.items():
+                    if taken[key] and other != receive and other not in before:
+                        before[other] = here, key
+                        queue.append(other)
+        return []
+
+    def _shift(self, receive: Message, path: list[tuple[Message, Message | None]], n: int) -> int:
+        """Let each receive of the path take the next message; return how many."""
+        n = min(n, self._left[path[-1][0]], *(self._taken[giver][key] for key, giver in path[:-1] if giver))
+        for key, giver in path:
+            self._taken[receive][key] += n
+            if giver is None:
+                self._left[key] -= n
+            else:
+                self._taken[giver][key] -= n
+                receive = giver
+        return n
