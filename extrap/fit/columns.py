@@ -14,8 +14,9 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.classes import classes_of, merged
-from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput, Rival
+from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
+from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Binary, Const, Expr, Symbolic, Value, choose, either, indicator, select
 from scalatrace.trace.model.rules import CYCLE, Shape

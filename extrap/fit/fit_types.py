@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Expr, Value
+from scalatrace.formula import Cond, Value
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.shapes import Parts
@@ -25,10 +26,6 @@ loops; and classes in which some ranks run something and others do not."""
 
 PER_PART = 3.0
 """What a further part of a field costs, in weights of formulas."""
-
-
-Rival = tuple[Expr, Expr]
-"""A formula, and another one with the same values in all traces."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import Rival
+from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, all_of, evaluate, indicator, parse_condition
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import Ints, Rival
+from scalatrace.extrap.fit.fit_types import Ints
 from scalatrace.extrap.fit.rivals import shares_of_numbers
+from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.formula import (

@@ -296,8 +296,7 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
     dims = np.array(grid.dims)[:, None]
     by_rank: list[set[tuple[int, ...]]] = [set() for _ in range(grid.nprocs)]
     if len(pairs):
-        steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
-        steps = np.where(2 * steps > dims, steps - dims, steps)
+        steps = _steps(grid, pairs)
         if np.abs(steps).max() > 2:
             return None
         for rank, step in zip(pairs[:, 0].tolist(), steps.T.tolist(), strict=True):
@@ -311,14 +310,19 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
     return result
 
 
+def _steps(grid: Grid, pairs: Pairs) -> Pairs:
+    """The shorter way around from each sender to its receiver, a row for each side."""
+    places = np.array([grid.columns[name] for name in grid.coords])
+    dims = np.array(grid.dims)[:, None]
+    steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
+    return np.asarray(np.where(2 * steps > dims, steps - dims, steps))
+
+
 def _neighbours_share(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
     """The part of all messages' pairs that are neighbours in grids, across faces, edges or corners."""
     near = total = 0
     for grid, pairs in zip(grids, sent, strict=True):
-        places = np.array([grid.columns[name] for name in grid.coords])
-        dims = np.array(grid.dims)[:, None]
-        steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
-        near += int((np.minimum(steps, dims - steps) <= 1).all(axis=0).sum())
+        near += int((np.abs(_steps(grid, pairs)) <= 1).all(axis=0).sum())
         total += len(pairs)
     return near / total if total else 0.0
 
