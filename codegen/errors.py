@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.errors import ScalatraceError
 
 
@@ -20,17 +21,17 @@ def refused(text: str, language: str, why: str, line: int | None) -> GenerateErr
     return GenerateError(f"internal error: the generated text is no {language} ({why}){shown}")
 
 
-def cannot_write(op: str, site: Sequence[str], language: str, reason: object) -> GenerateError:
+def cannot_write(op: str, site: Sequence[Foreign], language: str, reason: object) -> GenerateError:
     """Return the error for a call that a language cannot express, with the languages that can."""
     advice = "; use --to c or --to python" if language == "conceptual" else ""
     return GenerateError(f"cannot write MPI_{op}{where(site)} to {language}: {reason}{advice}")
 
 
-def wrong_call(op: str, site: Sequence[str], reason: object) -> GenerateError:
+def wrong_call(op: str, site: Sequence[Foreign], reason: object) -> GenerateError:
     """Return the error for a call that no language can express."""
     return GenerateError(f"MPI_{op}{where(site)}: {reason}")
 
 
-def where(site: Sequence[str]) -> str:
+def where(site: Sequence[Foreign]) -> str:
     """Return the innermost frame of a call, for messages."""
-    return f" at {site[0]}" if site else ""
+    return f" at {site[0].raw}" if site else ""

@@ -66,6 +66,7 @@ CASES = (
     Case("cg, plug-in", "npb/cg.py", _steps("--size", "8"), (8, 16, 32), plugin="plugins/cg_transpose.py"),
     Case("ep", "npb/ep.py", ("--size", "32"), (4, 6, 8)),
     Case("ft", "npb/ft.py", _steps("--size", "{n}"), (4, 6, 9, 12, 16), n=48),
+    Case("ft, weak", "npb/ft.py", _steps("--size", "{n}"), (4, 6, 9, 12, 16), n=12, weak=True),
     Case("lu", "npb/lu.py", _steps("--size", "{n}"), PLANES, n=8),
     Case("lu, weak", "npb/lu.py", _steps("--size", "{n}"), PLANES, n=3, weak=True),
     Case("lu, 60 ranks", "npb/lu.py", _steps("--size", "{n}"), PLANES, 60, n=12),

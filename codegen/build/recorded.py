@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
@@ -56,10 +57,10 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
     return Program(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
-        title=trace.meta.get("program", ""),
+        title=Foreign(trace.meta.get("program", "")),
         comms=tuple(trace.comms),
         types=tuple(trace.types),
-        strings=tuple(trace.strings),
+        strings=tuple(map(Foreign, trace.strings)),
         arrays=tuple(trace.arrays),
         imbalance=imbalance,
     )
@@ -165,7 +166,8 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
 
     def call(self, node: Event, scope: _Scope) -> Call:
         """The call of an event that has run `scope.entry_count` times before."""
-        op, site = self.trace.ops[node.op], self.trace.stack(node.signature)
+        op = self.trace.ops[node.op]
+        site = tuple(map(Foreign, self.trace.stack(node.signature)))
         given = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
             value = param.value if isinstance(param, Peer) else param

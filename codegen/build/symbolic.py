@@ -19,6 +19,7 @@ from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
 from scalatrace.codegen.build.sample import Mask
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, wrong_call
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
@@ -89,10 +90,10 @@ def build_scalable(
     return Program(
         nprocs=0,
         body=tidy(tuple(body)),
-        title=model.meta.get("program", ""),
+        title=Foreign(model.meta.get("program", "")),
         comms=tuple(Family(f.kind, f.parent, Vec(1), Vec(0)) for f in model.families),
         types=tuple(values.tables.types),
-        strings=tuple(values.tables.strings),
+        strings=tuple(map(Foreign, values.tables.strings)),
         arrays=tuple(a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(made.items())),
         shape=shape,
     )
@@ -143,7 +144,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         except (GenerateError, FormulaError) as error:
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
-            raise wrong_call(rule.op, rule.stack, error) from None
+            raise wrong_call(rule.op, tuple(map(Foreign, rule.stack)), error) from None
         if (rest := scope.position.ranks & ~ranks).any():
             predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
         return under(cond, stmts), predecessors
@@ -259,7 +260,12 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
     def call(self, rule: Rule, arguments: tuple[Argument, ...]) -> Call:
         assert rule.op is not None
-        return Call(rule.op, arguments, rule.stack if self.sites else (), self.pred(rule.op, rule.stack))
+        return Call(
+            rule.op,
+            arguments,
+            tuple(map(Foreign, rule.stack)) if self.sites else (),
+            self.pred(rule.op, rule.stack),
+        )
 
     def computes(self, rule: Rule, scope: _Scope) -> list[Stmt]:
         """The computation before a call, by the calls that may have come before."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.tree import Argument, Program, calls
 from scalatrace.formula import Const, Item, Lookup, Special, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
@@ -56,15 +57,15 @@ def used(
     return sorted(result)
 
 
-def named_constants(text: str, prefix: str) -> str:
+def named_constants(text: Foreign, prefix: str) -> str:
     """An expression of constants of MPI from the trace's `MPI_MODE_CREATE|MPI_MODE_RDWR`.
 
     Raises:
         GenerateError: it is something else.
     """
-    words = text.split("|")
+    words = text.raw.split("|")
     if not all(_CONSTANT.fullmatch(word) for word in words):
-        raise GenerateError(f"{text!r} is not a constant of MPI")
+        raise GenerateError(f"{text.raw!r} is not a constant of MPI")
     return " | ".join(re.sub("^MPI_", prefix, word) for word in words)
 
 

@@ -15,6 +15,7 @@ from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
+from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import (
     Argument,
@@ -24,7 +25,6 @@ from scalatrace.codegen.program.tree import (
     Context,
     Duration,
     Loop,
-    Note,
     Program,
     Stmt,
     calls,
@@ -34,7 +34,6 @@ from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE
-from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
@@ -157,8 +156,6 @@ class Writing(ABC):
                     self.loop(stmt)
                 case Branch():
                     self.branch(stmt)
-                case Note(text):
-                    self.comment(text)
 
     @abstractmethod
     def call(self, call: Call) -> None:
@@ -210,7 +207,7 @@ class Writing(ABC):
             return None
         return self.infix.expr(of_vec(self.program.imbalance, Var("rank", self.program.nprocs)))
 
-    def heading(self, clean: Callable[[str], str], command: str) -> list[str]:
+    def heading(self, clean: Callable[[Foreign], str], command: str) -> list[str]:
         """Return the first lines of the program's comment: its purpose, and the command that runs it.
 
         Args:
@@ -219,7 +216,9 @@ class Writing(ABC):
         """
         shape, title = self.program.shape, clean(self.program.title)
         n = str(self.program.nprocs or "P")
-        ranks, options = (words_of(shape), f" {clean(options_of(shape))}") if shape else (f"{n} ranks", "")
+        ranks, options = f"{n} ranks", ""
+        if shape:
+            ranks, options = words_of(shape), f" {clean(Foreign(options_of(shape)))}"
         purpose = f"Communication benchmark{f' of {title}' if title else ''}, for {ranks}."
         return [
             f"{purpose} Made from a trace by scalatrace generate.",
@@ -235,10 +234,6 @@ class Writing(ABC):
     @abstractmethod
     def branch(self, branch: Branch) -> None:
         """A condition."""
-
-    @abstractmethod
-    def comment(self, text: str) -> None:
-        """A line of comment."""
 
     def called(self, call: Call) -> str:
         """A call of a function of the library, with its arguments."""
@@ -318,9 +313,9 @@ class Writing(ABC):
             for b in bins
         ]
 
-    def site(self, call: Call) -> str:
-        """Where the application made a call."""
-        return short_frame(call.site[0]) if call.site else ""
+    def site(self, call: Call) -> Foreign:
+        """Where the application made a call; empty where that was left out."""
+        return call.site[0].short_frame() if call.site else NO_TEXT
 
     def pieces(self, given: Sequence[str]) -> list[Piece]:
         """The parts of the library that the text needs."""
@@ -346,7 +341,7 @@ class Writing(ABC):
         of = prefix_of_vec if array.summed else of_vec
         return self.infix.expr(of(array.vec, variable))
 
-    def file(self, index: int) -> str:
+    def file(self, index: int) -> Foreign:
         """Where the program has a file of the application: under its last name in a folder of its own."""
-        name = os.path.basename(self.program.strings[index]) or "unnamed"
-        return os.path.join(self.options.io_folder, name)
+        name = os.path.basename(self.program.strings[index].raw) or "unnamed"
+        return Foreign(os.path.join(self.options.io_folder, name))

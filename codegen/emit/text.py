@@ -1,12 +1,15 @@
-"""Texts from a trace as they may stand in a program: none can end a comment, a string or a name.
+"""Texts as they may stand in a program: none can end a comment, a string or a name.
 
-Each function replaces in one pass over its text: what one replacement makes is never read by another.
+A text from a file is a `Foreign`, which only these functions turn into a part of a program. Each replaces in
+one pass over its text: what one replacement makes is never read by another.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+
+from scalatrace.codegen.foreign import Foreign
 
 __all__ = ["Lines", "c_comment", "c_string", "hash_comment", "identifier", "ncptl_text", "python_string"]
 
@@ -16,31 +19,35 @@ _ODD_IN_PYTHON_STRING = re.compile(r"[^\x20-\x7e]|[\"\\]")
 _ODD_IN_NCPTL_STRING = re.compile(r"[^\x20-\x7e]|[\"\\]")
 
 
-def c_comment(text: str) -> str:
+def c_comment(text: Foreign | str) -> str:
     """Return a text without the end or beginning of a C comment, trigraphs, backslashes and line ends."""
-    return _ODD_IN_C_COMMENT.sub(lambda m: _code(m[0]) if m[0] else " ", text).strip()
+    return _ODD_IN_C_COMMENT.sub(lambda m: _code(m[0]) if m[0] else " ", _raw(text)).strip()
 
 
-def hash_comment(text: str) -> str:
+def hash_comment(text: Foreign | str) -> str:
     """Return a text for a comment behind a `#`: one line, and no declaration of a file's encoding."""
     spelled = {"": " ", "\\": "/"}
-    return _ODD_IN_HASH_COMMENT.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text).strip()
+    return _ODD_IN_HASH_COMMENT.sub(lambda m: spelled.get(m[0]) or _code(m[0]), _raw(text)).strip()
 
 
-def python_string(text: str) -> str:
+def python_string(text: Foreign | str) -> str:
     """Return the literal of a Python string."""
-    return f'"{_ODD_IN_PYTHON_STRING.sub(lambda m: _python_char(m[0]), text)}"'
+    return f'"{_ODD_IN_PYTHON_STRING.sub(lambda m: _python_char(m[0]), _raw(text))}"'
 
 
-def ncptl_text(text: str) -> str:
+def ncptl_text(text: Foreign | str) -> str:
     """Return a text for a coNCePTuaL string, with other characters in place of those it cannot hold."""
     spelled = {'"': "'", "\\": "/"}
-    return _ODD_IN_NCPTL_STRING.sub(lambda m: spelled.get(m[0]) or _code(m[0]), text)
+    return _ODD_IN_NCPTL_STRING.sub(lambda m: spelled.get(m[0]) or _code(m[0]), _raw(text))
 
 
-def c_string(text: str) -> str:
+def c_string(text: Foreign | str) -> str:
     """Return a C string literal of the text's UTF-8 bytes; octal escapes, which end after three digits."""
-    return '"' + "".join(_c_byte(b) for char in text for b in _utf8(char)) + '"'
+    return '"' + "".join(_c_byte(b) for char in _raw(text) for b in _utf8(char)) + '"'
+
+
+def _raw(text: Foreign | str) -> str:
+    return text.raw if isinstance(text, Foreign) else text
 
 
 def _code(char: str) -> str:
@@ -69,9 +76,9 @@ def _c_byte(b: int) -> str:
     )
 
 
-def identifier(text: str) -> str:
+def identifier(text: Foreign | str) -> str:
     """The text as a name: letters, digits, underscores."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    name = re.sub(r"\W+", "_", _raw(text), flags=re.ASCII).strip("_")
     return name if name and not name[0].isdigit() else f"n{name}"
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from scalatrace.codegen.errors import LeakError
-from scalatrace.codegen.program.tree import Branch, Call, Loop, Note, Program, Stmt, calls
+from scalatrace.codegen.foreign import NO_TEXT, Foreign
+from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
 from scalatrace.formula import (
     Const,
     Expr,
@@ -47,10 +48,11 @@ def obfuscated(program: Program) -> Program:
     body = _changed(body, TAGS, _renumber(_tags(body)))
     files = {i: f"file{n}" for n, i in enumerate(sorted(_indices(body, "filename", len(program.strings))), 1)}
     strings = tuple(
-        files.get(i, text if _is_word_of_mpi(text) else "name") for i, text in enumerate(program.strings)
+        Foreign(files.get(i, text.raw if _is_word_of_mpi(text.raw) else "name"))
+        for i, text in enumerate(program.strings)
     )
     comms = tuple(replace(family, kind=_kind(family.kind)) for family in program.comms)
-    return replace(program, title="", body=body, strings=strings, comms=comms)
+    return replace(program, title=NO_TEXT, body=body, strings=strings, comms=comms)
 
 
 def _is_word_of_mpi(text: str) -> bool:
@@ -74,8 +76,6 @@ def _stripped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
             case Branch():
                 then, otherwise = _stripped(stmt.then), _stripped(stmt.otherwise)
                 result.append(replace(stmt, then=then, otherwise=otherwise))
-            case Note():
-                continue
             case _:
                 result.append(stmt)
     return tuple(result)

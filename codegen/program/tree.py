@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
@@ -19,8 +20,8 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Note", "Program", "Stmt",
-    "Subset", "asks_for", "calls", "statements",
+    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Program", "Stmt", "Subset",
+    "asks_for", "calls", "statements",
 ]  # fmt: skip
 
 
@@ -47,7 +48,7 @@ class Call:
 
     op: str
     arguments: tuple[Argument, ...]
-    site: tuple[str, ...] = ()
+    site: tuple[Foreign, ...] = ()
     mark: int | None = None
     dropped: bool = False
 
@@ -120,14 +121,7 @@ class Branch:
     otherwise: tuple[Stmt, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A comment."""
-
-    text: str
-
-
-Stmt = Call | Compute | Loop | Branch | Note
+Stmt = Call | Compute | Loop | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +144,7 @@ class Program:
 
     Attributes:
         nprocs: ranks it runs on; 0: as many as its shape allows.
-        title: of the application; "" to leave it out.
+        title: of the application; empty to leave it out.
         comms: families of communicators; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF, 2 MPI_COMM_NULL.
         types, strings, arrays: as in the trace.
         imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
@@ -161,10 +155,10 @@ class Program:
 
     nprocs: int
     body: tuple[Stmt, ...]
-    title: str = ""
+    title: Foreign = NO_TEXT
     comms: tuple[Family, ...] = ()
     types: tuple[Datatype, ...] = ()
-    strings: tuple[str, ...] = ()
+    strings: tuple[Foreign, ...] = ()
     arrays: tuple[IntArray, ...] = ()
     imbalance: Vec | None = None
     shape: Shape | None = None

@@ -18,6 +18,7 @@ from scalatrace.codegen.conceptual.parser.parse import parse as parse_ncptl
 from scalatrace.codegen.conceptual.printer.parts import quoted
 from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_text, python_string
 from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import Options, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
 from scalatrace.extrap import stx as symbolic
@@ -272,7 +273,7 @@ def test_a_family_with_the_name_of_an_array() -> None:
 def test_texts_that_a_language_refuses_are_internal_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", at=("app.py:7:main",), comm=Comm()))
-    monkeypatch.setattr("scalatrace.codegen.emit.python.emitter.named_constants", lambda text, prefix: text)
+    monkeypatch.setattr("scalatrace.codegen.emit.python.emitter.named_constants", lambda text, _: text.raw)
     wrong = trace_with("a", "app.py", "c")
     wrong.strings[wrong.strings.index(MODE)] = "2DOUBLE"
     with pytest.raises(
@@ -302,3 +303,16 @@ def test_unknown_datatypes_are_refused_with_their_call() -> None:
 def test_conceptual_strings_are_what_the_parser_reads() -> None:
     text = f"ASSERT THAT {quoted(ncptl_text(PAYLOAD))} WITH num_tasks = 1 ."
     assert parse_ncptl(text)
+
+
+def test_texts_of_files_cannot_be_formatted() -> None:
+    text = Foreign("x */ puts(); /*")
+    for use in (
+        str,
+        lambda text: f"{text}",
+        "{}".format,
+        lambda text: "".join([text]),
+    ):
+        with pytest.raises(TypeError):
+            use(text)
+    assert "puts" not in repr(text)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scalatrace import load, save
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.interpret import Setting, run, value
@@ -111,7 +112,7 @@ def test_arithmetic_with_a_special_value_is_refused(kind: Kind) -> None:
         add(choose(compare("==", x, Const(0)), Const(ANY_TAG), Const(4)), size),
     ]
     for e in wrong:
-        call = Call("Isend", (Argument("dest", kind, e),), ("halo.py:7:exchange",))
+        call = Call("Isend", (Argument("dest", kind, e),), (Foreign("halo.py:7:exchange"),))
         with pytest.raises(GenerateError, match=r"MPI_Isend at halo\.py:7:exchange: its dest computes with"):
             check_arithmetic(Program(RANKS, (call,)))
     right = choose(compare("==", x, Const(0)), Const(PROC_NULL), add(size, Const(-1)))

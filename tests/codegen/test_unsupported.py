@@ -5,6 +5,7 @@ from __future__ import annotations
 from scalatrace import Trace
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.errors import cannot_write
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.vec import Vec
@@ -64,7 +65,9 @@ def test_requests_keep_their_ages() -> None:
 
 
 def test_errors_name_call_language_reason_and_way_out() -> None:
-    error = cannot_write("Bcast", ("a.py:3:f", "a.py:9:main"), "conceptual", "its communicator varies")
+    error = cannot_write(
+        "Bcast", (Foreign("a.py:3:f"), Foreign("a.py:9:main")), "conceptual", "its communicator varies"
+    )
     assert str(error) == (
         "cannot write MPI_Bcast at a.py:3:f to conceptual: its communicator varies; use --to c or --to python"
     )

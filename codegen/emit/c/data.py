@@ -167,8 +167,8 @@ class CData(Writing):
         """A string of the trace in the sense of a parameter."""
         text = self.program.strings[index]
         if name == "op":
-            if text in OPERATIONS:
-                return text
+            if text.raw in OPERATIONS:
+                return text.raw
             self.wanted["any_op"] = None
             return "any_op()"
         if name in NAMED_CONSTANTS:

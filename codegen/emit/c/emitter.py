@@ -14,6 +14,7 @@ from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
@@ -139,12 +140,11 @@ class _Writing(CData):
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD);`"""
         site = self.site(call)
-        note = f" /* {c_comment(site)} */" if site else ""
         if call.dropped:
-            self.lines.add(
-                f"/* left out: MPI_{c_comment(call.op)}{' at ' + c_comment(site) if site else ''} */"
-            )
+            at = f" at {c_comment(site)}" if site else ""
+            self.lines.add(f"/* left out: MPI_{c_comment(Foreign(call.op))}{at} */")
             return
+        note = f" /* {c_comment(site)} */" if site else ""
         self.lines.add(f"{self.called(call)};{note}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark};")
@@ -210,10 +210,6 @@ class _Writing(CData):
         self.lines.back()
         if closed:
             self.lines.add("}")
-
-    def comment(self, text: str) -> None:
-        """`/* ... */`"""
-        self.lines.add(f"/* {c_comment(text)} */")
 
 
 def _text(piece: Piece) -> str:

@@ -11,6 +11,7 @@ from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
+from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
@@ -181,11 +182,12 @@ class _Writing(Writing):
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
-        site = hash_comment(self.site(call))
+        site = self.site(call)
         if call.dropped:
-            self.lines.add(f"pass  # left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
+            at = f" at {hash_comment(site)}" if site else ""
+            self.lines.add(f"pass  # left out: MPI_{hash_comment(Foreign(call.op))}{at}")
             return
-        self.lines.add(f"{self.called(call)}{f'  # {site}' if site else ''}")
+        self.lines.add(f"{self.called(call)}{f'  # {hash_comment(site)}' if site else ''}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 
@@ -211,10 +213,6 @@ class _Writing(Writing):
             self.lines.add("pass")
         self.lines.back()
 
-    def comment(self, text: str) -> None:
-        """`# ...`"""
-        self.lines.add(f"# {hash_comment(text)}")
-
     def text_argument(self, name: str, e: Value) -> str:
         """An operation, a constant of MPI, or a string."""
         if isinstance(e, Const):
@@ -229,8 +227,8 @@ class _Writing(Writing):
         """A string of the trace in the sense of a parameter."""
         text = self.program.strings[index]
         if name == "op":
-            if text in OPERATIONS:
-                return f"MPI.{OPERATIONS[text]}"
+            if text.raw in OPERATIONS:
+                return f"MPI.{OPERATIONS[text.raw]}"
             self.wanted["any_op"] = None
             return "any_op()"
         if name in NAMED_CONSTANTS:

@@ -10,7 +10,6 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.emit.text import hash_comment
 from scalatrace.codegen.program.tree import Call, Program
-from scalatrace.trace.model.callsite import short_frame
 
 __all__ = ["Mark", "StatementWriter", "for_each_or_count"]
 
@@ -34,10 +33,6 @@ class StatementWriter:
         comments = t.Comments(above=tuple(self._comments), behind=site)
         self._statements.append(replace(statement, comments=comments))
         self._comments.clear()
-
-    def comment(self, text: str) -> None:
-        """Add a line of comment."""
-        self._comments.append(hash_comment(text))
 
     def left_out(self, call: Call) -> None:
         """Add a comment in the place of a call that the program leaves out."""
@@ -71,7 +66,7 @@ class StatementWriter:
 
     def site(self, call: Call) -> str:
         """Return where the application made a call."""
-        return hash_comment(short_frame(call.site[0])) if call.site else ""
+        return hash_comment(call.site[0].short_frame()) if call.site else ""
 
     def program(
         self, program: Program, size: str, headers: Sequence[t.Header], assertions: Sequence[t.Assert]

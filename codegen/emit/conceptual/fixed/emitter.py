@@ -28,7 +28,7 @@ from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
 from scalatrace.trace.values.ranklist import RankList
@@ -66,8 +66,6 @@ class FixedEmitter:
                     self.loop(stmt, ranks)
                 case Branch(cond, then, otherwise):
                     self.branch(cond, then, otherwise, ranks)
-                case Note(text):
-                    self.writer.comment(text)
 
     def branch(self, cond: Cond, then: Sequence[Stmt], otherwise: Sequence[Stmt], ranks: RankList) -> None:
         """Ranks become sets of tasks, loop variables an IF."""

@@ -23,7 +23,7 @@ from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableColl
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.operations import operation
@@ -62,8 +62,6 @@ class ScalableEmitter:
                     self.loop(stmt, cond, ranks)
                 case Branch():
                     self.branch(stmt, cond, ranks)
-                case Note(text):
-                    self.writer.comment(text)
 
     def branch(self, branch: Branch, cond: Cond, ranks: Mask) -> None:
         """Conditions on ranks select tasks, others become an IF."""
