@@ -89,8 +89,9 @@ def _size(datatype: Any) -> int:
 
 
 def _role(call: CallLike) -> str:
-    root = call["root"]
-    comm = call.comm
+    if "root" not in call:
+        return "unknown"  # not recorded
+    root, comm = call["root"], call.comm
     if comm.remote is not None:
         return "root" if root == ROOT else "others" if root >= 0 else "neither"
     return "root" if root == comm.rank else "others"

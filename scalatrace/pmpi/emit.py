@@ -8,7 +8,7 @@ from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Parameter, Procedure
 
-__all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder"]
+__all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder", "schema"]
 
 _COMPLETION = frozenset(
     ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free")
@@ -40,14 +40,14 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     body = ['#include "events/events.h"', '#include "ops.h"', ""]
     rows = []
     for op in order:
-        schema = _schema(ops[op])
-        if schema:
+        values = schema(ops[op])
+        if values:
             body.append(
-                f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in schema)}}};"
+                f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in values)}}};"
             )
-            body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in schema)}}};")
-        names = f"names_{op}, kinds_{op}" if schema else "NULL, NULL"
-        rows.append(f'    {{"{op}", {len(schema)}, {names}, {int(rules.role(ops[op]))}}},')
+            body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
+        names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
+        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(rules.role(ops[op]))}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 
@@ -56,7 +56,8 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _schema(procedure: Procedure) -> list[rules.Value]:
+def schema(procedure: Procedure) -> list[rules.Value]:
+    """The values that a recorded call has, in their order."""
     if rules.is_counted(procedure):
         return _query_values(procedure)
     if procedure.op in ("Waitany", "Testany"):

@@ -28,7 +28,7 @@ OPS = [
     Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM))),
     Op("Recv", (("source", Kind.PEER), ("comm", Kind.COMM), ("tag", Kind.INT))),
     Op("Alltoallv", (("sendcounts", Kind.ARRAY), ("sendtype", Kind.TYPE), ("comm", Kind.COMM))),
-    Op("File_open", (("filename", Kind.STRING), ("amode", Kind.INT))),
+    Op("File_open", (("filename", Kind.STRING), ("mode", Kind.INT))),
     Op("Barrier", ()),
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as AnySequence
 
 from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
 
@@ -49,6 +50,7 @@ def _check_names(trace: Trace) -> None:
     if len({stat.name for stat in trace.stats}) != len(trace.stats):
         raise ValueError("two statistics have the same name")
     for op in trace.ops:
+        check_schema(op)
         if len({name for name, _ in op.params}) != len(op.params):
             raise ValueError(f"{op.name} has two parameters with the same name")
     if len(trace.load) not in (0, len(trace.stats)):

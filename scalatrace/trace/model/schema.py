@@ -1,0 +1,37 @@
+"""The kinds that parameters of MPI operations have: a file cannot give a datatype where a number belongs."""
+
+from __future__ import annotations
+
+from scalatrace.operations import operation
+from scalatrace.trace.model.tables import Kind, Op
+
+__all__ = ["KINDS", "check_schema"]
+
+_NAMES = {
+    Kind.INT: "color count disp disp_unit fh flag high in_place indegree index key length local_leader"
+    " maxprocs message n ndims nnodes offset origin_count outdegree partition partition_high partition_low"
+    " partitions rank recvcount recvtag remote_leader reorder request result_count root sendcount sendtag"
+    " size source tag target_count target_disp win",
+    Kind.PEER: "dest local_leader rank source target_rank",
+    Kind.COMM: "comm newcomm peer_comm",
+    Kind.TYPE: "datatype etype filetype origin_datatype recvtype recvtypes result_datatype sendtype sendtypes"
+    " target_datatype",
+    Kind.STRING: "amode assert command datarep filename lock_type op port_name split_type stringtag whence",
+    Kind.ARRAY: "array_of_maxprocs array_of_partitions degrees destinations destweights dims displs edges"
+    " group index local_group periods rdispls recvcounts remain_dims remote_group requests sdispls sendcounts"
+    " sources sourceweights weights",
+}
+KINDS: dict[str, set[Kind]] = {}
+"""Parameter -> its kinds; a few names are of another kind in queries, or in one more operation."""
+for _kind, _words in _NAMES.items():
+    for _name in _words.split():
+        KINDS.setdefault(_name, set()).add(_kind)
+
+def check_schema(op: Op) -> None:
+    """Raise ValueError where a schema contradicts the standard's parameters of its operation."""
+    peers = operation(op.name).peers
+    for name, kind in op.params:
+        expected = {Kind.PEER} if name in peers else KINDS.get(name, {kind})
+        if kind not in expected:
+            wanted = " or ".join(sorted(one.name for one in expected))
+            raise ValueError(f"parameter {name} of {op.name} is of kind {kind.name}, not {wanted}")
