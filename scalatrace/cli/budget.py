@@ -9,7 +9,9 @@ import argparse
 import multiprocessing
 import os
 import re
+import select
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -34,6 +36,7 @@ MAX_MEMORY = (1 << 63) - 1
 """Larger budgets than a limit of the system can hold are that one."""
 GRACE_S = 5.0
 """Seconds that native code has to return to Python before the process ends without it."""
+STDOUT = 1
 CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -129,29 +132,48 @@ def _written(nbytes: int) -> str:
 def _time(max_seconds: float) -> Iterator[None]:
     """Raise TimeExceeded after so many seconds; end the process if that has no effect.
 
+    While the reader of the output does not take it, the time begins anew.
     Signal handlers run between two steps of Python. Native code that does not return needs the second one.
     """
     if not max_seconds or threading.current_thread() is not threading.main_thread():
         yield
         return
-    done = threading.Event()
+    main, lock, done = threading.get_ident(), threading.Lock(), threading.Event()
 
     def expired(number: int, frame: FrameType | None) -> None:
+        done.set()
         raise TimeExceeded(f"{max_seconds:g}")
 
     def watch() -> None:
-        if not done.wait(max_seconds + GRACE_S):
-            _end(max_seconds)
+        # No signal while a write waits: without buffers, Python would lose what was not yet written.
+        while not done.wait(max_seconds):
+            if _waits_for_reader():
+                continue
+            with lock:
+                if not done.is_set():
+                    signal.pthread_kill(main, signal.SIGALRM)
+            if not done.wait(GRACE_S):
+                _end(max_seconds)
 
     before = signal.signal(signal.SIGALRM, expired)
     threading.Thread(target=watch, name="max-time", daemon=True).start()
-    signal.setitimer(signal.ITIMER_REAL, max_seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        done.set()
+        try:
+            with lock:
+                done.set()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+
+def _waits_for_reader() -> bool:
+    """Return whether standard output is a pipe that is full: a pager shows what was printed so far."""
+    try:
+        is_pipe = stat.S_ISFIFO(os.fstat(STDOUT).st_mode)
+        return is_pipe and not select.select([], [STDOUT], [], 0)[1]
+    except (OSError, ValueError):  # closed
+        return False
 
 
 def _end(max_seconds: float) -> None:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural
 from scalatrace.errors import ScalatraceError, UsageError
 
@@ -145,7 +146,7 @@ def shared(args: argparse.Namespace) -> Iterator[int]:
             stack.enter_context(redirect_stderr(nothing))
         try:
             yield ranks
-        except Exception as error:
+        except (Exception, TimeExceeded) as error:
             with redirect_stderr(sys.__stderr__):
                 ranks.leave(error)
             if ranks.is_first or not isinstance(error, ScalatraceError):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
-from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.elastic import Columns, Groups, Summary
+from scalatrace.trace.model.nodes import Event, Node, Param
 from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.vec import Vec
 
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
@@ -74,8 +76,29 @@ def _check_event(trace: Trace, event: Event) -> None:
     peers = [hasattr(param, "encoding") for param in event.params]
     if peers != [kind is Kind.PEER for _, kind in schema]:
         raise ValueError(f"an event of {trace.ops[event.op].name} has parameters that do not fit its schema")
+    for (name, kind), param in zip(schema, event.params, strict=True):
+        if kind in _TABLES and not _within(param, len(getattr(trace, _TABLES[kind]))):
+            raise ValueError(
+                f"{name} of {trace.ops[event.op].name} refers to a missing entry of {_TABLES[kind]!r}"
+            )
     for stats in event.stats:
         if not 0 <= stats.pred < len(trace.preds) or len(stats.histograms) != len(trace.stats):
             raise ValueError(
                 f"the statistics of an event of {trace.ops[event.op].name} do not fit the tables"
             )
+
+
+_TABLES = {Kind.COMM: "comms", Kind.TYPE: "types", Kind.STRING: "strings", Kind.ARRAY: "arrays"}
+
+
+def _within(param: Param, size: int) -> bool:
+    """Whether the indices of a parameter are below a size, as far as their vecs have an upper end."""
+    if isinstance(param, Vec):
+        vecs = [param]
+    elif isinstance(param, Groups):
+        vecs = [vec for _, vec in param.groups]
+    elif isinstance(param, Columns):
+        vecs = [param.vec]
+    else:
+        return not isinstance(param, Summary) or param.typical < size
+    return all(end is None or end < size for end in (vec.upper_end() for vec in vecs))

@@ -24,7 +24,7 @@ __all__ = ["MAX_NODE_DEPTH", "load", "loads"]
 
 MAX_NODE_DEPTH = check.MAX_NODE_DEPTH
 
-DAMAGE = (ValueError, TypeError, OverflowError, MemoryError, RecursionError, msgpack.UnpackException)
+DAMAGE = (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException)
 
 
 def load(path: str | PathLike[str]) -> Trace:

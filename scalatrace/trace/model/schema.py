@@ -27,6 +27,7 @@ for _kind, _words in _NAMES.items():
     for _name in _words.split():
         KINDS.setdefault(_name, set()).add(_kind)
 
+
 def check_schema(op: Op) -> None:
     """Raise ValueError where a schema contradicts the standard's parameters of its operation."""
     peers = operation(op.name).peers

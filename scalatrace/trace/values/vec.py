@@ -143,6 +143,14 @@ class Vec:
             return self.terms
         return None if _endless(self.terms) else max(map(_highest, self.terms), default=None)
 
+    def upper_end(self) -> int | None:
+        """As `largest`, but also of an endless vec whose values do not increase."""
+        if isinstance(self.terms, int):
+            return self.terms
+        if _endless(self.terms) and self.terms[-1][1] > 0:
+            return None
+        return max(map(_highest, self.terms), default=None)
+
     def find(self, value: int) -> int | None:
         """Return the first index of a value, or None; fast where the ranges of iterations do not overlap."""
         if isinstance(self.terms, int):
