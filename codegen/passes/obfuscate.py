@@ -28,16 +28,13 @@ from scalatrace.formula import (
     numbers_in,
     select,
 )
+from scalatrace.trace.anonymize.words import is_text_of_mpi, leaked, words
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["check", "obfuscated", "words"]
 
 TAGS = ("tag", "sendtag", "recvtag")
-MIN_WORD_LENGTH = 3
-"""Shorter words tell nothing, and are found everywhere."""
-
-_WORD = re.compile(r"[^\W\d]\w*")
 _OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|t|i|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
 """Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
 
@@ -48,17 +45,11 @@ def obfuscated(program: Program) -> Program:
     body = _changed(body, TAGS, _renumber(_tags(body)))
     files = {i: f"file{n}" for n, i in enumerate(sorted(_indices(body, "filename", len(program.strings))), 1)}
     strings = tuple(
-        Foreign(files.get(i, text.raw if _is_word_of_mpi(text.raw) else "name"))
+        Foreign(files.get(i, text.raw if is_text_of_mpi(text.raw) else "name"))
         for i, text in enumerate(program.strings)
     )
     comms = tuple(replace(family, kind=_kind(family.kind)) for family in program.comms)
     return replace(program, title=NO_TEXT, body=body, strings=strings, comms=comms)
-
-
-def _is_word_of_mpi(text: str) -> bool:
-    return text in ("", "native", "internal", "external32") or bool(
-        re.fullmatch(r"(MPI_\w+\|?|\d+\|?)+", text)
-    )
 
 
 def _kind(kind: str) -> str:
@@ -164,11 +155,6 @@ def _indices(body: tuple[Stmt, ...], name: str, size: int) -> set[int]:
     return result
 
 
-def words(text: str) -> set[str]:
-    """The words of a text."""
-    return {word for word in _WORD.findall(text) if len(word) >= MIN_WORD_LENGTH}
-
-
 def secrets(trace: Trace) -> set[str]:
     """The trace's strings: call paths, file names, the header's texts."""
     return {text for text in (*trace.frames, *trace.strings, *trace.meta.values()) if text}
@@ -183,15 +169,12 @@ def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
     Raises:
         LeakError: it does; the error says how many, and not which.
     """
-    strings = [s for s in secrets(trace) if not _harmless(s)]
-    whole = {s for s in strings if len(s) > MIN_WORD_LENGTH and not _WORD.fullmatch(s) and s in text}
-    known = {word for s in strings for word in words(s)}
     lower = {word.lower() for word in vocabulary}
-    strange = {word for word in words(text) if word.lower() not in lower and not _OWN.fullmatch(word)}
-    if leaked := len(whole | (strange & known)):
-        raise LeakError(f"the benchmark would hold {leaked} names of the application: nothing was written")
 
+    def is_own(word: str) -> bool:
+        return word.lower() in lower or _OWN.fullmatch(word) is not None
 
-def _harmless(text: str) -> bool:
-    """Whether a string is MPI's own, or a number."""
-    return _is_word_of_mpi(text) or not words(text)
+    if found := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
+        raise LeakError(
+            f"the benchmark would hold {len(found)} names of the application: nothing was written"
+        )
