@@ -64,11 +64,14 @@ def _hint(error: OSError) -> str:
     return f"; {_NEXT_STEPS[error.errno]}" if error.errno in _NEXT_STEPS else ""
 
 
-def write_file(path: FilePath, data: bytes) -> int:
+def write_file(path: FilePath, data: bytes, mode: int | None = None) -> int:
     """Write a file and return its size in bytes.
 
     A regular file is replaced in one step, so no reader sees half of it; it keeps its permissions, and a
     symbolic link to it stays. Anything else (FIFO, device, /dev/stdout, /dev/fd/N) is opened and written.
+
+    Args:
+        mode: permissions of a regular file; None: as of the existing file, or what the umask leaves.
 
     Raises:
         ScalatraceError: the file cannot be written.
@@ -77,7 +80,7 @@ def write_file(path: FilePath, data: bytes) -> int:
     try:
         stream = _open_stream(path)
         if stream is None:
-            replace_file(resolved(path), data)
+            replace_file(resolved(path), data, mode)
         else:
             with os.fdopen(stream, "wb") as file:
                 file.write(data)

@@ -1,0 +1,137 @@
+"""Check the bytes of an anonymous file: no text of the original is in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgpack  # type: ignore[import-untyped]
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.formula import FUNCTIONS
+from scalatrace.trace.anonymize.header import PARAMETER
+from scalatrace.trace.anonymize.names import KINDS
+from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
+from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
+from scalatrace.trace.model.rules import Model, Rule, events
+from scalatrace.trace.model.trace import Trace
+
+__all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
+
+_GENERATED = re.compile(rf"(?:{'|'.join(sorted(KINDS))})[0-9]+(?:_ns|_bytes)?")
+_OF_MPI = re.compile(r"MPI_[A-Z0-9_]+")
+_TELLING = re.compile(r"[^\x00-\x7f]|[A-Za-z]")
+"""A character that a name can have and punctuation or a number cannot."""
+_HEADER = """
+    nprocs ranks meta ops stats frames signatures comms types strings arrays preds counts load nodes
+    program mpi version options parameters signature_tolerance threads choices unconfirmed
+    oversubscribed found size extrapolated levels selection hosts per host cores yes param call user
+    native internal external32 stacks python auto none stack depth keep drop histogram Waitany and
+    Testany the order requests formulas that traces not confirm were accepted runs with more than
+    from column major only except sites min max bytes window communicators Open MPI MPICH MVAPICH2
+    MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array summed cycle
+    indexed looped choose item
+"""
+_OWN = frozenset(_HEADER.split()) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
+"""Words of the format, of headers and of the recorder."""
+
+
+class LeakError(ScalatraceError):
+    """An anonymous file would hold a text of the original; no file is written."""
+
+
+class Allowed:
+    """Words and texts that an anonymous file may share with the original."""
+
+    def __init__(self, words_of_mpi: Iterable[str], meta: Iterable[str], kept: Iterable[str] = ()) -> None:
+        """Collect them.
+
+        Args:
+            words_of_mpi: names of operations and of their parameters.
+            meta: keys of the anonymous header; the names of the program's parameters count.
+            kept: texts that the user keeps.
+        """
+        parameters = (key.removeprefix(PARAMETER) for key in meta if key.startswith(PARAMETER))
+        self.texts = frozenset(kept)
+        self.words = _OWN.union(FUNCTIONS, words_of_mpi, parameters, *map(words, self.texts))
+
+    def __call__(self, word: str) -> bool:
+        """Return whether a word may be in both."""
+        return (
+            len(word) < MIN_WORD_LENGTH
+            or word in self.words
+            or _GENERATED.fullmatch(word) is not None
+            or _OF_MPI.fullmatch(word) is not None
+        )
+
+    def rest(self, text: str) -> str:
+        """Return a text without its allowed words."""
+        return WORD.sub(lambda match: "" if self(match[0]) else match[0], text)
+
+
+def allowed_in_trace(anonymous: Trace, options: Options) -> Allowed:
+    """Return what an anonymous trace may have of its original."""
+    schemas = (word for op in anonymous.ops for word in (op.name, *(name for name, _ in op.params)))
+    counted = (word for name in anonymous.counts for word in words(name))
+    sites = anonymous.frames if "sites" in options.keep else ()
+    return Allowed((*schemas, *counted), anonymous.meta, (*sites, *_kept_program(anonymous.meta, options)))
+
+
+def allowed_in_model(anonymous: Model, options: Options) -> Allowed:
+    """Return what an anonymous model may have of its original."""
+    schemas = [word for op, params in anonymous.ops.items() for word in (op, *(name for name, _ in params))]
+    sites = {frame for rule in events(anonymous.nodes) for frame in _frames(rule)}
+    kept = sites if "sites" in options.keep else ()
+    return Allowed(
+        (*schemas, *anonymous.inputs), anonymous.meta, (*kept, *_kept_program(anonymous.meta, options))
+    )
+
+
+def _frames(rule: Rule) -> Iterator[str]:
+    yield from rule.stack
+    for stats in rule.stats:
+        yield from stats.pred[1] if stats.pred is not None else ()
+
+
+def _kept_program(meta: Mapping[str, str], options: Options) -> tuple[str, ...]:
+    return (meta["program"],) if "program" in options.keep and "program" in meta else ()
+
+
+def check_payload(anonymous: bytes, original: bytes, allowed: Allowed) -> None:
+    """Make sure that no text of a file's payload is in that of its anonymous form.
+
+    Raises:
+        LeakError: one is; the error says how many, and not which.
+    """
+    texts = _texts(anonymous) - allowed.texts
+    remains = {left for text in texts if _TELLING.search(left := allowed.rest(text))}
+    if not remains:
+        return
+    secrets = {
+        text
+        for text in _texts(original)
+        if len(text) >= MIN_WORD_LENGTH and _TELLING.search(allowed.rest(text))
+    }
+    together = "\n".join(sorted(remains))
+    if found := leaked(together, secrets, allowed) | {text for text in secrets if text in together}:
+        raise LeakError(f"the result would hold {len(found)} texts of the original: nothing was written")
+
+
+def _texts(payload: bytes) -> set[str]:
+    """Return all strings of a msgpack payload, also the keys of maps."""
+    raw = msgpack.unpackb(payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape")
+    return set(_strings(raw))
+
+
+def _strings(raw: Any) -> Iterator[str]:
+    pending = [raw]
+    while pending:
+        value = pending.pop()
+        if type(value) is str:
+            yield value
+        elif type(value) is dict:
+            pending += (*value.keys(), *value.values())
+        elif type(value) is tuple:
+            pending += value

@@ -1,0 +1,116 @@
+"""The header of an anonymous trace: entries with a known form stay, MPI's version is shortened, others go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from scalatrace.trace.anonymize.names import Names
+from scalatrace.trace.anonymize.options import Options
+
+__all__ = ["MACHINE", "PARAMETER", "anonymous_header"]
+
+PARAMETER = "param."
+"""Prefix of the program's parameters, as in `scalatrace.extrap.provenance`."""
+
+MACHINE = ("hosts", "ranks-per-host", "cores-per-host")
+"""Entries that describe the machine."""
+
+_WORD = r"[A-Za-z_]\w*"
+_LIMIT = rf"{_WORD}(\.{_WORD})?=(keep|drop|histogram:\d+)"
+_NUMBERS = r"\d+(, \d+)*"
+_ENTRIES = {
+    "version": r"\d+(\.\d+)*",
+    "options": r"stacks=(python|native|auto|none) stack-depth=\d+",
+    "parameters": rf"{_LIMIT}( {_LIMIT})*",
+    "signature_tolerance": r"\d+",
+    "threads": r"\d+",
+    "choices": "Waitany and Testany in the order of the requests",
+    "unconfirmed": "formulas that the traces do not confirm were accepted",
+    "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",
+    "found-size": r"n=\d+",
+    "extrapolated": rf"from {_NUMBERS} ranks to \d+(x\d+)*(, column-major)?",
+}
+"""Entries that stay if their text has this form: the recorder's and the extrapolation's own."""
+
+_LIBRARIES = (
+    "Open MPI", "MPICH", "MVAPICH2", "MVAPICH", "Intel(R) MPI Library", "CRAY MPICH", "ParaStationMPI",
+    "Microsoft MPI", "Fujitsu MPI", "Spectrum MPI",
+)  # fmt: skip
+_VERSION = re.compile(r"(?<![\w.])v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w])")
+_NAMED_NUMBER = re.compile(r"(.*?)(=?)(-?[0-9]+)", re.DOTALL)
+_OPTIONS_OF_SELECTION = ("only", "except", "only-sites", "except-sites", "min-bytes", "max-bytes", "window",
+                         "communicators")  # fmt: skip
+
+
+def anonymous_header(
+    meta: Mapping[str, str], names: Names, options: Options, rename_stat: Callable[[str], str]
+) -> dict[str, str]:
+    """Return the entries of a header that may be given away.
+
+    Args:
+        rename_stat: gives the new name of a statistic.
+    """
+    return dict(_entries(meta, names, options, rename_stat))
+
+
+def _entries(
+    meta: Mapping[str, str], names: Names, options: Options, rename_stat: Callable[[str], str]
+) -> Iterator[tuple[str, str]]:
+    for key, text in meta.items():
+        if key == "program":
+            yield key, text if "program" in options.keep else _program(text, names, options)
+        elif key == "mpi":
+            yield key, _library(text)
+        elif key == "levels":
+            yield key, " ".join(map(rename_stat, text.split()))
+        elif key == "selection":
+            yield key, _selection(text)
+        elif key == "extrapolated":
+            yield key, _known(key, text.partition(", times by ")[0])
+        elif key in _ENTRIES:
+            yield key, _known(key, text)
+        elif key in MACHINE:
+            if "machine" in options.keep and text.isdecimal():
+                yield key, text
+        elif key.startswith(PARAMETER) and not options.drop_parameters and _is_parameter(key, text):
+            yield key, str(int(text))
+
+
+def _known(key: str, text: str) -> str:
+    return text if re.fullmatch(_ENTRIES[key], text, re.ASCII) else "yes"
+
+
+def _is_parameter(key: str, text: str) -> bool:
+    """Return whether extrapolation can use a parameter: a name of formulas and an integer."""
+    name = key.removeprefix(PARAMETER)
+    return name.isascii() and name.isidentifier() and re.fullmatch(r"-?[0-9]{1,19}", text) is not None
+
+
+def _program(text: str, names: Names, options: Options) -> str:
+    """Return a name for the command line's program, and the integers of its arguments if they are to stay."""
+    program, _, arguments = text.partition(" ")
+    words = [names.name("program", program)]
+    if "numbers" in options.keep:
+        words += (_argument(word, names) for word in arguments.split())
+    return " ".join(words) if text else ""
+
+
+def _argument(word: str, names: Names) -> str:
+    match = _NAMED_NUMBER.fullmatch(word)
+    if match is None or (match[1] and not match[2]):
+        return names.name("argument", word)
+    return (names.name("argument", match[1]) if match[1] else "") + match[2] + match[3]
+
+
+def _library(text: str) -> str:
+    """Return name and version of an MPI library: "Open MPI 5.0.6"; "" where neither is known."""
+    name = next((one for one in _LIBRARIES if one.lower() in text.lower()), "")
+    version = _VERSION.search(text) if name else None
+    return f"{name} {version[1]}" if version else name
+
+
+def _selection(text: str) -> str:
+    """Return the options by which calls were selected, without their values."""
+    given = (word.partition("=")[0] for word in text.split())
+    return " ".join(dict.fromkeys(option for option in given if option in _OPTIONS_OF_SELECTION)) or "yes"

@@ -1,0 +1,107 @@
+"""Make a trace anonymous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+
+from scalatrace.trace.anonymize.header import anonymous_header
+from scalatrace.trace.anonymize.names import Names
+from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.tables import (
+    anonymous_datatype,
+    communicator_kind,
+    counted_name,
+    is_time,
+    statistic_name,
+    text_name,
+)
+from scalatrace.trace.model.elastic import Columns, Groups, Summary
+from scalatrace.trace.model.nodes import Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["anonymous_trace"]
+
+MAX_STRINGS = 1 << 16
+"""Values of a string parameter that are looked at; strings of further ones are no files, but names."""
+
+
+def anonymous_trace(trace: Trace, names: Names, options: Options | None = None) -> Trace:
+    """Return a trace of the same structure without names.
+
+    Args:
+        names: gets the new names; one for all traces of a program.
+    """
+    options = options or Options()
+
+    def stat(name: str) -> str:
+        return statistic_name(name, names)
+
+    keeps_sites = "sites" in options.keep
+    uses = _uses(trace)
+    result = replace(
+        trace,
+        meta=anonymous_header(trace.meta, names, options, stat),
+        stats=[replace(one, name=stat(one.name)) for one in trace.stats],
+        frames=list(trace.frames) if keeps_sites else [names.frame(text) for text in trace.frames],
+        comms=[replace(family, kind=communicator_kind(family.kind, names)) for family in trace.comms],
+        types=[anonymous_datatype(one) for one in trace.types],
+        strings=[
+            text_name(text, frozenset(uses[index]), names, trace.nprocs)
+            for index, text in enumerate(trace.strings)
+        ],
+        counts={counted_name(name, names): count for name, count in trace.counts.items()},
+    )
+    return _untimed(result) if options.drop_times else result
+
+
+def _uses(trace: Trace) -> dict[int, set[str]]:
+    """Return the names of the parameters that have each entry of `strings`."""
+    result: dict[int, set[str]] = {index: set() for index in range(len(trace.strings))}
+    strings = [
+        [(i, name) for i, (name, kind) in enumerate(op.params) if kind is Kind.STRING] for op in trace.ops
+    ]
+    for event in trace.leaves():
+        for i, name in strings[event.op]:
+            for index in _values(event.params[i]):
+                if index in result:
+                    result[index].add(name)
+    return result
+
+
+def _values(param: Param) -> Iterator[int]:
+    """Return the first values of a parameter, of each group of ranks."""
+    value = param.value if isinstance(param, Peer) else param
+    if isinstance(value, Summary):
+        yield value.typical
+    elif isinstance(value, Vec):
+        yield from _first(value)
+    elif isinstance(value, Columns):
+        yield from _first(value.vec)
+    elif isinstance(value, Groups):
+        for _, vec in value.groups:
+            yield from _first(vec)
+
+
+def _first(vec: Vec) -> Iterable[int]:
+    return (vec.constant,) if vec.constant is not None else islice(vec, MAX_STRINGS)
+
+
+def _untimed(trace: Trace) -> Trace:
+    """Return a trace without times and measurements. Choices stay: matched senders, numbers of polls."""
+    kept = [not is_time(stat.name) for stat in trace.stats]
+
+    def node(one: Node) -> Node:
+        if isinstance(one, Sequence):
+            return Sequence(one.repeat, tuple(map(node, one.nodes)))
+        return replace(one, stats=tuple(stats(some) for some in one.stats))
+
+    def stats(some: PredStats) -> PredStats:
+        histograms = (h if stays else None for h, stays in zip(some.histograms, kept, strict=True))
+        return PredStats(some.pred, tuple(histograms))
+
+    load = [vec if stays else None for vec, stays in zip(trace.load, kept, strict=False)]
+    return replace(trace, nodes=list(map(node, trace.nodes)), load=load)

@@ -1,0 +1,143 @@
+"""Make a symbolic trace (a model) anonymous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any, cast
+
+from scalatrace.errors import UsageError
+from scalatrace.formula import Const, Value
+from scalatrace.trace.anonymize.header import anonymous_header
+from scalatrace.trace.anonymize.names import Names
+from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.tables import (
+    communicator_kind,
+    is_datatype,
+    is_time,
+    statistic_name,
+    text_name,
+)
+from scalatrace.trace.model.callsite import Stack
+from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.shapes import join
+
+__all__ = ["anonymous_model"]
+
+
+def anonymous_model(model: Model, names: Names, options: Options | None = None) -> Model:
+    """Return a model with the same formulas without names; see `anonymous_trace`.
+
+    Raises:
+        UsageError: the parameters are to go, which the formulas need.
+    """
+    options = options or Options()
+    if options.drop_parameters and model.inputs:
+        raise UsageError("--drop-parameters: the formulas of a model (.stx) need them; give traces (.st)")
+    return _Anonymizer(model, names, options).result()
+
+
+class _Anonymizer:
+    """Rewrites the parts of one model."""
+
+    def __init__(self, model: Model, names: Names, options: Options) -> None:
+        self.model, self.names, self.options = model, names, options
+        self.limit = max((prod(dims) for dims, _ in model.seen), default=1)
+
+    def result(self) -> Model:
+        """Return the anonymous model."""
+        model = self.model
+        return replace(
+            model,
+            nodes=tuple(map(self.rule, model.nodes)),
+            families=tuple(
+                replace(family, kind=communicator_kind(family.kind, self.names)) for family in model.families
+            ),
+            stats=tuple((self.stat(name), resolution) for name, resolution in model.stats),
+            meta=anonymous_header(model.meta, self.names, self.options, self.stat),
+        )
+
+    def stat(self, name: str) -> str:
+        return statistic_name(name, self.names)
+
+    def rule(self, rule: Rule) -> Rule:
+        return replace(
+            rule,
+            stack=self.stack(rule.stack),
+            params=tuple(map(self.param, rule.params)),
+            stats=tuple(map(self.stats, rule.stats)),
+            children=tuple(map(self.rule, rule.children)),
+        )
+
+    def stack(self, stack: Stack) -> Stack:
+        return stack if "sites" in self.options.keep else tuple(map(self.names.frame, stack))
+
+    def stats(self, stats: StatRule) -> StatRule:
+        pred = None if stats.pred is None else (stats.pred[0], self.stack(stats.pred[1]))
+        rows = stats.histograms
+        if self.options.drop_times:
+            rows = tuple(
+                tuple(None for _ in row) if is_time(name) else row
+                for row, (name, _) in zip(rows, self.model.stats, strict=True)
+            )
+        return StatRule(pred, rows)
+
+    def param(self, param: ParamRule) -> ParamRule:
+        if param.kind not in (Kind.STRING, Kind.TYPE):
+            return param
+        parts = tuple(self.part(part, param) for part in param.field.parts)
+        return replace(param, field=Field(parts, param.field.cost, param.field.weight, param.field.step))
+
+    def part(self, part: Part, param: ParamRule) -> Part:
+        """Rewrite the table entries `(text, number, text, ..., "")` of a parameter's shape."""
+        if part.formulas is None or type(part.shape) is not tuple:
+            return part
+        pattern, entries = join(part.shape, cast("Iterator[int]", iter(part.formulas)))
+        rewrite = self.text if param.kind is Kind.STRING else self.datatype
+        entries = tuple(rewrite(entry, param.name) if type(entry) is tuple else entry for entry in entries)
+        formulas: list[Value] = []
+        shape = _split((pattern, entries), formulas)
+        return replace(part, shape=shape, formulas=tuple(formulas))
+
+    def text(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
+        text, numbers = _filled(entry), list(_numbers(entry))
+        if not text or parameter != "filename":
+            new = text_name(text, frozenset({parameter}), self.names, self.limit)
+            return entry if new == text else (new, "")
+        name = self.names.pattern(entry[: 2 * len(numbers) + 1 : 2])
+        kind = name.rstrip("0123456789")
+        result: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
+        for position, number in enumerate(numbers):
+            if isinstance(number, Const) and number.value > self.limit:
+                number = Const(self.names.number_in(name, position, str(number.value)))
+                result += ["-", number]
+            else:
+                result += [".", number]
+        return (*result, "", "")
+
+    def datatype(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
+        size, extent, description = entry
+        if is_datatype(_filled(description)):
+            return entry
+        return size, extent, ("opaque(", size, ",", extent, ")", "")
+
+
+def _numbers(entry: tuple[Any, ...]) -> Iterator[Value]:
+    yield from (part for part in entry if type(part) is not str)
+
+
+def _filled(entry: tuple[Any, ...]) -> str:
+    """Return the text of an entry with 1 in place of formulas."""
+    return "".join(part if type(part) is str else "1" for part in entry)
+
+
+def _split(tree: Any, formulas: list[Value]) -> Any:
+    """Return the shape of a tree and append its formulas: the opposite of `join`."""
+    if type(tree) is tuple:
+        return tuple(_split(part, formulas) for part in tree)
+    if type(tree) is str:
+        return tree
+    formulas.append(tree)
+    return None
