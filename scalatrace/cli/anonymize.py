@@ -1,6 +1,6 @@
 """Replace the names in traces and models (.stx), so that they can be given away: program and arguments,
 paths, call sites, dates, hosts, file names, entries of the user. Structure, sizes, tags and times stay.
-Traces of one call share their names, so they still extrapolate together. Nothing is written if a name is left."""
+Traces of one call share names, so they still extrapolate together. Nothing is written if a name is left."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
 
-_GENERATED = re.compile(rf"(?:{'|'.join(sorted(KINDS))})[0-9]+(?:_ns|_bytes)?")
+_GENERATED = re.compile(rf"(?:{'|'.join(sorted(KINDS))})[0-9]+(?:_ns|_bytes|(?:_[0-9]+)+)?")
 _OF_MPI = re.compile(r"MPI_[A-Z0-9_]+")
 _TELLING = re.compile(r"[^\x00-\x7f]|[A-Za-z]")
 """A character that a name can have and punctuation or a number cannot."""

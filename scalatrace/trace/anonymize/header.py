@@ -34,7 +34,7 @@ _ENTRIES = {
 """Entries that stay if their text has this form: the recorder's and the extrapolation's own."""
 
 _LIBRARIES = (
-    "Open MPI", "MPICH", "MVAPICH2", "MVAPICH", "Intel(R) MPI Library", "CRAY MPICH", "ParaStationMPI",
+    "Open MPI", "CRAY MPICH", "MPICH", "MVAPICH2", "MVAPICH", "Intel(R) MPI Library", "ParaStationMPI",
     "Microsoft MPI", "Fujitsu MPI", "Spectrum MPI",
 )  # fmt: skip
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,4}(?:\.\d{1,4}){1,3})(?![\w])")

@@ -58,7 +58,7 @@ class Names:
         """Return the new name of a file, with the numbers that can be ranks (`file1.3`).
 
         Args:
-            limit: numbers up to it stay; larger ones become numbers in the order of appearance (`file1-2`).
+            limit: numbers up to it stay; larger ones become numbers in the order of appearance (`file1_2`).
         """
         if text not in self._files:
             pieces = _DIGITS.split(text)
@@ -67,7 +67,7 @@ class Names:
                 if len(digits) <= MAX_DIGITS and int(digits) <= limit:
                     marks.append(f".{digits}")
                 else:
-                    marks.append(f"-{self.number_in(name, position, digits)}")
+                    marks.append(f"_{self.number_in(name, position, digits)}")
             self._files[text] = name + "".join(marks)
         return self._files[text]
 

@@ -112,7 +112,7 @@ class _Anonymizer:
         for position, number in enumerate(numbers):
             if isinstance(number, Const) and number.value > self.limit:
                 number = Const(self.names.number_in(name, position, str(number.value)))
-                result += ["-", number]
+                result += ["_", number]
             else:
                 result += [".", number]
         return (*result, "", "")

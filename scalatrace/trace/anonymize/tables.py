@@ -9,8 +9,8 @@ from scalatrace.trace.anonymize.words import is_text_of_mpi
 from scalatrace.trace.model.tables import Datatype
 
 __all__ = [
-    "COMMUNICATORS", "CONSTRUCTORS", "STATISTICS", "anonymous_datatype", "communicator_kind", "counted_name",
-    "is_datatype", "is_time", "statistic_name", "text_name",
+    "COMMUNICATORS", "CONSTRUCTORS", "NOT_SELECTED", "STATISTICS", "anonymous_datatype", "communicator_kind",
+    "counted_name", "is_datatype", "is_time", "statistic_name", "text_name",
 ]  # fmt: skip
 
 COMMUNICATORS = frozenset({
@@ -36,7 +36,38 @@ UNITS = ("_ns", "_bytes")
 _DESCRIPTION = re.compile(r"[\w (),\[\]-]*", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PREDEFINED = re.compile(r"MPI_[A-Z0-9_]+")
-_PROCEDURE = re.compile(r"[A-Z][a-z]+[0-9]*(_[a-z0-9]+)*|not selected")
+
+_OF_PROCEDURES = """
+    Abi Abort Accumulate Add Allgather Allgatherv Alloc Allreduce Alltoall Alltoallv Alltoallw Attr
+    Barrier Bcast Bsend Buffer Cancel Cart Cartdim Close Comm Compare Dims Dist Errhandler Error
+    Exscan Fetch File Finalize Finalized Free Gather Gatherv Get Graph Graphdims Grequest Group
+    Iallgather Iallgatherv Iallreduce Ialltoall Ialltoallv Ialltoallw Ibarrier Ibcast Ibsend Iexscan
+    Igather Igatherv Improbe Imrecv Ineighbor Info Init Initialized Intercomm Iprobe Irecv Ireduce
+    Irsend Is Iscan Iscatter Iscatterv Isend Isendrecv Issend Keyval Lookup Mprobe Mrecv Neighbor Op
+    Open Pack Parrived Pcontrol Pready Precv Probe Psend Publish Put Query Raccumulate Recv Reduce
+    Register Remove Request Rget Rput Rsend Scan Scatter Scatterv Send Sendrecv Session Ssend Start
+    Startall Status T Test Testall Testany Testsome Topo Type Unpack Unpublish Wait Waitall Waitany
+    Waitsome Win accept accumulate address adjacent all allgather allgatherv alloc allocate alltoall
+    alltoallv alltoallw amode and any at atomicity attach attr begin block booleans buffer byte call
+    callback cancelled categories category changed class close code commit commutative compare
+    complete complex connect contents contiguous coords copy count create cvar cvars darray datarep
+    delete detach difference disconnect dropped dup dynamic elements end enum env envelope
+    errhandler error event events excl extent external f082f f2f08 f90 fence finalize flush fortran
+    free from get graph group groups handle handler hindexed hvector hw idup iflush incl index
+    indexed info init integer inter intersection iread item iwrite join keyval library list local
+    lock main map match mem merge multiple name neighbors nkeys nth nthkey num offset op open
+    ordered parent port position post preallocate processor pset psets put pvar pvars query range
+    rank ranks read readreset real register remote replace reset resized resource scatter seek
+    session set shared shift size some source spawn split start status stop string struct sub
+    subarray swap sync tag test thread timestamp translate true type union unlock value valuelen
+    vector version view wait with write x
+"""
+"""Parts of the names of MPI's procedures."""
+
+_PARTS = frozenset(_OF_PROCEDURES.split())
+
+NOT_SELECTED = "not selected"
+"""Stands for the calls that were left out on request."""
 
 
 def communicator_kind(kind: str, names: Names) -> str:
@@ -59,8 +90,9 @@ def statistic_name(statistic: str, names: Names) -> str:
 
 
 def counted_name(operation: str, names: Names) -> str:
-    """Return the name of an operation that was counted, if it is spelled as MPI spells them."""
-    return operation if _PROCEDURE.fullmatch(operation) else names.name("operation", operation)
+    """Return the name of an operation that was counted; a new one if it has parts that no name of MPI has."""
+    known = operation == NOT_SELECTED or _PARTS.issuperset(operation.split("_"))
+    return operation if known else names.name("operation", operation)
 
 
 def is_datatype(description: str) -> bool:
