@@ -270,9 +270,9 @@ class RankReplay:
 
         It is equal on all ranks, and different for files of one name in two folders.
         """
-        folder, name = os.path.split(recorded)
+        folder, name = os.path.split(recorded.replace("\0", "_"))
         mark = f"{crc32(folder.encode('utf-8', 'surrogateescape')):08x}-" if folder else ""
-        return os.path.join(self._io_folder, mark + (name or "unnamed"))
+        return os.path.join(self._io_folder, mark + (name if name not in ("", ".", "..") else "unnamed"))
 
     def named_constant(self, text: str) -> int:
         """Return the integer of a constant by its name, of several joined by |, or of a number."""
