@@ -123,7 +123,8 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"scalatrace: {message}", file=sys.stderr)
+    shown = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in message)
+    print(f"scalatrace: {shown}", file=sys.stderr)
     return status
 
 

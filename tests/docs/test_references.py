@@ -16,7 +16,10 @@ from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.registry import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "benchmarks/README.md")]
+PAGES = [
+    ROOT / name
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "benchmarks/README.md", "SECURITY.md")
+]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 
 MAX_WORDS = 32
