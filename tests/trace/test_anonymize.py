@@ -35,7 +35,7 @@ from scalatrace.trace.io.reader import load
 from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.rules import Model
+from scalatrace.trace.model.rules import Model, StatRule
 from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
@@ -399,6 +399,17 @@ def test_no_name_is_left_in_models(frame: str, text: str) -> None:
     result = anonymous_model(replace(original, nodes=rules, meta={"user": text}), Names())
     packed = msgpack.packb(stx._model(result), unicode_errors="surrogateescape")
     assert [string for string in strings_of(packed) if MARK in string] == []
+
+
+def test_times_of_models_are_dropped() -> None:
+    original = sampled_model()
+    original = replace(original, stats=(*original.stats, ("polls", 1.0)))
+    rows = ((Histogram.of(5), Histogram.of(7)), (), (None, Histogram.of(9)))
+    (first, *rest) = [rule for rule in original.nodes if rule.op is not None]
+    rules = (replace(first, stats=(StatRule(None, rows),)), *rest)
+    result = anonymous_model(replace(original, nodes=rules), Names(), Options(drop_times=True))
+    kept = ((None, Histogram.of(7)), (), (None, Histogram.of(9)))
+    assert result.nodes[0].stats == (StatRule(None, kept),)
 
 
 def test_models_need_their_parameters() -> None:

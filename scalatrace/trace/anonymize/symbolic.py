@@ -76,11 +76,11 @@ class _Anonymizer:
 
     def stats(self, stats: StatRule) -> StatRule:
         pred = None if stats.pred is None else (stats.pred[0], self.stack(stats.pred[1]))
-        rows = stats.histograms
+        rows = stats.histograms  # of each trace one per statistic, or none
         if self.options.drop_times:
+            times = [is_time(name) for name, _ in self.model.stats]
             rows = tuple(
-                tuple(None for _ in row) if is_time(name) else row
-                for row, (name, _) in zip(rows, self.model.stats, strict=True)
+                tuple(None if time else h for h, time in zip(row, times, strict=False)) for row in rows
             )
         return StatRule(pred, rows)
 

@@ -41,7 +41,7 @@ class ParamRule:
 
 @dataclass(frozen=True, slots=True)
 class StatRule:
-    """Histograms after one predecessor (operation and stack; None: the start), per statistic and trace."""
+    """Histograms after one predecessor (operation and stack; None: the start), per trace and statistic."""
 
     pred: tuple[str, tuple[str, ...]] | None
     histograms: tuple[tuple[Any, ...], ...]
