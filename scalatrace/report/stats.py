@@ -145,8 +145,8 @@ def whole_time(trace: Trace) -> Row:
 def by_rank(trace: Trace) -> list[Row]:
     """Return a row per rank.
 
-    Times of a rank are None: histograms are of all ranks together. The computation is the rank's share of
-    the total where the trace stores the shares. The only rank of a trace has all times.
+    Times of a rank are its measured totals, within 5 %, where the trace stores them, else None: histograms
+    are of all ranks together. The only rank of a trace has all times.
     """
     check_visits(trace)
     whole = whole_time(trace)
@@ -157,10 +157,17 @@ def by_rank(trace: Trace) -> list[Row]:
         for ncalls, sent, received, estimated in traffic_of(trace, rank):
             known = len(trace.ranks) == 1 or not estimated
             row.add_traffic(ncalls, *((sent, received) if known else (None, None)))
-        if len(trace.ranks) > 1 and trace.has_load(COMPUTE) and whole.compute_ns is not None:
-            row.compute_ns = whole.compute_ns / len(trace.ranks) * trace.load_factor(COMPUTE, rank)
+        if len(trace.ranks) > 1:
+            row.compute_ns = _share(trace, COMPUTE, rank, whole.compute_ns)
+            row.comm_ns = _share(trace, COMM, rank, whole.comm_ns)
         rows.append(row)
     return rows
+
+
+def _share(trace: Trace, stat: str, rank: int, total_ns: float | None) -> float | None:
+    if total_ns is None or not trace.has_load(stat):
+        return None
+    return total_ns / len(trace.ranks) * trace.load_factor(stat, rank)
 
 
 COLUMNS = ("calls", "sent", "received", "MPI time", "mean", "max", "of MPI", "of all", "compute before")
@@ -250,13 +257,11 @@ def _or_dash(shown: Callable[[float], str], value: float | None) -> str:
 def _notes(trace: Trace, by: str) -> Iterator[str]:
     """Yield what the numbers are not: measured per rank, exact."""
     single = len(trace.ranks) == 1
-    if by == "rank" and not single and COMM in trace.stat_index:
-        yield "MPI time per rank is not known: a trace stores the times in calls of all ranks together"
-    if by == "rank" and not single and COMPUTE in trace.stat_index:
-        if trace.has_load(COMPUTE):
-            yield "computation per rank is the rank's share of the total, stored in steps of 19 %"
-        else:
-            yield "computation per rank is not known: the trace stores that of all ranks together"
+    for stat, what in ((COMM, "MPI time"), (COMPUTE, "computation")) if by == "rank" and not single else ():
+        if trace.has_load(stat):
+            yield f"{what} per rank is measured, and stored within 5 %"
+        elif stat in trace.stat_index:
+            yield f"{what} per rank is not known: the trace stores that of all ranks together"
     if names := summarised(trace, byte_parameters):
         what = "are not known" if by == "rank" and not single else "are estimated from their means"
         yield f"bytes of calls whose sizes are kept as histograms {what}: {', '.join(names)}"

@@ -23,19 +23,19 @@ from support.builder import DOUBLE, Builder, Comm, To
 from support.drawing import drawn
 
 
-def barriers(nprocs: int, load: Vec | None) -> Trace:
+def barriers(nprocs: int, load: Vec | None, in_calls: Vec | None = None) -> Trace:
     """16 barriers, 50 ms computed before and 30 ms spent in each on the average."""
     b = Builder(nprocs)
     n = 16 * nprocs
     event = b.event("Barrier", 16, at=("a.c:5:main",), comm=Comm())
     times = Histogram(n, 0, 100_000_000, 50_000_000, 10), Histogram(n, 0, 60_000_000, 30_000_000, 10)
     b.trace.stats = [Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)]
-    b.trace.load = [load, None]
+    b.trace.load = [load, in_calls]
     return b.of(Event(event.repeat, event.op, event.signature, event.params, (PredStats(0, times),)))
 
 
 def test_no_rank_is_shown_the_mean_time_of_all() -> None:
-    report = StatsReporter(barriers(4, Vec((-4, 4, -4, -4))), "rank")
+    report = StatsReporter(barriers(4, Vec((-16, 16, -16, -16))), "rank")
     plain = report.plain()
     for row in plain["rows"]:
         assert (row["mpi_ns"], row["mpi_ns_mean"], row["mpi_ns_max"]) == (None, None, None)
@@ -52,6 +52,14 @@ def test_without_shares_the_computation_of_a_rank_is_not_known() -> None:
     plain = StatsReporter(barriers(4, None), "rank").plain()
     assert {row["compute_ns"] for row in plain["rows"]} == {None}
     assert "computation per rank is not known" in plain["notes"][1]
+
+
+def test_measured_times_of_ranks_are_shown() -> None:
+    report = StatsReporter(barriers(2, Vec((16, -16)), Vec((-16, 16))), "rank")
+    rows = report.plain()["rows"]
+    assert [row["mpi_ns"] for row in rows] == [240_000_000, 960_000_000]
+    assert [row["mpi_ns_mean"] for row in rows] == [None, None]
+    assert "note: MPI time per rank is measured, and stored within 5 %" in drawn(report)
 
 
 def test_the_only_rank_has_all_times() -> None:

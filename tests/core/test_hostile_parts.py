@@ -13,7 +13,7 @@ from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.tables import Kind
 
-NPROCS, TABLES, NODES = 2, 9, 15
+NPROCS, TABLES, NODES = 2, 10, 16
 """Where the fields stand in a packed core: its ranks, the first table, the nodes."""
 ARRAYS = TABLES + 3
 HUGE = 1 << 40

@@ -56,7 +56,7 @@ def test_contexts_tell_how_long_a_rank_computes() -> None:
 
 
 def test_a_load_that_the_means_do_not_tell_is_a_factor() -> None:
-    trace = _many_after_one((-4, 3))
+    trace = _many_after_one((-16, 12))
     loads, own = Loads(trace, "compute_ns"), _means(trace)
     for rank, load in ((0, 2**-1), (1, 2**0.75)):
         assert loads.over_means(rank) * own[rank] == pytest.approx(load * MEAN_TOTAL)

@@ -12,6 +12,7 @@ from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
 from scalatrace.trace.values.vec import Vec
@@ -43,6 +44,9 @@ Fields = dict[str, Any]
 
 MAX_ARRAY = MAX_RANK
 """Values of an array parameter."""
+
+OLD_LOAD_STEPS = 4
+"""Steps of loads in files that do not say how many."""
 
 MAX_FOREIGN = 1 << 20
 """Members of a communicator that are processes of another world."""
@@ -194,10 +198,13 @@ def pred(raw: object, fields: Fields) -> tuple[int, int]:
 
 
 def load(raw: object, fields: Fields) -> Vec | None:
-    """nil or a vec over the ranks"""
+    """nil, {steps: vec over the ranks}, or the vec alone with steps of an older file"""
     if raw is None:
         return None
-    vec = Vec.decode(raw)
+    steps, terms = raw.popitem() if type(raw) is dict and len(raw) == 1 else (OLD_LOAD_STEPS, raw)
+    if type(steps) is not int or steps < 1 or LOAD_STEPS % steps:
+        raise ValueError(f"a load has {steps!r:.60} steps in a factor of two, no divisor of {LOAD_STEPS}")
+    vec = Vec.decode(terms).times(LOAD_STEPS // steps)
     if vec.length is not None and vec.length < len(fields.get("ranks", ())):
         raise ValueError("a load has fewer values than the trace has ranks")
     return vec

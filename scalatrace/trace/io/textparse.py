@@ -22,7 +22,7 @@ from scalatrace.grammars.syntax import syntax_error
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
 from scalatrace.trace.model.nodes import Node, Sequence
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
 from scalatrace.trace.symbolic.field import EVERYWHERE
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -306,7 +306,7 @@ _TABLES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "strings": lambda raw, fields: raw,
     "arrays": decode.array,
     "preds": decode.pred,
-    "load": decode.load,
+    "load": lambda raw, fields: decode.load(None if raw is None else {LOAD_STEPS: raw}, fields),
 }
 
 

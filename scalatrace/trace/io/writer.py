@@ -15,7 +15,7 @@ from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer
 from scalatrace.trace.model.tables import Family, IntArray, Op
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.values.compress import vec_of
 
 __all__ = ["pack_payload", "save"]
@@ -67,7 +67,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "arrays": list(_arrays(trace.arrays)),
         "preds": trace.preds,
         "counts": trace.counts,
-        "load": [None if vec is None else vec.terms for vec in trace.load],
+        "load": [None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load],
         "nodes": [_node(node) for node in trace.nodes],
     }
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LOAD_STEPS", "NO_PRED", "START", "Trace"]
 
-LOAD_STEPS = 4
+LOAD_STEPS = 16
 """Steps of `Trace.load` in a factor of two."""
 
 NO_PRED = -1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
 
@@ -18,7 +18,8 @@ __all__ = ["COMM", "COMPUTE", "Loads", "Means"]
 COMPUTE, COMM = "compute_ns", "comm_ns"
 """The statistics of the time before a call and in it."""
 
-HALF_STEP = 2 ** (0.5 / LOAD_STEPS)
+NEAR = 2**0.125
+"""Means of calls that are as near to a rank's total explain it; the rest is noise."""
 
 
 class Means:
@@ -71,7 +72,7 @@ class Loads:
     def over_means(self, rank: int) -> float:
         """Return the factor on the means of the rank's calls; 1.0 where no totals were kept.
 
-        It is 1.0, too, where the means are as near to the rank's total as the total is known.
+        It is 1.0, too, where the means are within 9 % of the rank's total.
         """
         if not self.kept:
             return 1.0
@@ -79,4 +80,4 @@ class Loads:
         if own <= 0:
             return load
         factor = load * self.means.per_rank / own
-        return 1.0 if 1 / HALF_STEP <= factor <= HALF_STEP else factor
+        return 1.0 if 1 / NEAR <= factor <= NEAR else factor

@@ -151,6 +151,10 @@ class Vec:
             return None
         return max(map(_highest, self.terms), default=None)
 
+    def times(self, factor: int) -> Vec:
+        """Return the vec of all values multiplied by a positive integer."""
+        return self if factor == 1 else Vec.decode(_times(self.terms, factor))
+
     def find(self, value: int) -> int | None:
         """Return the first index of a value, or None; fast where the ranges of iterations do not overlap."""
         if isinstance(self.terms, int):
@@ -191,6 +195,14 @@ def _check(term: object, endless: bool, depth: int) -> None:
         raise ValueError(f"a loop in a value vector has count {term[0]}; only the last may be endless (0)")
     for inner in term[2:]:
         _check(inner, False, depth + 1)
+
+
+def _times(terms: Any, factor: int) -> Any:
+    if type(terms) is int:
+        return terms * factor
+    return tuple(
+        t * factor if type(t) is int else (t[0], t[1] * factor, *_times(t[2:], factor)) for t in terms
+    )
 
 
 def _endless(terms: tuple[Term, ...]) -> bool:

@@ -169,16 +169,17 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add their computation to `total`. */
-static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, double &total) {
+/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add the sums of their samples to `totals`. */
+static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::array<double, kLoads> &totals) {
     n->ranks = ranks;
     n->repeat.vec.flatten();
     if (n->leaf()) open_rows(n);
     for (const Elastic &e : n->slots) e.vec.flatten();
     samples_to_histograms(pool, n);
     for (const PredStats &s : n->stats)
-        if (s.hist[0]) total += s.hist[0]->mean * static_cast<double>(s.hist[0]->count);
-    for (Node *kid : n->kids) finish_node(pool, kid, ranks, total);
+        for (size_t i = 0; i < kLoads; ++i)
+            if (s.hist[i]) totals[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
+    for (Node *kid : n->kids) finish_node(pool, kid, ranks, totals);
 }
 
 void st_core::finish() {
@@ -190,22 +191,22 @@ void st_core::finish() {
 void st_core::add_tail(Body tail) {
     as_iteration(tail);
     const RankSet self(rank);
-    double total = 0;
-    for (Node *n : tail) finish_node(pool, n, self, total);
+    std::array<double, kLoads> totals{};
+    for (Node *n : tail) finish_node(pool, n, self, totals);
     if (ranks.contains(rank)) { // events were appended after finish()
-        loads.add(ranks.position(rank), total);
+        for (size_t i = 0; i < kLoads; ++i) loads[i].add(ranks.position(rank), totals[i]);
     } else {
-        Loads mine;
-        mine.append(1, total);
+        AllLoads mine;
+        for (size_t i = 0; i < kLoads; ++i) mine[i].append(1, totals[i]);
         add(self, mine);
     }
     roots.insert(roots.end(), tail.begin(), tail.end());
 }
 
 /* Add other ranks and their loads. */
-void st_core::add(const RankSet &of, const Loads &theirs) {
+void st_core::add(const RankSet &of, const AllLoads &theirs) {
     if (of.empty()) return;
-    loads.unite(ranks, theirs, of);
+    for (size_t i = 0; i < kLoads; ++i) loads[i].unite(ranks, theirs[i], of);
     ranks.unite(of);
 }
 

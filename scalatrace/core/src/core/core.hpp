@@ -20,7 +20,7 @@
 
 namespace st {
 
-constexpr int kPackVersion = 5; // of the bytes in pack.hpp
+constexpr int kPackVersion = 6; // of the bytes in pack.hpp
 
 /* An unpacked message or part, which is merged into a core; its nodes belong to the core's pool. */
 struct Incoming {
@@ -33,7 +33,7 @@ struct Incoming {
     std::vector<std::pair<std::string, double>> stats;
     Tables tables; // without the entries that the core has
     RankSet ranks;
-    Loads loads;
+    AllLoads loads;
     Body roots;
     NodePool &pool;
 
@@ -68,7 +68,7 @@ struct st_core {
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    st::Loads loads; // totals of the first statistic (computation), by rank
+    st::AllLoads loads; // totals of the first statistics, by rank
 
     st_core(int rank_, int nprocs_);
     ~st_core();
@@ -90,7 +90,7 @@ struct st_core {
     void add_tail(st::Body tail);
     std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
     void renumber(st::Incoming &other);
-    void add(const st::RankSet &of, const st::Loads &theirs);
+    void add(const st::RankSet &of, const st::AllLoads &theirs);
 };
 
 #endif

@@ -13,6 +13,9 @@ namespace st {
 
 namespace {
 
+constexpr double kLoadSteps = 16; // of a load in a factor of two
+constexpr double kLeastLoad = -1023;
+
 /* Writes the nodes first, which determines the arrays and signatures in use, then the tables, then both. */
 class Writer {
   public:
@@ -205,29 +208,25 @@ class Writer {
         arrays_.put(p_);
     }
 
-    /* The first statistic (computation) of each rank relative to the mean, in steps of 19 %: finer ones would store
-     * noise. */
+    /* The totals of each rank relative to the mean, in steps of 4.4 %. */
     void put_load() {
         p_.str("load");
         p_.array(core_.stats.size());
         for (size_t i = 0; i < core_.stats.size(); ++i) {
-            if (i > 0) {
-                p_.nil();
-                continue;
-            }
-            double sum = 0;
-            core_.loads.each([&](uint64_t n, double total) { sum += static_cast<double>(n) * total; });
+            const double sum = i < kLoads ? core_.loads[i].sum() : 0;
             const double mean = core_.ranks.empty() ? 0 : sum / static_cast<double>(core_.ranks.size());
             if (!(mean > 0)) {
                 p_.nil();
                 continue;
             }
             Vec steps;
-            core_.loads.each([&](uint64_t n, double total) {
-                const int64_t step =
-                    total > 0 ? std::max<int64_t>(-127, std::llround(4 * std::log2(total / mean))) : -127;
+            core_.loads[i].each([&](uint64_t n, double total) {
+                const double of_mean = total > 0 ? kLoadSteps * std::log2(total / mean) : kLeastLoad;
+                const int64_t step = std::llround(std::max(of_mean, kLeastLoad));
                 for (; n; --n) steps.append(step);
             });
+            p_.map(1);
+            p_.integer(static_cast<int64_t>(kLoadSteps));
             put_closed(p_, steps);
         }
     }
