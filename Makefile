@@ -5,6 +5,8 @@ VENV ?= .venv
 VENV_MPICH ?= .venv-mpich
 DEMO ?= demo-out
 NPROCS ?= 16
+SECONDS ?= 60
+SEED ?= 1
 
 BIN := $(abspath $(VENV))/bin
 # Two workers: one for what starts MPI, one for everything else.
@@ -14,7 +16,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatr
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
 
-.PHONY: help venv venv-mpich demo pictures test test-all coverage bench lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all coverage fuzz bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,9 @@ test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 an
 
 coverage: $(VENV)/.ready ## Measure the lines that quick tests without MPI run; print the total
 	$(PYTEST) -m 'not slow and not mpi' --cov --cov-report=term:skip-covered
+
+fuzz: $(VENV)/.ready ## Read mutated files for SECONDS=60 with random SEED=1; findings go to fuzz-findings
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
 	$(BIN)/python -m benchmarks.size

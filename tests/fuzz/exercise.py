@@ -1,0 +1,215 @@
+"""Use a trace as the commands do; every step ends well or with a ScalatraceError."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from random import Random
+from typing import Any
+from zlib import crc32
+
+from rich.console import Console
+
+from scalatrace.codegen.generate import Options, generate
+from scalatrace.errors import ScalatraceError
+from scalatrace.report.findings import DiffReporter
+from scalatrace.report.info import InfoReporter
+from scalatrace.report.lines import LinesReporter
+from scalatrace.report.matrix import MatrixReporter
+from scalatrace.report.notation import NotationReporter
+from scalatrace.report.stats import StatsReporter
+from scalatrace.report.tree import TreeReporter
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.io.container import pack_container
+from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.query.matrix import pairs
+
+__all__ = ["Finding", "check_message", "exercise", "stage"]
+
+CALLS = 200
+"""Calls of a rank that are walked."""
+
+MAX_TEXT_BYTES = 20_000
+"""Payloads up to this size are also written as text and read again."""
+
+STEPS_PER_INPUT = 4
+"""Commands that are tried on a trace while fuzzing."""
+
+TEXT_SHARE = 0.2
+"""Share of the traces that go through the text form while fuzzing."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Characters that a terminal acts on, other than the end of a line and a tabulator."""
+
+OPTIONS = Options(skip_unsupported=True)
+
+_stage = ["start"]
+
+
+class Finding(AssertionError):  # noqa: N818 - it is no error of the program that reads
+    """Something that no input may cause, and that is no exception by itself."""
+
+
+def stage(name: str = "") -> str:
+    """Note, or return, what is being done: a part of the finding's key."""
+    if name:
+        _stage[0] = name
+    return _stage[0]
+
+
+def check_message(error: ScalatraceError) -> None:
+    """Raise Finding unless the message is one line of printable text."""
+    message = str(error)
+    if not message.strip() or "\n" in message:
+        raise Finding(f"a message of no or several lines: {type(error).__name__}")
+    if "MemoryError" in message:
+        raise MemoryError(message)
+
+
+@contextmanager
+def _step(name: str) -> Iterator[None]:
+    """Let a command's function refuse the trace."""
+    stage(name)
+    try:
+        yield
+    except ScalatraceError as error:
+        check_message(error)
+
+
+def _console() -> tuple[Console, io.StringIO]:
+    out = io.StringIO()
+    return Console(file=out, width=160, highlight=False, emoji=False, markup=False), out
+
+
+def _rendered(reporter: Any) -> None:
+    console, out = _console()
+    reporter.render(console)
+    if bad := _CONTROL.search(out.getvalue()):
+        raise Finding(f"control characters in the output: {bad[0]!r}")
+
+
+def _info(trace: Trace) -> None:
+    reporter = InfoReporter(trace, 1000)
+    json.dumps(reporter.facts())
+    _rendered(reporter)
+
+
+def _tree(trace: Trace) -> None:
+    _rendered(TreeReporter(trace, stacks=True))
+
+
+def _full_tree(trace: Trace) -> None:
+    _rendered(TreeReporter(trace, full=True))
+
+
+def _notation(trace: Trace) -> None:
+    _rendered(NotationReporter(trace))
+
+
+def _lines(trace: Trace) -> None:
+    for rank in islice(trace.ranks, 2):
+        _rendered(LinesReporter(trace.walk(rank), CALLS))
+        for line in LinesReporter(trace.walk(rank), CALLS).json_lines():
+            json.loads(line)
+
+
+def _stats_of(by: str) -> Callable[[Trace], None]:
+    def stats(trace: Trace) -> None:
+        reporter = StatsReporter(trace, by, 5)
+        json.dumps(reporter.plain())
+        _rendered(reporter)
+
+    return stats
+
+
+def _matrix_of(what: str) -> Callable[[Trace], None]:
+    def matrix(trace: Trace) -> None:
+        reporter = MatrixReporter(pairs(trace, what), trace.nprocs, what)
+        json.dumps(reporter.plain())
+        reporter.csv()
+        _rendered(reporter)
+
+    return matrix
+
+
+def _check(trace: Trace) -> None:
+    conflict = first_conflict(trace)
+    if conflict is not None and (not conflict or "\n" in conflict):
+        raise Finding("a conflict of no or several lines")
+
+
+def _diff(trace: Trace) -> None:
+    """A trace does not differ from itself."""
+    differences = diff(trace, loads(pack_container(pack_payload(trace))))
+    _rendered(DiffReporter(differences, "a.st", "b.st"))
+    if differences:
+        raise Finding("a trace differs from itself")
+
+
+def _generate_for(language: str) -> Callable[[Trace], None]:
+    def program(trace: Trace) -> None:
+        generate(trace, language, OPTIONS)
+
+    return program
+
+
+STEPS: dict[str, Callable[[Trace], None]] = {
+    "info": _info,
+    "show": _tree,
+    "show --full": _full_tree,
+    "show --notation": _notation,
+    "show --rank": _lines,
+    "stats --by op": _stats_of("op"),
+    "stats --by site": _stats_of("site"),
+    "stats --by rank": _stats_of("rank"),
+    "matrix": _matrix_of("bytes"),
+    "matrix --what messages": _matrix_of("messages"),
+    "check": _check,
+    "diff": _diff,
+    "generate --to c": _generate_for("c"),
+    "generate --to python": _generate_for("python"),
+}
+
+
+def exercise(trace: Trace, thorough: bool) -> None:
+    """Save the trace and load it again, then do what the commands do: all, or a few that the trace selects.
+
+    Raises:
+        Finding: it differs from what was saved, or an output has control characters.
+    """
+    stage("save")
+    try:
+        payload = pack_payload(trace)
+        again = loads(pack_container(payload, compress=False))
+    except ScalatraceError as error:
+        raise Finding(f"a trace that was loaded is not saved and loaded again: {error}") from error
+    if again != trace:
+        raise Finding("a trace differs after save and load")
+    random = Random(crc32(payload))
+    if len(payload) <= MAX_TEXT_BYTES and (thorough or random.random() < TEXT_SHARE):
+        _round_trip(trace)
+    for name in STEPS if thorough else random.sample(list(STEPS), STEPS_PER_INPUT):
+        with _step(name):
+            STEPS[name](trace)
+
+
+def _round_trip(trace: Trace) -> None:
+    stage("show --text")
+    written = text(trace)
+    if bad := _CONTROL.search(written):
+        raise Finding(f"control characters in the text form: {bad[0]!r}")
+    try:
+        again = parse(written)
+    except ScalatraceError as error:
+        raise Finding(f"the text form of a trace is not read again: {error}") from error
+    if again != trace:
+        raise Finding("a trace differs after text and parse")
