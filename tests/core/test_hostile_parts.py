@@ -133,3 +133,17 @@ def test_a_part_whose_values_cannot_be_merged_in_time(tmp_path: Path) -> None:
         pytest.raises(FormatError, match="too many values to be merged one by one"),
     ):
         whole.merge_core(other)
+
+
+def test_a_part_with_numbers_that_no_run_gives(tmp_path: Path) -> None:
+    """They would be merged into a trace that no reader accepts."""
+    corpus = Path(__file__).parent.parent / "corpus" / "part" / "found"
+    reasons = set()
+    for name in ("01dbc07428", "202e853562", "8c5a81200b", "d02a48ab81"):
+        for number, part in enumerate(msgpack.unpackb((corpus / f"{name}.parts").read_bytes())):
+            Core(0, 2).write_packed(part, path := tmp_path / f"{name}-{number}.part")
+            try:
+                Core.read_part(path).close()
+            except FormatError as error:
+                reasons.add(error.reason.split(" at byte ")[0])
+    assert reasons == {"a damaged histogram", "a negative repeat"}

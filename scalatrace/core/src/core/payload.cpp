@@ -112,9 +112,13 @@ class Writer {
     void collect_preds(const Node *n) {
         for (const Node *kid : n->kids) collect_preds(kid);
         for (const PredStats &s : n->stats) {
-            if (!pred_index_.try_emplace(s.pred, preds_.size()).second) continue;
+            auto [it, fresh] = pred_index_.try_emplace(s.pred, preds_.size());
+            if (!fresh) continue;
             auto known = events_.find(s.pred);
-            preds_.push_back(known == events_.end() ? std::pair<int64_t, int64_t>{-1, 0} : known->second);
+            if (known == events_.end())
+                it->second = 0; // no event of the trace, only in damaged parts: as at the start
+            else
+                preds_.push_back(known->second);
         }
     }
 

@@ -3,7 +3,10 @@
  * Ranks mostly have the same operations, signatures and datatypes: entries that the merging core has are skipped. */
 #include "core/pack.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <initializer_list>
 
 namespace st {
 
@@ -15,7 +18,8 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
-constexpr int kMaxDepth = 64; // of trees, as in trace/io/check.py; deeper input is hostile
+constexpr uint64_t kMaxSamples = UINT64_C(1) << 48; // of a histogram: sums over all ranks fit 63 bits
+constexpr int kMaxDepth = 64;                       // of trees, as in trace/io/check.py; deeper input is hostile
 
 /* Reads in the order of pack.hpp. Methods throw FormatError; result_ owns all nodes that were made. */
 class Loader {
@@ -190,9 +194,45 @@ class Loader {
         std::memcpy(static_cast<void *>(h.get()), bytes.data(), bytes.size());
         if (h->nbins < 1 || h->nbins > Histogram::kBins || bytes.size() != Histogram::nbytes(h->nbins) || !h->count)
             in_.fail("a damaged histogram");
-        for (int i = 0; i < h->nbins; ++i)
-            if (!h->bins[i].count) in_.fail("a damaged histogram");
+        if (h->count > kMaxSamples || !(h->m2 >= 0) || !are_finite({h->min, h->max, h->mean, h->m2}))
+            in_.fail("a damaged histogram");
+        for (int i = 0; i < h->nbins; ++i) {
+            const Bin &b = h->bins[i];
+            if (!b.count || b.count > kMaxSamples || !are_finite({b.min, b.max, b.sum}))
+                in_.fail("a damaged histogram");
+        }
         return h;
+    }
+
+    static bool are_finite(std::initializer_list<double> numbers) {
+        return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
+    }
+
+    /* How often a node runs each time: no negative numbers. */
+    void repeat(Elastic &e) {
+        elastic(e);
+        if (e.dead || e.summary) in_.fail("a repeat without values");
+        if (e.single()) return check_repeat(e.vec);
+        for (const Group &g : e.groups()) check_repeat(g.vec);
+    }
+
+    void check_repeat(const Vec &vec) {
+        if (vec.constant() ? vec.first() < 0 : smallest(Vec(vec).terms()) < 0) in_.fail("a negative repeat");
+    }
+
+    /* The smallest value of terms, or some negative number. The first turn of a loop has the values of its block. */
+    static __int128 smallest(const std::vector<Term> &terms) {
+        __int128 low = INT64_MAX;
+        for (const Term &t : terms) {
+            __int128 value = t.value;
+            if (t.rep) {
+                value = smallest(t.rep->block);
+                if (value < 0) return value;
+                if (t.rep->stride < 0) value += static_cast<__int128>(t.rep->stride) * (t.rep->count - 1);
+            }
+            low = std::min(low, value);
+        }
+        return low;
     }
 
     /* A node is in its parent's body before it is read, so that it is released when an error is thrown. */
@@ -217,7 +257,7 @@ class Loader {
         size_t kids = in_.array();
         if (kids < 2) in_.fail("a sequence without content");
         n->slots.clear();
-        elastic(n->repeat);
+        repeat(n->repeat);
         n->kids.reserve(kids - 1);
         for (; kids > 1; --kids) node(n->kids, n->ranks, depth + 1);
         update_shape(n);
@@ -225,7 +265,7 @@ class Loader {
 
     void event(Node *n, size_t m) {
         expect(m, 7);
-        elastic(n->repeat);
+        repeat(n->repeat);
         n->op = static_cast<uint32_t>(in_.natural());
         if (n->op >= schemas().size()) in_.fail("an unknown operation");
         n->signature = in_.natural();
