@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from scalatrace.codegen.program.conditions import among, rank_variable
+from scalatrace.errors import FormatError
 from scalatrace.formula import (
     Binary,
     Const,
@@ -164,6 +165,8 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
     """The value at an index (from 0, below `limit` if that is known)."""
     if vec.constant is not None:
         return constant(vec.constant)
+    if not vec.terms:
+        raise FormatError("corrupt trace: a call has a parameter without values")
     limit = _limit(index, limit)
     terms: Terms = separate_specials(vec, limit).terms  # type: ignore[assignment]
     return _at(_unrotated(terms), index, limit)

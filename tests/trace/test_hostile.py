@@ -23,9 +23,8 @@ from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
-from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.nodes import Node
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query import counting
 from scalatrace.trace.query.diff import diff
@@ -264,19 +263,3 @@ def test_partners_of_a_loop_of_2_to_the_62() -> None:
     receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
     trace = b.of(b.loop(BIG, ring(b, count=Vec(((0, 0, 1, 2),)))), b.loop(BIG - 1, receive))
     assert first_unmatched(trace) is not None
-
-
-@pytest.mark.parametrize(
-    ("kind", "table"),
-    [(Kind.TYPE, "types"), (Kind.STRING, "strings"), (Kind.ARRAY, "arrays"), (Kind.COMM, "comms")],
-)
-@pytest.mark.parametrize("terms", [7, (1, (0, 0, 0, 7)), (0, (4, 2, 1))])
-def test_indices_of_missing_entries_are_refused_on_reading(kind: Kind, table: str, terms: Any) -> None:
-    trace = Trace(
-        nprocs=2,
-        ops=[Op("Send", (("x", kind),))],
-        nodes=[Event(Vec(8), 0, 0, (Vec.decode(terms),), ())],
-    )
-    trace.types = trace.types or [Datatype("MPI_INT", 4, 4)]
-    with pytest.raises(FormatError, match=f"x of Send refers to a missing entry of '{table}'"):
-        loads(pack_container(pack_payload(trace)))

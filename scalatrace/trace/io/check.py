@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
-from scalatrace.trace.model.elastic import Columns, Groups, Summary
-from scalatrace.trace.model.nodes import Event, Node, Param
+from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
@@ -44,6 +44,17 @@ def _check_tables(trace: Trace) -> None:
         if not -1 <= family.parent < len(trace.comms):
             raise ValueError(f"communicator family {family.kind!r} refers to a missing parent")
     _check_names(trace)
+    _check_sums(trace)
+
+
+def _check_sums(trace: Trace) -> None:
+    """Sums of a relative array are stored by the index of that array, which has to come before."""
+    plain = set()
+    for i, array in enumerate(trace.arrays):
+        if not array.summed:
+            plain.add((array.length, array.vec, array.relative))
+        elif array.relative and (array.length, array.vec, True) not in plain:
+            raise ValueError(f"array {i} is of sums of a relative array that does not come before it")
 
 
 def _check_names(trace: Trace) -> None:
@@ -76,29 +87,39 @@ def _check_event(trace: Trace, event: Event) -> None:
     peers = [hasattr(param, "encoding") for param in event.params]
     if peers != [kind is Kind.PEER for _, kind in schema]:
         raise ValueError(f"an event of {trace.ops[event.op].name} has parameters that do not fit its schema")
-    for (name, kind), param in zip(schema, event.params, strict=True):
-        if kind in _TABLES and not _within(param, len(getattr(trace, _TABLES[kind]))):
-            raise ValueError(
-                f"{name} of {trace.ops[event.op].name} refers to a missing entry of {_TABLES[kind]!r}"
-            )
     for stats in event.stats:
         if not 0 <= stats.pred < len(trace.preds) or len(stats.histograms) != len(trace.stats):
             raise ValueError(
                 f"the statistics of an event of {trace.ops[event.op].name} do not fit the tables"
             )
+    for (name, kind), param in zip(schema, event.params, strict=True):
+        if kind in _TABLES and not isinstance(param, Peer):
+            _check_indices(trace, param, kind, f"parameter {name!r} of {trace.ops[event.op].name}")
 
 
-_TABLES = {Kind.COMM: "comms", Kind.TYPE: "types", Kind.STRING: "strings", Kind.ARRAY: "arrays"}
+_TABLES = {
+    Kind.COMM: ("communicator", "comms"),
+    Kind.TYPE: ("datatype", "types"),
+    Kind.STRING: ("string", "strings"),
+    Kind.ARRAY: ("array", "arrays"),
+}
+"""Kind of a parameter that is an index -> what it is an index of, and where that is."""
 
 
-def _within(param: Param, size: int) -> bool:
-    """Whether the indices of a parameter are below a size, as far as their vecs have an upper end."""
-    if isinstance(param, Vec):
-        vecs = [param]
-    elif isinstance(param, Groups):
-        vecs = [vec for _, vec in param.groups]
-    elif isinstance(param, Columns):
-        vecs = [param.vec]
-    else:
-        return not isinstance(param, Summary) or param.typical < size
-    return all(end is None or end < size for end in (vec.upper_end() for vec in vecs))
+def _check_indices(trace: Trace, value: Value, kind: Kind, where: str) -> None:
+    what, table = _TABLES[kind]
+    size = len(getattr(trace, table))
+    for vec in _vecs(value):
+        for index in vec.ends():
+            if not 0 <= index < size:
+                raise ValueError(f"{where}: there is no {what} {index}: the table has {size}")
+
+
+def _vecs(value: Value) -> list[Vec]:
+    if isinstance(value, Vec):
+        return [value]
+    if isinstance(value, Groups):
+        return [vec for _, vec in value.groups]
+    if isinstance(value, Columns):
+        return [value.vec]
+    return [Vec(value.typical)] if isinstance(value, Summary) else []

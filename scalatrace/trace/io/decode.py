@@ -197,6 +197,19 @@ def pred(raw: object, fields: Fields) -> tuple[int, int]:
     return op_index, natural(signature_index)
 
 
+MAX_LOAD_STEP = 1023
+"""Steps of a rank's load; 24 bits of ranks times LOAD_STEPS are fewer."""
+
+
+def _bounded(vec: Vec, n: int) -> Vec:
+    """The vec with as many turns of its endless loop as n values need at most."""
+    if isinstance(vec.terms, int) or vec.length is not None:
+        return vec
+    _, stride, *inner = vec.terms[-1]
+    turns = -(-max(n, 1) // (Vec(tuple(inner)).length or 1))
+    return Vec((*vec.terms[:-1], (turns, stride, *inner)))
+
+
 def load(raw: object, fields: Fields) -> Vec | None:
     """nil, {steps: vec over the ranks}, or the vec alone with steps of an older file"""
     if raw is None:
@@ -207,6 +220,9 @@ def load(raw: object, fields: Fields) -> Vec | None:
     vec = Vec.decode(terms).times(LOAD_STEPS // steps)
     if vec.length is not None and vec.length < len(fields.get("ranks", ())):
         raise ValueError("a load has fewer values than the trace has ranks")
+    ends = _bounded(vec, len(fields.get("ranks", ())))
+    if any(end is not None and abs(end) > MAX_LOAD_STEP for end in (ends.smallest(), ends.largest())):
+        raise ValueError(f"a load is not between -{MAX_LOAD_STEP} and {MAX_LOAD_STEP}")
     return vec
 
 

@@ -125,7 +125,7 @@ class FlatLog:
         self.schemas[words[0]] = tuple((name, LETTERS[letter]) for name, letter in pairs)
 
     def _stack(self, words: list[str]) -> None:
-        self.stacks[int(words[0])] = tuple(json.loads(word, strict=False) for word in words[1:])
+        self.stacks[int(words[0])] = tuple(map(_text, words[1:]))
 
     def _comm(self, words: list[str]) -> None:
         number, kind, parent, members, *remote = words
@@ -134,7 +134,7 @@ class FlatLog:
 
     def _type(self, words: list[str]) -> None:
         number, size, extent, description = words
-        self.types[int(number)] = Datatype(json.loads(description, strict=False), int(size), int(extent))
+        self.types[int(number)] = Datatype(_text(description), int(size), int(extent))
 
 
 _SPECIALS = frozenset(SPECIAL.values())
@@ -145,6 +145,13 @@ _DEFINITIONS: dict[str, Callable[[FlatLog, list[str]], None]] = {
     "@C": FlatLog._comm,
     "@T": FlatLog._type,
 }
+
+
+def _text(word: str) -> str:
+    text = json.loads(word, strict=False)
+    if type(text) is not str:
+        raise ValueError("not a string")
+    return text
 
 
 def _array(word: str) -> tuple[int, ...]:
@@ -159,7 +166,7 @@ def _value(word: str, kind: Kind) -> Any:
     if kind is Kind.INT or kind is Kind.PEER:
         return int(word)
     if kind is Kind.STRING:
-        return json.loads(word, strict=False)
+        return _text(word)
     if kind is Kind.ARRAY:
         return _array(word)
     if word[0] != ("c" if kind is Kind.COMM else "t"):

@@ -46,6 +46,14 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
     return _Payload(container, fspath(path)).trace()
 
 
+_REASONS: dict[type[BaseException], str] = {
+    msgpack.OutOfData: "the payload ends too early",
+    msgpack.StackError: "values are nested too deeply",
+    RecursionError: "values are nested too deeply",
+}
+"""Errors of the decoder that have no text for users."""
+
+
 class _Payload:
     """A payload being decoded."""
 
@@ -90,7 +98,7 @@ class _Payload:
         except FormatError as error:
             raise FormatError(error.reason, self.path) from None
         except DAMAGE as error:
-            reason = "the payload ends too early" if isinstance(error, msgpack.OutOfData) else str(error)
+            reason = _REASONS.get(type(error), str(error))
             where, base = ("payload", 0) if self.deflated else ("file", HEADER.size)
             offset = base + self.unpacker.tell()
             raise FormatError(reason or type(error).__name__, self.path, offset, where) from None

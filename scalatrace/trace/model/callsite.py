@@ -11,7 +11,8 @@ __all__ = ["Frame", "Stack", "same_stack", "short_frame", "split_frame"]
 Stack = tuple[str, ...]
 """Frames, innermost first."""
 
-_PYTHON = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<function>.*)", re.DOTALL)
+_PYTHON = re.compile(r"(?P<file>.*):(?P<line>\d{1,18}):(?P<function>.*)", re.DOTALL)
+_OFFSET = re.compile(r"0x[0-9a-fA-F]{1,16}")
 
 
 class Frame(NamedTuple):
@@ -60,6 +61,6 @@ def _close(a: Frame, b: Frame, tolerance: int) -> bool:
         return False
     if a.line or b.line:
         return a.function == b.function and abs(a.line - b.line) <= tolerance
-    if a.function.startswith("0x") and b.function.startswith("0x"):
+    if _OFFSET.fullmatch(a.function) and _OFFSET.fullmatch(b.function):
         return abs(int(a.function, 16) - int(b.function, 16)) <= tolerance
     return a == b

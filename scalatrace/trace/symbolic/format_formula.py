@@ -50,6 +50,6 @@ def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
     def walk(part: Any) -> str:
         if part is None:
             return format_text(next(rest))
-        return part if isinstance(part, str) else "[" + " ".join(map(walk, part)) + "]"
+        return "[" + " ".join(map(walk, part)) + "]" if isinstance(part, tuple) else str(part)
 
     return walk(shape)

@@ -143,17 +143,16 @@ class Vec:
             return self.terms
         return None if _endless(self.terms) else max(map(_highest, self.terms), default=None)
 
-    def upper_end(self) -> int | None:
-        """As `largest`, but also of an endless vec whose values do not increase."""
-        if isinstance(self.terms, int):
-            return self.terms
-        if _endless(self.terms) and self.terms[-1][1] > 0:
-            return None
-        return max(map(_highest, self.terms), default=None)
-
     def times(self, factor: int) -> Vec:
         """Return the vec of all values multiplied by a positive integer."""
         return self if factor == 1 else Vec.decode(_times(self.terms, factor))
+
+    def ends(self) -> tuple[int, ...]:
+        """Return the smallest and the largest value that are no symbols, if there are any.
+
+        Of an endless loop with a stride, only the first iteration counts.
+        """
+        return _ends((self.terms,) if isinstance(self.terms, int) else self.terms)
 
     def find(self, value: int) -> int | None:
         """Return the first index of a value, or None; fast where the ranges of iterations do not overlap."""
@@ -370,6 +369,17 @@ def _low(term: Term) -> int | None:
         return None
     low = min(value for value in map(_low, inner) if value is not None)
     return int(low + min(0, stride * max(0, trip_count - 1)))
+
+
+def _ends(terms: tuple[Term, ...]) -> tuple[int, ...]:
+    found: list[int] = []
+    for term in terms:
+        if type(term) is int:
+            found += [term] if term >= SPECIAL_MAX else []
+        elif ends := _ends(term[2:]):
+            reach = term[1] * max(0, term[0] - 1)
+            found += [ends[0] + min(0, reach), ends[1] + max(0, reach)]
+    return (min(found), max(found)) if found else ()
 
 
 def _text(term: Term) -> str:
