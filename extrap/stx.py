@@ -10,6 +10,7 @@ shape   := nil for an integer | string | [shape, ...]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite, prod
 from os import PathLike, fspath
 from typing import Any
 
@@ -22,11 +23,13 @@ from scalatrace.formula import Expr, Value, format_text, parse_condition, parse_
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule, events
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import MAX_RANK
 
 __all__ = ["load", "save"]
 
@@ -125,19 +128,50 @@ def _vec(vec: tuple[Any, tuple[Value, ...]] | None) -> Any:
 
 def _read_model(raw: Any) -> Model:
     sizes, column_major, inputs, seen, ops, families, stats, meta, _, nodes = raw
-    return Model(
+    model = Model(
         sizes=_sizes(sizes),
         column_major=bool(column_major),
         inputs=_inputs(inputs),
-        seen=tuple(
-            (tuple(map(int, dims)), {str(k): int(v) for k, v in given.items()}) for dims, given in seen
-        ),
+        seen=tuple((tuple(dims), {str(k): int(v) for k, v in given.items()}) for dims, given in seen),
         nodes=tuple(_read_rule(node) for node in nodes),
         families=tuple(_read_family(family) for family in families),
         ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
         stats=tuple((str(name), float(resolution)) for name, resolution in stats),
         meta={str(k): str(v) for k, v in meta.items()},
     )
+    _check_seen(model)
+    _check_tables(model)
+    return model
+
+
+def _check_seen(model: Model) -> None:
+    """The grids that were seen have the sides and the parameters of the model."""
+    if not model.seen:
+        raise FormatError("the formulas are of no grid that was seen")
+    for dims, given in model.seen:
+        if len(dims) != len(model.sizes) or any(type(side) is not int or side < 1 for side in dims):
+            raise FormatError(f"a grid that was seen does not have {len(model.sizes)} sides of at least 1")
+        if prod(dims) > MAX_RANK:
+            raise FormatError(f"a grid that was seen has more than {MAX_RANK} ranks")
+        if set(given) != set(model.inputs):
+            raise FormatError("a grid that was seen has other parameters than the formulas")
+
+
+def _check_tables(model: Model) -> None:
+    """Rules refer to operations and communicators that are there."""
+    for family in model.families:
+        if not -1 <= family.parent < len(model.families):
+            raise FormatError(f"communicator family {family.kind!r} refers to a missing parent")
+    for _, resolution in model.stats:
+        if not isfinite(resolution):
+            raise FormatError("the resolution of a statistic is not a finite number")
+    for rule in events(model.nodes):
+        if rule.op not in model.ops:
+            raise FormatError(f"there is no operation {rule.op}")
+        if [(param.name, param.kind) for param in rule.params] != list(model.ops[rule.op]):
+            raise FormatError(f"a rule of {rule.op} has parameters that do not fit its schema")
+        if any(len(stats.histograms) != len(model.seen) for stats in rule.stats):
+            raise FormatError(f"a rule of {rule.op} does not have statistics for each grid that was seen")
 
 
 def _name(raw: Any) -> str:
@@ -222,10 +256,25 @@ def _rivals(raw: Any) -> tuple[tuple[Expr, Expr], ...]:
     return tuple((parse_number(division), parse_number(rival)) for division, rival in raw)
 
 
+def _fits(shape: Any, formulas: tuple[Value, ...]) -> bool:
+    """Whether a field's shape has places for so many formulas."""
+    if shape in (LOOPED, INDEXED):
+        return len(formulas) == 2
+    return len(formulas) > 0 if shape == CYCLE else _places(shape) == len(formulas)
+
+
+def _places(shape: Any) -> int:
+    """Integers in a shape; its texts are not counted."""
+    return sum(map(_places, shape)) if type(shape) is tuple else int(shape is None)
+
+
 def _read_field(raw: Any) -> Field:
     parts = []
     for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
         found = None if formulas is None else _formulas(formulas)
+        form = _read_shape(shape)
+        if found is not None and not _fits(form, found):
+            raise FormatError("the number of formulas differs from the number of integers in their shape")
         rivals = _rivals(rest[0] if rest else ())
-        parts.append(Part(parse_condition(condition), _read_shape(shape), found, rivals))
+        parts.append(Part(parse_condition(condition), form, found, rivals))
     return Field(tuple(parts))

@@ -154,6 +154,8 @@ def from_toml(path: str | Path) -> Policy:
         raise UsageError(f"--policy {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"--policy {path}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise UsageError(f"--policy {path}: brackets are nested too deeply") from None
     except UsageError as error:
         raise UsageError(f"--policy {path}: {error}") from None
 

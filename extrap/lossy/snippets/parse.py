@@ -61,6 +61,9 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
     except VisitError as error:
         if isinstance(error.orig_exc, TextError):
             raise error.orig_exc from None
+        if isinstance(error.orig_exc, ValueError):  # int() of a text of thousands of digits
+            place: Any = getattr(error.obj, "meta", error.obj)
+            raise TextError("a number has too many digits", where, place.line, place.column) from None
         raise
     return result
 
