@@ -72,8 +72,10 @@ def run(args: argparse.Namespace) -> int:
 def _recorded(path: str) -> dict[str, Any]:
     import scalatrace
     from scalatrace.trace.consistency.agreement import first_conflict
+    from scalatrace.trace.query.counting import check_visits
 
     trace = scalatrace.load(path)
+    check_visits(trace)
     size = {"ranks": trace.nprocs, "grid": "", "conflict": first_conflict(trace) or "", "undetermined": ""}
     return {"file": path, "sizes": [size]}
 

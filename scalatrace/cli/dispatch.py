@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
+from scalatrace.cli.output import printable
 from scalatrace.cli.registry import COMMANDS, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.files import is_stdout
@@ -123,8 +124,7 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    shown = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in message)
-    print(f"scalatrace: {shown}", file=sys.stderr)
+    print(f"scalatrace: {printable(message)}", file=sys.stderr)
     return status
 
 

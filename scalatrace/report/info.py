@@ -80,7 +80,7 @@ class InfoReporter:
         if self.file_bytes:
             size = f"{number(self.file_bytes)} bytes"
             if facts["events"] is not None:
-                size += f", {facts['events'] / self.file_bytes:,.3g} events per byte"
+                size += f", {_ratio(facts['events'], self.file_bytes)} events per byte"
             rows.append(("file", size))
         width = max(len(key) for key, _ in rows)
         for key, value in rows:
@@ -125,6 +125,12 @@ class InfoReporter:
         for name, size in sorted(parts.items(), key=lambda item: -item[1]):
             rows.add_row(name, nbytes(size), percent(size, whole))
         console.print(rows)
+
+
+def _ratio(events: int, nbytes: int) -> str:
+    """Return events per byte; a count beyond floating-point numbers has its order only."""
+    ratio = events // nbytes
+    return number(ratio) if ratio >> 64 else f"{events / nbytes:,.3g}"
 
 
 def _event_counts(facts: Mapping[str, Any]) -> str:

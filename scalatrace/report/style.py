@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
+from math import log10
 from typing import Any
 
 from rich import box
@@ -70,8 +71,21 @@ def op_text(name: str) -> Text:
     return Text(clean(name), style=f"bold {CATEGORY_STYLES.get(operation(name).category, 'white')}")
 
 
+MAX_EXPONENT = 1000
+"""Bits of the largest integers that are written as floating-point numbers."""
+
+
+def _huge(n: float) -> str | None:
+    """Return the order of an integer that a floating-point number does not hold, else None."""
+    if not isinstance(n, int) or n.bit_length() <= MAX_EXPONENT:
+        return None
+    return f"{'-' if n < 0 else ''}1e{int(n.bit_length() * log10(2))}"
+
+
 def nbytes(n: float) -> str:
     """Return a number of bytes with a unit: 999 B, 1.23 MB (powers of 1000)."""
+    if huge := _huge(n):
+        return f"{huge} B"
     size, unit = float(n), 0
     while abs(size) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
         size, unit = size / 1000, unit + 1
@@ -88,7 +102,7 @@ def duration(ns: float) -> str:
 
 def number(n: float) -> str:
     """Return a whole number with its thousands apart."""
-    return f"{n:,.0f}"
+    return _huge(n) or f"{n:,.0f}"
 
 
 def percent(part: float, whole: float) -> str:
