@@ -30,6 +30,7 @@ from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.matrix import pairs
 
@@ -142,6 +143,7 @@ def _matrix_of(what: str) -> Callable[[Trace], None]:
 
 
 def _check(trace: Trace) -> None:
+    check_visits(trace)
     conflict = first_conflict(trace)
     if conflict is not None and (not conflict or "\n" in conflict):
         raise Finding("a conflict of no or several lines")

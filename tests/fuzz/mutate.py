@@ -12,7 +12,7 @@ __all__ = ["INTEGERS", "mutated_bytes", "mutated_text", "mutated_tree"]
 MAX_STEPS = 6
 """Mutations of one input."""
 
-MAX_COPIES = 2000
+MAX_COPIES = 5000
 """Copies of one token, for nesting and long lists."""
 
 _POWERS = [(1 << n) + d for n in (4, 5, 6, 7, 8, 12, 15, 16, 24, 31, 32, 40, 53, 62) for d in (-1, 0, 1)]

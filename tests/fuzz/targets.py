@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -47,6 +48,14 @@ NPROCS = 6
 """Ranks of the traces that symbolic ones give."""
 
 MAX_LOG_CALLS = 10_000
+OPEN = ("is not a name of",)
+"""Reasons for which merged traces may be refused: the core does not check the names of operations in parts.
+
+CORPUS/part/open has examples."""
+
+MANY = re.compile(r"\d{4}|\*\*|<<")
+"""What may make a run of very many statements: only `--max-time` bounds `ncptl check --tasks`."""
+
 NTASKS = 2
 """Tasks of the coNCePTuaL programs."""
 
@@ -189,6 +198,8 @@ def _accepted(path: Path) -> None:
     try:
         load(path)
     except ScalatraceError as error:
+        if any(reason in str(error) for reason in OPEN):
+            raise
         raise Finding(f"a merged trace is refused: {getattr(error, 'reason', error)}") from error
 
 
@@ -304,6 +315,8 @@ class NcptlTarget(TextualTarget):
             raise Finding("a program with errors is accepted")
         stage("compile")
         compile_program(report.program, str(path))
+        if MANY.search(text):
+            return
         stage("check --tasks")
         with suppress(ProgramError):
             find_faults(lower(report.program, NTASKS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,6 +15,7 @@ from fuzz.mutate import mutated_bytes, mutated_text, mutated_tree
 from fuzz.targets import CORPUS, TARGETS, TESTS
 from scalatrace.errors import UsageError
 
+SECONDS = 60 / len(TARGETS)
 MAX_INPUT_BYTES = 100_000
 
 
@@ -23,6 +25,12 @@ def fuzzer(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "fuzz", *words], env=environment, text=True, capture_output=True, check=False
     )
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_mutated_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    run = fuzzer("--targets", name, "--seconds", str(SECONDS), "--findings", str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("name", TARGETS)
