@@ -15,7 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.output import need_file
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import is_stream, read_file, unreadable, write_file
+from scalatrace.files import read_file, unreadable, write_file
 from scalatrace.trace.io.container import read_container
 
 PART = re.compile(r"rank-(\d+)\.part")
@@ -55,15 +55,16 @@ def run(args: argparse.Namespace) -> int:
     need_file(args.parts)
     output = args.output or _default_output(args.parts)
     parts = of_one_run(part_files(args.parts))
-    if is_stream(output):  # what was written there cannot be read again
-        with TemporaryDirectory(prefix="scalatrace-") as folder:
-            whole = Path(folder, "merged.st")
-            merge(parts, str(whole), not args.no_compress)
+    with TemporaryDirectory(prefix="scalatrace-") as folder:
+        whole = Path(folder, "merged.st")
+        merge(parts, str(whole), not args.no_compress)
+        try:
             trace = scalatrace.load(whole)
-            write_file(output, whole.read_bytes())
-    else:
-        merge(parts, output, not args.no_compress)
-        trace = scalatrace.load(output)
+        except FormatError as error:
+            raise FormatError(
+                f"the parts are damaged, no trace was written: {error.reason}", args.parts
+            ) from None
+        write_file(output, whole.read_bytes())
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
     if missing:

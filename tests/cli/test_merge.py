@@ -10,7 +10,7 @@ import scalatrace
 from scalatrace.cli import main
 from scalatrace.core.binding import COMM_NULL, COMM_WORLD, Core
 
-PEER, COMM = 1, 2
+PEER, COMM, TYPE = 1, 2, 3
 
 
 def write_part(folder: Path, rank: int, nprocs: int, rounds: int, run: str = "") -> None:
@@ -86,3 +86,23 @@ def test_parts_of_different_worlds(parts: Path, capsys: pytest.CaptureFixture[st
     write_part(parts, 0, 2, rounds=3)
     assert main(["merge", str(parts)]) == 2
     assert "parts of runs of 2 and 12 ranks; remove the older ones" in capsys.readouterr().err
+
+
+def test_parts_that_make_no_valid_trace_leave_the_output_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "a.st.parts"
+    folder.mkdir()
+    with Core(0, 1) as core:
+        core.define_comm(COMM_WORLD, COMM_NULL, "world", [0])
+        core.append(core.define_op("Send", [("dest", TYPE)]), [core.define_type("MPI_INT", 4, 4)])
+        core.finish()
+        core.write_part(folder / "rank-0.part")
+    output = tmp_path / "a.st"
+    output.write_bytes(b"as before")
+    assert main(["merge", str(folder)]) == 1
+    assert capsys.readouterr().err == (
+        f"scalatrace: {folder}: the parts are damaged, no trace was written: parameter dest of Send is of "
+        "kind TYPE, not PEER\n"
+    )
+    assert output.read_bytes() == b"as before"

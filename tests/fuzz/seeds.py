@@ -90,7 +90,7 @@ def _values() -> Trace:
         b.event("Allreduce", count=Summary(some, 12), datatype=DOUBLE, op="MPI_SUM", comm=Comm()),
         b.event("Alltoallv", sendcounts=(1, 2, 3, 4), sdispls=(0, 1, 3, 6), sendtype=DOUBLE, comm=Comm()),
         b.event("Sendrecv", Vec(2), sendcount=3, sendtype=DOUBLE, dest=PROC_NULL, sendtag=1, comm=Comm()),
-        b.event("File_open", comm=Comm(), filename="out.bin", amode=9),
+        b.event("File_open", comm=Comm(), filename="out.bin", amode="MPI_MODE_RDWR"),
     )
 
 

@@ -157,7 +157,7 @@ def escapes() -> bytes:
     return packed(
         b.of(
             b.event("Isend", at=(f"{ESCAPE}.c:1:f",), count=1, datatype=kind, dest=to, tag=1, comm=some),
-            b.event("File_open", at=(f"{ESCAPE}.c:2:f",), comm=some, filename=ESCAPE, amode=1),
+            b.event("File_open", at=(f"{ESCAPE}.c:2:f",), comm=some, filename=ESCAPE, amode=ESCAPE),
         )
     )
 

@@ -217,13 +217,14 @@ def load(raw: object, fields: Fields) -> Vec | None:
     steps, terms = raw.popitem() if type(raw) is dict and len(raw) == 1 else (OLD_LOAD_STEPS, raw)
     if type(steps) is not int or steps < 1 or LOAD_STEPS % steps:
         raise ValueError(f"a load has {steps!r:.60} steps in a factor of two, no divisor of {LOAD_STEPS}")
-    vec = Vec.decode(terms).times(LOAD_STEPS // steps)
+    vec = Vec.decode(terms)
     if vec.length is not None and vec.length < len(fields.get("ranks", ())):
         raise ValueError("a load has fewer values than the trace has ranks")
     ends = _bounded(vec, len(fields.get("ranks", ())))
-    if any(end is not None and abs(end) > MAX_LOAD_STEP for end in (ends.smallest(), ends.largest())):
-        raise ValueError(f"a load is not between -{MAX_LOAD_STEP} and {MAX_LOAD_STEP}")
-    return vec
+    most = MAX_LOAD_STEP * steps // LOAD_STEPS
+    if any(end is not None and abs(end) > most for end in (ends.smallest(), ends.largest())):
+        raise ValueError(f"a load is not between -{most} and {most}")
+    return vec.times(LOAD_STEPS // steps)
 
 
 def repeat(raw: object, n: int) -> Elastic:
