@@ -83,7 +83,8 @@ class Pieces:
         ranks = np.flatnonzero(mine)
         env = {name: row[ranks[first]] if np.ndim(row) else row for name, row in self._ranks.env.items()}
         rows = [np.broadcast_to(evaluate(formula, env), first.shape).tolist() for formula in part.formulas]
-        vecs = [self.vec(part, list(column), kind) for column in zip(*rows, strict=True)]
+        columns = zip(*rows, strict=True) if rows else [()] * len(first)
+        vecs = [self.vec(part, list(column), kind) for column in columns]
         return list(zip(vecs, masks_of(like, len(first), mine), strict=True))
 
     def indexed(self, part: Part, mine: Mask, most: int) -> list[Piece]:

@@ -152,7 +152,7 @@ def from_toml(path: str | Path) -> Policy:
         return _policy(tomllib.loads(read_text(path)))
     except FormatError as error:
         raise UsageError(f"--policy {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or int() of thousands of digits
         raise UsageError(f"--policy {path}: not valid TOML: {error}") from None
     except RecursionError:
         raise UsageError(f"--policy {path}: brackets are nested too deeply") from None

@@ -78,7 +78,9 @@ class Loader {
         result_->stats.reserve(n / 2);
         for (; n >= 2; n -= 2) {
             std::string name = in_.str();
-            result_->stats.emplace_back(std::move(name), in_.real());
+            const double resolution = in_.real();
+            if (!std::isfinite(resolution) || resolution <= 0) in_.fail("a statistic without unit");
+            result_->stats.emplace_back(std::move(name), resolution);
         }
     }
 
