@@ -19,13 +19,13 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.files import read_file, write_file
-from scalatrace.formula import Expr, Value, format_text, parse_condition, parse_number
+from scalatrace.formula import Expr, Value, format_text, names_in, parse_condition, parse_number
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule, events
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
@@ -157,11 +157,14 @@ def _check_seen(model: Model) -> None:
             raise FormatError("a grid that was seen has other parameters than the formulas")
 
 
+FAMILY_VECS = 4
+"""Sizes and members of a family's groups, and of the remote ones."""
+
+
 def _check_tables(model: Model) -> None:
     """Rules refer to operations and communicators that are there."""
     for family in model.families:
-        if not -1 <= family.parent < len(model.families):
-            raise FormatError(f"communicator family {family.kind!r} refers to a missing parent")
+        _check_family(model, family)
     for _, resolution in model.stats:
         if not isfinite(resolution):
             raise FormatError("the resolution of a statistic is not a finite number")
@@ -172,6 +175,21 @@ def _check_tables(model: Model) -> None:
             raise FormatError(f"a rule of {rule.op} has parameters that do not fit its schema")
         if any(len(stats.histograms) != len(model.seen) for stats in rule.stats):
             raise FormatError(f"a rule of {rule.op} does not have statistics for each grid that was seen")
+
+
+def _check_family(model: Model, family: FamilyRule) -> None:
+    what = f"communicator family {family.kind!r}"
+    if not -1 <= family.parent < len(model.families):
+        raise FormatError(f"{what} refers to a missing parent")
+    axes = family.slices or ()
+    if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(model.sizes))):
+        raise FormatError(f"{what} is of dimensions that the grid does not have")
+    if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
+        raise FormatError(f"{what} has no sizes or no members")
+    used = [formula for vec in family.vecs if vec is not None for formula in vec[1]]
+    used += [formula for pair in family.rivals for formula in pair]
+    if RANKWISE & names_in(*used, *([] if family.count is None else [family.count])):
+        raise FormatError(f"{what} has formulas of a rank")
 
 
 def _name(raw: Any) -> str:

@@ -47,6 +47,9 @@ CORPUS = TESTS / "corpus"
 NPROCS = 6
 """Ranks of the traces that symbolic ones give."""
 
+MAX_INPUT_BYTES = 100_000
+"""Longer inputs are cut: their time is that of their length."""
+
 MAX_LOG_CALLS = 10_000
 OPEN = ("is not a name of",)
 """Reasons for which merged traces may be refused: the core does not check the names of operations in parts.
@@ -92,7 +95,7 @@ class Target(ABC):
         if number < len(self.seeds):
             return self.seeds[number]
         random = Random(f"{self.name} {seed} {number}")
-        return self.mutated(random.choice(self.seeds), random)
+        return self.mutated(random.choice(self.seeds), random)[:MAX_INPUT_BYTES]
 
     @abstractmethod
     def mutated(self, data: bytes, random: Random) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from scalatrace.errors import FormatError
 from scalatrace.trace.symbolic.field import Shape
 from scalatrace.trace.values.compress import compress, vec_of
 from scalatrace.trace.values.specials import separate_specials
@@ -51,7 +52,11 @@ def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
     """A value vector from its parts; a loop of one turn or none is written as what it is."""
     if shape is None:
         return Vec(next(slots))
-    return Vec(tuple(_flat(join(shape, slots), last=True)))
+    terms = tuple(_flat(join(shape, slots), last=True))
+    try:
+        return Vec.decode(terms)
+    except ValueError as error:
+        raise FormatError(f"corrupt formulas: {error}") from None
 
 
 def split(terms: Any) -> Parts:
@@ -80,6 +85,8 @@ def _flat(terms: tuple[Any, ...], last: bool = False) -> Iterator[Any]:
         if type(term) is not tuple:
             yield term
             continue
+        if len(term) < 3:
+            raise FormatError("corrupt formulas: a loop of a value vector has no content")
         turns, stride, *inner = term
         body = tuple(_flat(tuple(inner)))
         if turns == 1:
