@@ -13,6 +13,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: Interpreters of further environments with an MPI, separated by colons.
 PYTHONS_VARIABLE = "SCALATRACE_TEST_PYTHONS"
+#: Runtimes of sanitizers, preloaded into Python and the ranks, but not into launchers and compilers.
+PRELOAD_VARIABLE = "SCALATRACE_TEST_PRELOAD"
+#: Flags of sanitizers for programs of tests that use threads.
+FLAGS_VARIABLE = "SCALATRACE_TEST_FLAGS"
 
 # As root, and with more ranks than cores, Open MPI starts only when told to (version 4, version 5).
 OPENMPI_SETTINGS = {
@@ -49,13 +53,17 @@ class Mpi:
     def environment(self) -> dict[str, str]:
         """Environment for the launcher: its own directory first, the checkout importable."""
         env = {**os.environ, **OPENMPI_SETTINGS}
+        if PRELOAD_VARIABLE in env:
+            env.pop("LD_PRELOAD", None)
         env["PATH"] = f"{self.mpiexec.parent}{os.pathsep}{env.get('PATH', '')}"
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), env.get("PYTHONPATH", "")]))
         return env
 
     def scalatrace(self) -> list[str]:
         """Command that runs scalatrace beside programs of this MPI."""
-        return [str(self.python or sys.executable), "-m", "scalatrace"]
+        preloaded = os.environ.get(PRELOAD_VARIABLE)
+        start = ["env", f"LD_PRELOAD={preloaded}"] if preloaded else []
+        return [*start, str(self.python or sys.executable), "-m", "scalatrace"]
 
 
 def family_of(mpiexec: Path) -> str | None:

@@ -8,8 +8,9 @@
  *
  * Threads: a core is not locked; the caller serialises the calls on it. Errors: functions returning int give 0 or a
  * negative ST_E_*; st_core_error() then says what happened. Out of memory never throws through this ABI: it is
- * ST_E_MEMORY. When it strikes while the queue or tree is being changed (append, finish, merge) the core is broken:
- * every later call answers ST_E_MEMORY, and what was recorded is lost.
+ * ST_E_MEMORY. When it strikes in a call that changes the core (define, set, append, finish, merge, also those that
+ * return a name) the core is broken: its memory is freed, every later call answers ST_E_MEMORY, and what was recorded is
+ * lost. Calls that only read it (pack, write) can be repeated.
  */
 #ifndef ST_CORE_H
 #define ST_CORE_H

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -20,6 +21,7 @@ int fail(st_core *core, int code, const char *text) noexcept {
     try {
         core->error = text;
     } catch (const std::bad_alloc &) {
+        core->error = "out of memory"; // fits the string without an allocation
     }
     return code;
 }
@@ -38,11 +40,12 @@ template <class F> int guarded(st_core *core, F body) noexcept {
     }
 }
 
-/* The same for changes of queue or tree, which out of memory leaves inconsistent: the core is abandoned. */
+/* The same for changes of the core. Out of memory leaves it inconsistent, or without something that later events refer
+ * to: the core is abandoned, after `body` has left its scope. */
 template <class F> int guarded_change(st_core *core, F body) noexcept {
     const bool was_broken = core->broken;
     const int code = guarded(core, body);
-    if (code == ST_E_MEMORY && !was_broken) core->abandon();
+    if (!was_broken && (core->broken || code == ST_E_MEMORY)) core->abandon();
     return code;
 }
 
@@ -72,7 +75,7 @@ void st_core_free(st_core *core) { delete core; }
 const char *st_core_error(const st_core *core) { return core->error.c_str(); }
 
 int st_define_op(st_core *core, const char *name, int nparams, const char *const *names, const int *kinds) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         if (nparams < 0 || nparams > ST_MAX_VALUES) return fail(core, ST_E_USAGE, "too many parameters");
         for (int i = 0; i < nparams; ++i)
             if (kinds[i] < ST_INT || kinds[i] > ST_ARRAY) return fail(core, ST_E_USAGE, "unknown parameter kind");
@@ -82,7 +85,7 @@ int st_define_op(st_core *core, const char *name, int nparams, const char *const
 
 /* Also for operations that are defined already. */
 int st_set_policy(st_core *core, const char *parameter, int limit) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         if (limit < -1) return fail(core, ST_E_USAGE, "a limit is -1 (drop), 0 (keep) or a number of terms");
         core->limits[parameter] = limit;
         for (OpSchema &op : core->ops)
@@ -93,7 +96,7 @@ int st_set_policy(st_core *core, const char *parameter, int limit) {
 }
 
 int st_define_stat(st_core *core, const char *name, double resolution) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         for (size_t i = 0; i < core->stats.size(); ++i)
             if (core->stats[i].first == name) return static_cast<int>(i);
         if (core->stats.size() == ST_MAX_STATS || !(resolution > 0))
@@ -103,10 +106,11 @@ int st_define_stat(st_core *core, const char *name, double resolution) {
     });
 }
 
-/* Names are hashes of the content, so they are returned even where the thing could not be stored. */
+/* Names are hashes of the content, so they are returned even where the thing could not be stored; the core is then
+ * abandoned. */
 uint64_t st_array(st_core *core, const int64_t *values, size_t n) {
     const uint64_t name = hash_bytes(values, n * sizeof *values, 11);
-    guarded(core, [&] {
+    guarded_change(core, [&] {
         if (!core->tables.arrays.has(name)) core->tables.arrays.add(name, Array{n, make_vec(values, n)});
         return 0;
     });
@@ -115,7 +119,7 @@ uint64_t st_array(st_core *core, const int64_t *values, size_t n) {
 
 uint64_t st_string(st_core *core, const char *text, size_t n) {
     const uint64_t name = hash_bytes(text, n, 13);
-    guarded(core, [&] {
+    guarded_change(core, [&] {
         if (!core->tables.strings.has(name)) core->tables.strings.add(name, std::string(text, n));
         return 0;
     });
@@ -125,7 +129,7 @@ uint64_t st_string(st_core *core, const char *text, size_t n) {
 uint64_t st_define_type(st_core *core, const char *description, int64_t size, int64_t extent) {
     const int64_t shape[2] = {size, extent};
     const uint64_t name = hash_bytes(description, std::strlen(description), hash_bytes(shape, sizeof shape, 17));
-    guarded(core, [&] {
+    guarded_change(core, [&] {
         if (!core->tables.types.has(name)) core->tables.types.add(name, Datatype{description, size, extent});
         return 0;
     });
@@ -140,7 +144,7 @@ uint64_t st_family(uint64_t parent, uint64_t ordinal) {
 /* An instance is named by its first member of this world. */
 int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *kind, const int64_t *members,
                    size_t nmembers, const int64_t *remote, size_t nremote) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         Family &f = core->tables.comms.add(family, Family{kind, parent, {}});
         const int64_t *leader = std::find_if(members, members + nmembers, [](int64_t rank) { return rank >= 0; });
         if (leader == members + nmembers || family == ST_COMM_SELF || f.instances.count(*leader)) return 0;
@@ -157,7 +161,7 @@ int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *
 /* Frames in ranges of the user are widened first; then a similar signature may represent this one. */
 uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes) {
     uint64_t name = 23;
-    guarded(core, [&] {
+    guarded_change(core, [&] {
         Frames kept;
         for (size_t i = 0; i < nframes; ++i) kept.push_back(core->similar.recorded_frame(frames[i]));
         for (const std::string &frame : kept) name = hash_bytes(frame.data(), frame.size(), name);
@@ -170,7 +174,7 @@ uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nf
 }
 
 int st_set_option(st_core *core, const char *name, int64_t value) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         const std::string option = name;
         if (option == "signature_tolerance" && value >= 0)
             core->similar.tolerance = static_cast<uint64_t>(value);
@@ -185,7 +189,7 @@ int st_set_option(st_core *core, const char *name, int64_t value) {
 }
 
 int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         if (low > high) return fail(core, ST_E_USAGE, "a range that ends before it begins");
         core->similar.ranges.push_back({file, low, high});
         return 0;
@@ -201,14 +205,14 @@ int st_frame_in_range(const char *frame, const char *file, uint64_t low, uint64_
 }
 
 int st_set_meta(st_core *core, const char *key, const char *value) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         core->meta[key] = value;
         return 0;
     });
 }
 
 int st_set_count(st_core *core, const char *op_name, uint64_t ncalls) {
-    return guarded(core, [&] {
+    return guarded_change(core, [&] {
         core->counts[op_name] = ncalls;
         return 0;
     });
@@ -226,9 +230,10 @@ int st_core_append(st_core *core, const struct st_event *event) {
 
 int st_flatlog_open(st_core *core, const char *path) {
     return guarded(core, [&] {
-        FILE *f = std::fopen(path, "we");
-        if (!f) return fail(core, ST_E_IO, (std::string("cannot write ") + path + ": " + std::strerror(errno)).c_str());
-        core->flatlog.reset(new FlatLog(f, path, core->rank, core->nprocs));
+        File file(std::fopen(path, "we"));
+        if (!file)
+            return fail(core, ST_E_IO, (std::string("cannot write ") + path + ": " + std::strerror(errno)).c_str());
+        core->flatlog.reset(new FlatLog(std::move(file), path, core->rank, core->nprocs));
         return 0;
     });
 }
@@ -278,7 +283,7 @@ int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
         try {
             core->merge(std::move(*other));
         } catch (const FormatError &) { // in the middle
-            core->abandon();
+            core->broken = true;
             throw;
         }
         return 0;
@@ -313,16 +318,13 @@ int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const 
 
 /* There is no core yet that could hold the error. */
 st_core *st_core_read_part(const char *path, char *error, size_t nerror) {
-    std::string why;
     try {
         const std::string payload = read_container(path);
         return unpack_core(payload.data(), payload.size()).release();
+    } catch (const std::bad_alloc &) {
+        std::snprintf(error, nerror, "out of memory");
     } catch (const std::exception &e) {
-        why = e.what();
-    }
-    if (nerror) {
-        std::strncpy(error, why.c_str(), nerror - 1);
-        error[nerror - 1] = 0;
+        std::snprintf(error, nerror, "%s", e.what());
     }
     return nullptr;
 }

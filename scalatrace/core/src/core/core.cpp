@@ -23,14 +23,11 @@ st_core::st_core(int rank_, int nprocs_) : rank(rank_), nprocs(nprocs_) {
     tables.signatures.add(0, {});
 }
 
-st_core::~st_core() {
-    for (Node *n : roots) pool.release(n);
-}
-
 void st_core::abandon() {
     broken = true;
     queue.abandon();
     roots.clear();
+    pool.clear();
 }
 
 int st_core::find_op(const std::string &name) const {

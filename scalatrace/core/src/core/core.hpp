@@ -63,7 +63,7 @@ struct st_core {
     size_t narrays = 0; // arrays in the table after the last event
     std::string error;
     bool untrusted = false; // was it read from a part file, which may claim any number of values?
-    bool broken = false;    // did memory run out in the middle of a change? Then the nodes may be inconsistent
+    bool broken = false;    // did memory run out in a change? Then nodes or tables may be inconsistent
 
     // after finish()
     st::Body roots;
@@ -71,7 +71,6 @@ struct st_core {
     st::AllLoads loads; // totals of the first statistics, by rank
 
     st_core(int rank_, int nprocs_);
-    ~st_core();
 
     int define_op(const char *name, int nparams, const char *const *names, const int *kinds);
     int32_t limit_of(const std::string &op, const std::string &param, int kind) const;
@@ -83,7 +82,7 @@ struct st_core {
     void merge(st::Incoming &&other);
     /* Take over the content; this core has none yet. */
     void adopt(st::Incoming &&other);
-    /* Forget the nodes and answer ST_E_MEMORY from now on. */
+    /* Free the nodes, which may be inconsistent, and answer ST_E_MEMORY from now on. */
     void abandon();
 
   private:

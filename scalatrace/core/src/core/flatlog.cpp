@@ -58,20 +58,15 @@ void list(std::string &out, const Vec &v) {
 }
 } // namespace
 
-FlatLog::FlatLog(FILE *file, std::string path, int rank, int nprocs)
-    : file_(file), path_(std::move(path)), rank_(rank) {
-    std::fprintf(file_, "# scalatrace flat log 1 rank %d of %d\n", rank, nprocs);
-}
-
-FlatLog::~FlatLog() {
-    if (file_) std::fclose(file_);
+FlatLog::FlatLog(File file, std::string path, int rank, int nprocs)
+    : file_(std::move(file)), path_(std::move(path)), rank_(rank) {
+    std::fprintf(file_.get(), "# scalatrace flat log 1 rank %d of %d\n", rank, nprocs);
 }
 
 bool FlatLog::close() {
-    std::fprintf(file_, "# end %llu events\n", static_cast<unsigned long long>(nevents_));
-    const bool written = std::ferror(file_) == 0;
-    const bool closed = std::fclose(file_) == 0;
-    file_ = nullptr;
+    std::fprintf(file_.get(), "# end %llu events\n", static_cast<unsigned long long>(nevents_));
+    const bool written = std::ferror(file_.get()) == 0;
+    const bool closed = std::fclose(file_.release()) == 0;
     return written && closed;
 }
 
@@ -87,7 +82,7 @@ void FlatLog::define_op(const OpSchema &op, size_t number) {
         s += "ipctsa"[op.kinds[i]];
     }
     s += '\n';
-    std::fwrite(s.data(), 1, s.size(), file_);
+    std::fwrite(s.data(), 1, s.size(), file_.get());
 }
 
 unsigned FlatLog::signature(const Tables &tables, uint64_t name) {
@@ -102,7 +97,7 @@ unsigned FlatLog::signature(const Tables &tables, uint64_t name) {
                 quote(s, f);
             }
         s += '\n';
-        std::fwrite(s.data(), 1, s.size(), file_);
+        std::fwrite(s.data(), 1, s.size(), file_.get());
     }
     return it->second;
 }
@@ -128,7 +123,7 @@ unsigned FlatLog::comm(const Tables &tables, uint64_t name) {
         list(s, mine->remote);
     }
     s += '\n';
-    std::fwrite(s.data(), 1, s.size(), file_);
+    std::fwrite(s.data(), 1, s.size(), file_.get());
     return number;
 }
 
@@ -140,7 +135,7 @@ unsigned FlatLog::type(const Tables &tables, uint64_t name) {
                         std::to_string(t ? t->extent : 0) + ' ';
         quote(s, t ? t->description : "unknown");
         s += '\n';
-        std::fwrite(s.data(), 1, s.size(), file_);
+        std::fwrite(s.data(), 1, s.size(), file_.get());
     }
     return it->second;
 }
@@ -170,7 +165,7 @@ void FlatLog::event(const OpSchema &op, const Tables &tables, const st_event &e)
     line_ = op.name + ' ' + std::to_string(signature(tables, e.signature));
     for (size_t i = 0; i < op.kinds.size(); ++i) value(tables, op.kinds[i], e.values[i]);
     line_ += '\n';
-    std::fwrite(line_.data(), 1, line_.size(), file_);
+    std::fwrite(line_.data(), 1, line_.size(), file_.get());
     ++nevents_;
 }
 

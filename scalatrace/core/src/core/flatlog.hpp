@@ -11,6 +11,8 @@
 #ifndef ST_FLATLOG_HPP
 #define ST_FLATLOG_HPP
 
+#include "io/files.hpp"
+
 #include "st_core.h"
 
 #include <cstdio>
@@ -25,21 +27,19 @@ struct Tables;
 
 class FlatLog {
   public:
-    /* Takes over the open file. */
-    FlatLog(FILE *file, std::string path, int rank, int nprocs);
-    ~FlatLog();
+    FlatLog(File file, std::string path, int rank, int nprocs);
     FlatLog(const FlatLog &) = delete;
     FlatLog &operator=(const FlatLog &) = delete;
 
     void event(const OpSchema &op, const Tables &tables, const st_event &e);
     /* Write what is buffered, so that it survives the end of this process. */
-    void flush() { std::fflush(file_); }
+    void flush() { std::fflush(file_.get()); }
     /* Write the end line and close. Return false when something could not be written. */
     bool close();
     const std::string &path() const { return path_; }
 
   private:
-    FILE *file_;
+    File file_;
     std::string path_;
     int rank_;
     std::string line_; // kept for its memory

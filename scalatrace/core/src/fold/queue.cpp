@@ -48,12 +48,6 @@ size_t entry(const Body &kids, size_t from, uint64_t key) {
 }
 } // namespace
 
-Queue::~Queue() { // allocates nothing, since it also runs when memory is short
-    for (Frame &f : frames_)
-        for (Node *n : f.pending) pool_.release(n);
-    for (Entry &e : queue_) pool_.release(e.node);
-}
-
 void Queue::abandon() {
     frames_.clear();
     queue_.clear();

@@ -40,9 +40,8 @@ namespace st {
 class Queue {
   public:
     Queue(NodePool &pool, CodeOrder &order) : pool_(pool), order_(order) {}
-    ~Queue();
 
-    /* After a failure in the middle of a change: forget the nodes, which may be inconsistent. */
+    /* After a failure in the middle of a change: forget the nodes, which the pool frees. */
     void abandon();
 
     bool align_loops = true; // find loops whose iterations differ?

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
+#include <memory>
 
 namespace st {
 
@@ -49,12 +50,12 @@ uint64_t get(const unsigned char *at, int nbytes) {
 
 /* zlib is loaded when a file is written and never linked, since some machines do not have it. */
 bool deflate_with_zlib(std::string_view in, std::string &out) {
-    void *zlib = dlopen("libz.so.1", RTLD_LAZY | RTLD_LOCAL);
+    const std::unique_ptr<void, int (*)(void *)> zlib(dlopen("libz.so.1", RTLD_LAZY | RTLD_LOCAL), dlclose);
     if (!zlib) return false;
     using Compress = int (*)(unsigned char *, unsigned long *, const unsigned char *, unsigned long, int);
     using Bound = unsigned long (*)(unsigned long);
-    auto compress = reinterpret_cast<Compress>(dlsym(zlib, "compress2"));
-    auto bound = reinterpret_cast<Bound>(dlsym(zlib, "compressBound"));
+    auto compress = reinterpret_cast<Compress>(dlsym(zlib.get(), "compress2"));
+    auto bound = reinterpret_cast<Bound>(dlsym(zlib.get(), "compressBound"));
     bool done = false;
     if (compress && bound) {
         unsigned long n = bound(in.size());
@@ -63,7 +64,6 @@ bool deflate_with_zlib(std::string_view in, std::string &out) {
                         reinterpret_cast<const unsigned char *>(in.data()), in.size(), 9) == 0;
         out.resize(done ? n : 0);
     }
-    dlclose(zlib);
     return done;
 }
 
@@ -90,12 +90,11 @@ std::string write_container(const std::string &path, std::string_view payload, b
 }
 
 std::string read_container(const std::string &path) {
-    FILE *f = std::fopen(path.c_str(), "rb");
-    if (!f) throw FormatError(failure("read", path));
+    const File file(std::fopen(path.c_str(), "rb"));
+    if (!file) throw FormatError(failure("read", path));
     std::string all;
     char block[1 << 16];
-    for (size_t n; (n = std::fread(block, 1, sizeof block, f)) > 0;) all.append(block, n);
-    std::fclose(f);
+    for (size_t n; (n = std::fread(block, 1, sizeof block, file.get())) > 0;) all.append(block, n);
     const unsigned char *h = reinterpret_cast<const unsigned char *>(all.data());
     if (all.size() < kHeader || std::memcmp(h, kMagic, sizeof kMagic) != 0)
         throw FormatError(path + ": not a trace part");

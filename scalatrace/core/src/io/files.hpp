@@ -1,12 +1,19 @@
-/* files.hpp - output files: regular files are replaced in one step, everything else is written through. */
+/* files.hpp - open files, and output files: regular files are replaced in one step, everything else is written through. */
 #ifndef ST_FILES_HPP
 #define ST_FILES_HPP
 
+#include <cstdio>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace st {
+
+struct CloseFile {
+    void operator()(FILE *file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<FILE, CloseFile>;
 
 /* Write the pieces, one after the other, as the file `path`; the error's text, "" when it is written.
  *

@@ -29,11 +29,12 @@ constexpr size_t kMaxRawValues = 128;        // integers that an event keeps as 
 constexpr size_t kMaxTransientValues = 4096; // the same in an unfinished iteration
 } // namespace
 
-NodePool::~NodePool() {
-    while (free_) delete std::exchange(free_, free_->next_free);
-}
+Node *NodePool::make() { return free_ ? std::exchange(free_, free_->next_free) : &nodes_.emplace_front(); }
 
-Node *NodePool::make() { return free_ ? std::exchange(free_, free_->next_free) : new Node; }
+void NodePool::clear() {
+    free_ = nullptr;
+    nodes_.clear();
+}
 
 std::unique_ptr<Histogram> NodePool::histogram() {
     if (!nspare_histograms_) return std::unique_ptr<Histogram>(new Histogram);

@@ -22,6 +22,7 @@
 #include "values/histogram.hpp"
 
 #include <bit>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -136,15 +137,16 @@ struct Node {
 /* Key of an event. Events match when their keys are equal. Keys are odd, shapes of sequences even. */
 inline uint64_t event_key(uint64_t op_hash, uint64_t signature) { return mix_key(signature * 1021 + op_hash) | 1; }
 
-/* Allocates nodes and reuses released ones with their memory: once loops are found, appending allocates nothing. */
+/* Owns nodes, and reuses released ones with their memory: once loops are found, appending allocates nothing. Trees only
+ * refer to nodes, so that they may be left in any state when memory runs out. */
 class NodePool {
   public:
     NodePool() = default;
     NodePool(const NodePool &) = delete;
     NodePool &operator=(const NodePool &) = delete;
-    ~NodePool();
 
     Node *make();
+    void clear();                           // frees all nodes
     void release(Node *node);               // with all nodes below
     void release_shell(Node *node);         // without its children
     Node *clone_shape(const Node *node);    // same structure, no values
@@ -156,6 +158,7 @@ class NodePool {
 
     std::unique_ptr<Histogram> spare_histograms_[kMaxSpareHistograms];
     size_t nspare_histograms_ = 0;
+    std::forward_list<Node> nodes_;
     Node *free_ = nullptr; // list through Node::next_free: releasing a node allocates nothing
 };
 

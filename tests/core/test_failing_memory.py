@@ -1,0 +1,40 @@
+"""Each allocation of the core fails once: the call reports it, nothing leaks or is lost silently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.running import run
+from support.sanitizers import ADDRESS, build_driver, obstacle
+
+NATIVE = Path(__file__).with_name("native")
+WRAPPED = ("malloc", "calloc", "realloc", "free", "realpath")
+
+
+@pytest.fixture(scope="module")
+def driver() -> Path:
+    """Build a session of three ranks that repeats with each allocation failing, under AddressSanitizer."""
+    if reason := obstacle(ADDRESS):
+        pytest.skip(reason)
+    sources = [NATIVE / "session.c", NATIVE / "failing_memory.cpp"]
+    return build_driver(ADDRESS, sources, [f"-Wl,--wrap={name}" for name in WRAPPED])
+
+
+@pytest.mark.xdist_group("sanitizers")
+@pytest.mark.parametrize(
+    ("step", "mode"),
+    [
+        pytest.param(9, (), id="each-ninth"),
+        pytest.param(9, ("sticky",), id="each-ninth-and-all-later"),
+        pytest.param(1, (), marks=pytest.mark.slow, id="each"),
+        pytest.param(1, ("sticky",), marks=pytest.mark.slow, id="each-and-all-later"),
+    ],
+)
+def test_an_allocation_fails(driver: Path, tmp_path: Path, step: int, mode: tuple[str, ...]) -> None:
+    environment = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+    done = run([driver, tmp_path, "0", str(step), *mode], env=environment, timeout=600).check()
+    first, *_, last = done.stdout.splitlines()
+    assert int(first.split()[0]) > 4000  # the session uses the whole interface
+    assert ", 0 wrong," in last, done.stdout
