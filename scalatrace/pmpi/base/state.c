@@ -25,16 +25,33 @@ void st_warn(const char *format, ...) {
     va_end(arguments);
 }
 
-/* Threads may warn at the same time: whoever stores its format in a free entry prints it. */
-void st_warn_once(const char *format, ...) {
+/* Is it the first warning of this format? Threads may warn at the same time: whoever stores its format in a free entry
+ * prints it. */
+static bool is_first(const char *format) {
     static const char *printed[MAX_WARNINGS];
     for (int i = 0;; i++) {
         const char *unused = NULL;
-        if (i == MAX_WARNINGS || printed[i] == format) return;
-        if (__atomic_compare_exchange_n(&printed[i], &unused, format, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) break;
-        if (printed[i] == format) return;
+        if (i == MAX_WARNINGS || __atomic_load_n(&printed[i], __ATOMIC_RELAXED) == format) return false;
+        if (__atomic_compare_exchange_n(&printed[i], &unused, format, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return true;
+        if (unused == format) return false;
     }
+}
+
+void st_warn_once(const char *format, ...) {
     va_list arguments;
+    if (!is_first(format)) return;
+    va_start(arguments, format);
+    print_warning(format, arguments);
+    va_end(arguments);
+}
+
+void st_core_warn(int error, const char *format, ...) {
+    va_list arguments;
+    if (error == ST_E_MEMORY)
+        st_warn_once("the tracer is out of memory; events are missing from the trace, or it is not written. The "
+                     "program is not affected");
+    if (error == ST_E_MEMORY || !is_first(format)) return;
     va_start(arguments, format);
     print_warning(format, arguments);
     va_end(arguments);
@@ -42,6 +59,6 @@ void st_warn_once(const char *format, ...) {
 
 void st_core_check(int error) {
     if (__builtin_expect(error >= 0, 1)) return;
-    st_warn_once("%s; events may be missing from the trace", st_core_error(st_shared.core));
+    st_core_warn(error, "%s; events may be missing from the trace", st_core_error(st_shared.core));
     if (error == ST_E_MEMORY) st_shared.on = false;
 }

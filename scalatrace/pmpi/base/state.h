@@ -50,5 +50,7 @@ void st_warn_once(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* Check the result of a function of the core: warn once about an error. Out of memory also switches events off. */
 void st_core_check(int error);
+/* Warn of an error of the core like st_warn_once. Out of memory has one message, whichever calls it makes fail. */
+void st_core_warn(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

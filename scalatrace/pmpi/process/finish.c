@@ -56,10 +56,11 @@ static bool receive_message(int from, void *bytes, int n) {
            wait_for(&request, NULL);
 }
 
-/* Send a size, then the bytes. */
+/* Send a size, then the bytes, if the other rank has the memory for them: it says so. */
 static bool send_bytes(int to, const char *bytes, size_t n) {
     uint64_t size = n;
-    bool ok = send_message(to, &size, sizeof size);
+    char wanted = 0;
+    bool ok = send_message(to, &size, sizeof size) && n && receive_message(to, &wanted, 1) && wanted;
     for (size_t at = 0; ok && at < n; at += MAX_MESSAGE)
         ok = send_message(to, bytes + at, (int)(n - at < MAX_MESSAGE ? n - at : MAX_MESSAGE));
     return ok;
@@ -70,21 +71,25 @@ static char *receive_bytes(int from, size_t *n) {
     uint64_t size = 0;
     if (!receive_message(from, &size, sizeof size) || !size) return NULL;
     *n = (size_t)size;
-    char *bytes = malloc(*n);
-    for (size_t at = 0; bytes && at < *n; at += MAX_MESSAGE)
-        if (!receive_message(from, bytes + at, (int)(*n - at < MAX_MESSAGE ? *n - at : MAX_MESSAGE))) break;
-    return bytes;
+    char *bytes = malloc(*n), wanted = bytes != NULL;
+    bool ok = send_message(from, &wanted, 1) && wanted;
+    for (size_t at = 0; ok && at < *n; at += MAX_MESSAGE)
+        ok = receive_message(from, bytes + at, (int)(*n - at < MAX_MESSAGE ? *n - at : MAX_MESSAGE));
+    if (ok) return bytes;
+    free(bytes);
+    return NULL;
 }
 
 /* Receive a child's trace and merge it. The trace lacks the child's ranks when this fails. */
 static void merge_child(int child) {
     size_t n = 0;
+    int error;
     char *bytes = receive_bytes(child, &n);
     bool was_busy = st_hold();
     if (!bytes)
         st_warn_once("nothing came from rank %d; the trace lacks it", child);
-    else if (st_core_merge(st_shared.core, bytes, n) < 0)
-        st_warn_once("the trace of rank %d could not be merged: %s", child, st_core_error(st_shared.core));
+    else if ((error = st_core_merge(st_shared.core, bytes, n)) < 0)
+        st_core_warn(error, "the trace of rank %d could not be merged: %s", child, st_core_error(st_shared.core));
     st_release(was_busy);
     free(bytes);
 }
@@ -94,9 +99,10 @@ static void send_to_parent(int parent) {
     void *bytes = NULL;
     size_t n = 0;
     bool was_busy = st_hold();
-    if (st_core_pack(st_shared.core, &bytes, &n) < 0) {
+    int error = st_core_pack(st_shared.core, &bytes, &n);
+    if (error < 0) {
         n = 0;
-        st_warn_once("%s", st_core_error(st_shared.core));
+        st_core_warn(error, "%s", st_core_error(st_shared.core));
     }
     st_release(was_busy);
     send_bytes(parent, bytes, n);
@@ -106,10 +112,10 @@ static void send_to_parent(int parent) {
 /* Return 1 when the trace is written, else 0. */
 static int write_trace(void) {
     bool was_busy = st_hold();
-    bool done = st_core_write(st_shared.core, st_options.output, st_options.compress) >= 0;
-    if (!done) st_warn_once("%s; the program is not affected", st_core_error(st_shared.core));
+    int error = st_core_write(st_shared.core, st_options.output, st_options.compress);
+    if (error < 0) st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
     st_release(was_busy);
-    return done;
+    return error >= 0;
 }
 
 /* Delete the parts that some ranks saved meanwhile. Every rank takes part. */

@@ -136,7 +136,8 @@ static void open_flat_log(void) {
     if (!st_options.flat_log) return;
     char path[4096];
     snprintf(path, sizeof path, "%s/rank-%d.log", st_options.flat_log, st_shared.rank);
-    if (st_flatlog_open(st_shared.core, path) < 0) st_warn_once("no flat log: %s", st_core_error(st_shared.core));
+    int error = st_flatlog_open(st_shared.core, path);
+    if (error < 0) st_core_warn(error, "no flat log: %s", st_core_error(st_shared.core));
 }
 
 /* Create the cores, and the number of this run, which parts of another run do not have. Tracing communicates, so all
@@ -155,7 +156,7 @@ static bool start_core(void) {
         st_core_check(st_set_meta(st_shared.core, "run", run));
         return true;
     }
-    if (!ok) st_warn_once("out of memory; this run is not traced");
+    if (!ok) st_warn_once("the tracer is out of memory; this run is not traced");
     st_core_free(st_shared.core);
     st_shared.core = NULL;
     return false;

@@ -40,7 +40,7 @@ int st_save_part(bool last) {
         if (!preserved) st_publish_totals();
         error = preserved ? st_core_write_packed(st_shared.core, preserved, npreserved, path)
                           : st_core_write_part(st_shared.core, path);
-        if (error < 0) st_warn_once("%s", st_core_error(st_shared.core));
+        if (error < 0) st_core_warn(error, "%s", st_core_error(st_shared.core));
     }
     st_release(was_busy);
     return error;
