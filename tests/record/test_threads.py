@@ -62,3 +62,13 @@ def test_threads_that_make_communicators(any_mpi: Mpi, build: Builder, traced: C
             names = [c.raw("newcomm") for c in trace.walk(rank) if c.op == "Comm_create_group"]
             assert len(set(names)) == len(names) == 80
         assert "lossless" in scalatrace(any_mpi, "verify", made.trace, made.logs).check().stdout
+
+
+def test_threads_and_checkpoints(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> None:
+    """Threads record while the main thread switches events and the helper thread saves parts."""
+    made = traced(any_mpi, 2, [build(any_mpi, "busy_threads.c"), "2.5"], "--checkpoint", "1")
+    if made.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    assert "scalatrace" not in made.finished.check().stderr
+    assert sum(made.ops(0).values()) > 100
+    assert "lossless" in scalatrace(any_mpi, "verify", made.trace, made.logs).check().stdout

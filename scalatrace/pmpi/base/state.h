@@ -9,6 +9,7 @@
 #define ST_STATE_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,10 +32,10 @@ struct st_thread {
 };
 extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
 
-/* State of the process. */
+/* State of the process. Threads read what is atomic without the lock. */
 struct st_shared {
-    bool active;           /* between MPI_Init and MPI_Finalize, and tracing works */
-    bool on;               /* the program wants events (MPI_Pcontrol) */
+    atomic_bool active;    /* between MPI_Init and MPI_Finalize, and tracing works */
+    atomic_bool on;        /* the program wants events (MPI_Pcontrol) */
     bool plugins_active;   /* some plug-in measures something besides time */
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */

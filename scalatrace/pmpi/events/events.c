@@ -26,6 +26,8 @@ void st_append_event(struct st_event *event, int op) {
 }
 
 void st_publish_counts(void) {
-    for (int op = 0; op < ST_NOPS; op++)
-        if (st_counts[op]) st_core_check(st_set_count(st_shared.core, st_ops[op].name, st_counts[op]));
+    for (int op = 0; op < ST_NOPS; op++) {
+        uint64_t ncalls = __atomic_load_n(&st_counts[op], __ATOMIC_RELAXED);
+        if (ncalls) st_core_check(st_set_count(st_shared.core, st_ops[op].name, ncalls));
+    }
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,9 @@ struct sibling {
 static sem_t wake;
 static pthread_t helper;
 static bool helper_runs, snapshot_installed;
-static volatile sig_atomic_t stopping;
-static volatile sig_atomic_t nrequested, nserved; /* requests of handlers to save, in all and served */
+/* Atomic: the helper, handlers in any thread, and MPI_Finalize use these. Lock-free, and so safe in handlers. */
+static atomic_bool stopping;
+static atomic_int nrequested, nserved; /* requests of handlers to save, in all and served */
 static struct sibling *siblings;
 static int nsiblings;
 
@@ -155,7 +157,7 @@ static void *help(void *unused) {
         bool requested = wait_for_work();
         struct timespec since = file_time();
         if (stopping) break;
-        sig_atomic_t served_after = nrequested;
+        int served_after = nrequested;
         bool done = st_save_part(requested) == ST_OK;
         if (done && served_after != nserved) wait_for_siblings(&since, SIBLINGS_DELAY_MS);
         nserved = served_after;
@@ -174,7 +176,7 @@ static void on_snapshot(int signal_number) {
 /* Called by the handlers of signals.h. */
 static void save_from_handler(void) {
     if (!st_shared.core || !helper_runs) return;
-    sig_atomic_t own_request = ++nrequested;
+    int own_request = ++nrequested;
     sem_post(&wake);
     for (int ms = 0; ms < MAX_HANDLER_MS && nserved < own_request; ms++) sleep_ms(1);
 }
@@ -230,7 +232,7 @@ void st_save_start(void) {
 void st_save_stop(void) {
     if (!helper_runs) return;
     remove_handlers(SIG_IGN); /* a late request of a sibling must not kill the process */
-    stopping = 1;
+    stopping = true;
     sem_post(&wake);
     pthread_join(helper, NULL);
     helper_runs = false;

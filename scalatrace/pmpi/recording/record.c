@@ -92,5 +92,6 @@ void st_publish_totals(void) {
     snprintf(threads, sizeof threads, "%d", st_shared.threads);
     if (st_shared.threads > 1) st_core_check(st_set_meta(st_shared.core, "threads", threads));
     st_publish_counts();
-    if (st_selection.nskipped) st_core_check(st_set_count(st_shared.core, "not selected", st_selection.nskipped));
+    uint64_t nskipped = __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED);
+    if (nskipped) st_core_check(st_set_count(st_shared.core, "not selected", nskipped));
 }

@@ -3,6 +3,8 @@
 #include "stacks/stack_python.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +50,9 @@ static size_t capacity, used;
 
 static void *symbol(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
-/* Find the functions at the first call. Return whether all are there. */
-static bool load(void) {
-    static int state; /* 0: not looked for yet, 1: complete, 2: not complete */
-    if (state) return state == 1;
+static atomic_int state; /* of `python`, 0: not looked for yet, 1: complete, 2: not complete */
+
+static void find_functions(void) {
     *(void **)&python.is_initialized = symbol("Py_IsInitialized");
     *(void **)&python.is_finalizing = symbol("Py_IsFinalizing");
     if (!python.is_finalizing) *(void **)&python.is_finalizing = symbol("_Py_IsFinalizing");
@@ -73,7 +74,13 @@ static bool load(void) {
                     python.frame_lasti && python.frame_line && python.attribute && python.utf8 && python.clear_error &&
                     python.release;
     state = complete ? 1 : 2;
-    return complete;
+}
+
+/* Find the functions at the first call, which several threads may make. Return whether all are there. */
+static bool load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!atomic_load_explicit(&state, memory_order_acquire)) pthread_once(&once, find_functions);
+    return atomic_load_explicit(&state, memory_order_relaxed) == 1;
 }
 
 bool st_python_alive(void) {
