@@ -16,7 +16,7 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatr
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
 
-.PHONY: help venv venv-mpich demo pictures test test-all coverage fuzz bench lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,8 +44,12 @@ pictures: $(VENV)/.ready ## Record a sample and draw the pictures of README.md i
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
 	$(PYTEST) -m 'not slow'
 
-test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too
+test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too, and sanitize
 	$(PYTEST)
+	$(MAKE) sanitize
+
+sanitize: $(VENV)/.ready ## Run tests of core and shim under gcc's sanitizers (address, undefined, thread)
+	$(BIN)/python tests/sanitize.py
 
 coverage: $(VENV)/.ready ## Measure the lines that quick tests without MPI run; print the total
 	$(PYTEST) -m 'not slow and not mpi' --cov --cov-report=term:skip-covered

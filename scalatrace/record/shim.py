@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -33,7 +34,12 @@ _FLAGS = [
 
 
 def core_library() -> Path:
-    """The compressor's library. Raises ScalatraceError when it is not built."""
+    """The compressor's library: $SCALATRACE_CORE, or the installed one.
+
+    Raises ScalatraceError when it is not built.
+    """
+    if given := os.environ.get("SCALATRACE_CORE"):
+        return Path(given).absolute()
     result = _PACKAGE / "core" / "libscalatrace_core.so"
     if not result.exists():
         result = _installed_core() or result
@@ -68,10 +74,16 @@ def shim_for(mpi: Mpi) -> Path:
         raise ScalatraceError(f"cannot build the tracer in {folder}: {error.strerror}") from None
 
 
+def _extra_flags() -> list[str]:
+    """Further flags for compiler and linker, such as -fsanitize=address."""
+    return shlex.split(os.environ.get("SCALATRACE_SHIM_FLAGS", ""))
+
+
 def _key(mpi: Mpi) -> str:
     library = mpi.library.resolve()
     facts = library.stat()
     digest = hashlib.sha256(f"{library} {facts.st_size} {facts.st_mtime_ns} {core_library()}".encode())
+    digest.update(" ".join(_extra_flags()).encode())
     for source in _source_files():
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
@@ -110,16 +122,17 @@ def _build(mpi: Mpi, cached: Path, name: str) -> Path:
 
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
     core = core_library()
+    flags = [*_FLAGS, *_extra_flags()]
     includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
     sources = [*sorted(_SOURCES.rglob("*.c")), *sorted(folder.glob("*.c"))]
     objects = [str(folder / f"{source.stem}.o") for source in sources]  # no two have the same stem
 
     def compile_one(pair: tuple[Path, str]) -> None:
-        _run([str(mpi.compiler), *_FLAGS, *includes, "-c", str(pair[0]), "-o", pair[1]])
+        _run([str(mpi.compiler), *flags, *includes, "-c", str(pair[0]), "-o", pair[1]])
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(compile_one, sorted(zip(sources, objects, strict=True), key=_largest_first)))
-    link = [*_FLAGS, *objects, "-o", str(built), str(core), f"-Wl,-rpath,{core.parent}", "-ldl", "-lpthread"]
+    link = [*flags, *objects, "-o", str(built), str(core), f"-Wl,-rpath,{core.parent}", "-ldl", "-lpthread"]
     _run([str(mpi.compiler), *link])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace.trace.io.flatlog import FlatCall, FlatLog
-from support.mpis import Mpi
+from support.mpis import FLAGS_VARIABLE, Mpi
 from support.running import Argument, Finished, mpirun, record, run
 
 PROGRAMS = Path(__file__).with_name("programs")
@@ -29,7 +30,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Builder:
             return binary
         if compiler is None:
             pytest.skip(f"{mpi.name} has no compiler for {source}")
-        made = run([compiler, "-g", "-w", "-o", binary, PROGRAMS / source], env=mpi.environment(), cwd=folder)
+        flags = ["-g", "-w", *os.environ.get(FLAGS_VARIABLE, "").split()]
+        made = run([compiler, *flags, "-o", binary, PROGRAMS / source], env=mpi.environment(), cwd=folder)
         if made.returncode and source.endswith(".f90"):
             pytest.skip(f"{mpi.name} cannot compile Fortran here: {made.stderr[-200:]}")
         made.check()

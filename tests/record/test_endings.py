@@ -91,7 +91,7 @@ def test_killed_rank_is_named(
 def test_sigterm_saves_and_then_kills(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
     """One process, signalled directly: the parent sees it die of the signal, as it would have."""
     trace = tmp_path / "a.st"
-    command = [*openmpi.scalatrace(), "record", "-o", trace, "--", build(openmpi, "ending.c"), "signal"]
+    command = [*openmpi.recorder(), "-o", trace, "--", build(openmpi, "ending.c"), "signal"]
     process = subprocess.Popen(
         [str(c) for c in command], env=openmpi.environment(), stdout=subprocess.PIPE, text=True
     )
@@ -154,7 +154,7 @@ def test_checkpoints_are_removed_when_all_went_well(
 def test_checkpoint_of_a_rank_that_is_killed(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
     trace = tmp_path / "a.st"
     program = build(openmpi, "ending.c")
-    command = [*openmpi.scalatrace(), "record", "-o", trace, "--checkpoint", "1", "--", program, "signal"]
+    command = [*openmpi.recorder(), "-o", trace, "--checkpoint", "1", "--", program, "signal"]
     process = subprocess.Popen(
         [str(c) for c in command], env=openmpi.environment(), stdout=subprocess.PIPE, text=True
     )

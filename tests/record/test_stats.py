@@ -230,7 +230,7 @@ def test_in_a_file(tmp_path: Path) -> None:
 
 def test_an_unknown_name_ends_before_the_program_runs(openmpi: Mpi, tmp_path: Path) -> None:
     done = run(
-        [*openmpi.scalatrace(), "record", "--stat", "nonesuch", "--", "touch", tmp_path / "ran"],
+        [*openmpi.recorder(), "--stat", "nonesuch", "--", "touch", tmp_path / "ran"],
         env=openmpi.environment(),
     )
     assert done.returncode == 2
@@ -325,7 +325,7 @@ def test_what_a_signal_handler_raises_is_the_programs(
     """Also where it runs while a plug-in does."""
     (tmp_path / "mine.py").write_text(INTERRUPTS)
     (tmp_path / "app.py").write_text(INTERRUPTED)
-    command = [*openmpi.scalatrace(), "record", "-o", tmp_path / "a.st", "--stat", "mine.py:Interrupts:both"]
+    command = [*openmpi.recorder(), "-o", tmp_path / "a.st", "--stat", "mine.py:Interrupts:both"]
     argv = [*command, "--", str(openmpi.python), tmp_path / "app.py", how]
     done = run(argv, env=openmpi.environment(), cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (status, said, "")
@@ -365,7 +365,7 @@ def test_programs_that_start_together_may_measure_different_things(
     trace = tmp_path / "a.st"
     python = str(openmpi.python)
     barrier = [python, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]
-    tracer = [*openmpi.scalatrace(), "record", "-o", trace]
+    tracer = [*openmpi.recorder(), "-o", trace]
     first = [*tracer, "--stat", "memory", "--stat", f"{library}:call", "--", *barrier]
     others = [*tracer, "--stat", f"{plugin}:Ones:both", "--stat", "memory", "--", *barrier]
     mpirun(openmpi, 1, [*first, ":", "-n", "2", *others, ":", "-n", "1", *tracer, "--", *barrier]).check()

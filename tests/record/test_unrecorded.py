@@ -39,12 +39,12 @@ def test_programs_that_start_others(openmpi: Mpi, build: Builder, tmp_path: Path
     script.chmod(0o755)
     trace = tmp_path / "a.st"
     for argv in ([script], [openmpi.mpiexec, "-n", "2", program]):
-        command = [*openmpi.scalatrace(), "record", "-o", trace, "--", *argv]
+        command = [*openmpi.recorder(), "-o", trace, "--", *argv]
         done = run(command, env=openmpi.environment(), cwd=tmp_path)
         assert LINE not in done.stderr
         assert load(trace).nprocs == 2
     script.write_text("#!/bin/bash\nls >/dev/null\nls >/dev/null\n")
-    done = run([*openmpi.scalatrace(), "record", "--", script], env=openmpi.environment(), cwd=tmp_path)
+    done = run([*openmpi.recorder(), "--", script], env=openmpi.environment(), cwd=tmp_path)
     assert done.stderr.count(LINE) == 1
 
 
@@ -65,7 +65,7 @@ def test_outputs_are_checked_before_the_program_starts(
     openmpi: Mpi, tmp_path: Path, options: tuple[str, str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    command = [*openmpi.scalatrace(), "record", *options, "--", "/usr/bin/touch", "started"]
+    command = [*openmpi.recorder(), *options, "--", "/usr/bin/touch", "started"]
     done = run(command, env=openmpi.environment(), cwd=tmp_path)
     assert done.returncode == 2
     assert f"scalatrace: {' '.join(options)}: " in done.stderr

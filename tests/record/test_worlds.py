@@ -63,7 +63,7 @@ def test_children_have_a_trace_of_their_own(openmpi: Mpi, build: Builder, tmp_pa
     """With the launcher itself under `record`, Open MPI hands the tracer on to what is spawned."""
     trace, logs = tmp_path / "a.st", tmp_path / "logs"
     argv = [openmpi.mpiexec, "-n", "3", build(openmpi, "spawn.c")]
-    command = [*openmpi.scalatrace(), "record", "-o", trace, "--flat-log", logs, "--", *argv]
+    command = [*openmpi.recorder(), "-o", trace, "--flat-log", logs, "--", *argv]
     for _ in range(2):  # the second run's children take the place of the first's
         run(command, env=openmpi.environment(), cwd=tmp_path, timeout=120).check()
         names = sorted(path.name for path in tmp_path.iterdir())

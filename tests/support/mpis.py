@@ -61,9 +61,13 @@ class Mpi:
 
     def scalatrace(self) -> list[str]:
         """Command that runs scalatrace beside programs of this MPI."""
+        return [str(self.python or sys.executable), "-m", "scalatrace"]
+
+    def recorder(self) -> list[str]:
+        """Command that records; with the runtimes of a sanitizer if tests run under one."""
         preloaded = os.environ.get(PRELOAD_VARIABLE)
         start = ["env", f"LD_PRELOAD={preloaded}"] if preloaded else []
-        return [*start, str(self.python or sys.executable), "-m", "scalatrace"]
+        return [*start, *self.scalatrace(), "record"]
 
 
 def family_of(mpiexec: Path) -> str | None:

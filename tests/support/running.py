@@ -94,10 +94,11 @@ def record(
     timeout: float = 120,
 ) -> Finished:
     """Run a program under `scalatrace record`, its trace in `trace`."""
-    prefix = [*mpi.scalatrace(), "record", "-o", trace, *options, "--"]
+    prefix = [*mpi.recorder(), "-o", trace, *options, "--"]
     return mpirun(mpi, nprocs, [*prefix, *argv], env=env, cwd=trace.parent, timeout=timeout)
 
 
 def scalatrace(mpi: Mpi, *argv: Argument, cwd: Path | None = None, timeout: float = 120) -> Finished:
-    """Run a scalatrace command as a single process."""
-    return run([*mpi.scalatrace(), *argv], env=mpi.environment(), cwd=cwd, timeout=timeout)
+    """Run a scalatrace command as a single process, never under a sanitizer: it has a budget of memory."""
+    env = {name: value for name, value in mpi.environment().items() if name != "SCALATRACE_CORE"}
+    return run([*mpi.scalatrace(), *argv], env=env, cwd=cwd, timeout=timeout)

@@ -62,6 +62,7 @@ THREAD = Sanitizer(
     {
         # MPI libraries synchronise by atomic operations that the runtime does not see.
         "TSAN_OPTIONS": "ignore_noninstrumented_modules=1:report_signal_unsafe=0:exitcode=66",
+        "PMIX_MCA_gds": "hash",  # the default wants memory at an address that the runtime uses
     },
 )
 SANITIZERS = {sanitizer.name: sanitizer for sanitizer in (ADDRESS, THREAD)}
