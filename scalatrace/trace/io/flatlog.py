@@ -19,7 +19,7 @@ __all__ = ["FlatCall", "FlatComm", "FlatLog"]
 LETTERS = {"i": Kind.INT, "p": Kind.PEER, "c": Kind.COMM, "t": Kind.TYPE, "s": Kind.STRING, "a": Kind.ARRAY}
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
-_HEADER = re.compile(r"# scalatrace flat log 1 rank (\d+) of (\d+)")
+_HEADER = re.compile(r"# scalatrace flat log 1 rank (\d{1,9}) of (\d{1,9})")
 _END = re.compile(r"# end (\d+) events?")
 
 MAX_CACHED_LINES = 100_000
