@@ -45,11 +45,6 @@ WALL_SECONDS = 300.0
 INPUTS_PER_CHILD = 3000
 """Inputs of one child; caches grow."""
 
-OPEN = ("scalatrace/operations.py",)
-"""Modules whose TypeErrors count as refusals: events are not compared with the operation that they name.
-
-CORPUS/trace/open has examples."""
-
 OK, REFUSED, FINDING = "ok", "refused", "finding"
 
 
@@ -123,8 +118,6 @@ def _finding(error: BaseException, raised_at: Any) -> Result:
     where = " < ".join(f"{os.path.basename(f.filename)}:{f.name}" for f in reversed(shown))
     message = str(error).split("\n")[0][:200]
     kind = type(error).__name__
-    if isinstance(error, TypeError) and frames and frames[-1].filename.endswith(OPEN):
-        return Result(REFUSED)
     about = f" {message[:60]}" if isinstance(error, AssertionError) else ""
     return Result(FINDING, f"{kind} in {stage()}: {where}{about}", message or kind)
 

@@ -51,8 +51,8 @@ MAX_INPUT_BYTES = 100_000
 """Longer inputs are cut: their time is that of their length."""
 
 MAX_LOG_CALLS = 10_000
-OPEN = ("is not a name of",)
-"""Reasons for which merged traces may be refused: the core does not check the names of operations in parts.
+OPEN = ("is not a name of", " is of kind ")
+"""Reasons for which `merge` refuses what the core merged, which checks neither names nor schemas of operations.
 
 CORPUS/part/open has examples."""
 
