@@ -68,6 +68,7 @@ static void define(struct rank *r) {
     r->intercomm = st_family(ST_COMM_WORLD, INTERCOMM_ORDINAL);
     checked(st_define_comm(core, r->rows, ST_COMM_WORLD, "split", near, 1, NULL, 0));
     checked(st_define_comm(core, r->intercomm, ST_COMM_WORLD, "intercommunicator of a spawn call", near, 1, far, 2));
+    st_array(core, NULL, 0), st_string(core, NULL, 0); /* as MPI calls without requests, or of no neighbours */
     r->types[0] = st_define_type(core, "MPI_DOUBLE", 8, 8);
     r->types[1] = st_define_type(core, "vector(3, 2, 5, hvector(2, 1, 100, MPI_INT))", 48, 512);
     checked(st_set_meta(core, "program", "a session that uses each function of the interface"));

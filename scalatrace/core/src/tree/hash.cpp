@@ -14,7 +14,7 @@ uint64_t hash_bytes(const void *data, size_t n, uint64_t seed) {
         h = mix_key(h ^ word) + 0x632be59bd9b4e019u;
     }
     uint64_t word = 0;
-    std::memcpy(&word, p, n);
+    if (n) std::memcpy(&word, p, n); // p may be null where there is nothing
     h = mix_key(h ^ word);
     return h < 16 ? h + 16 : h;
 }
