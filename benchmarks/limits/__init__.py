@@ -1,0 +1,1 @@
+"""Limits of use: how much of one thing a trace can hold."""

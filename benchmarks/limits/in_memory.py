@@ -1,0 +1,143 @@
+"""Limits of the compressor: a core is given calls without MPI, and its trace is compared with them."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from scalatrace import load
+from scalatrace.core.binding import COMM_WORLD, Core, family
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Call, Trace
+
+Record = Callable[[Core, int], None]
+Check = Callable[[Trace, int], Iterator[bool]]
+
+
+def _sites(core: Core, n: int) -> None:
+    op = core.define_op("Barrier", [("comm", Kind.COMM)])
+    for i in range(n):
+        core.append(op, [COMM_WORLD], core.define_signature([f"app.py:{i}:step", "app.py:1:main"]))
+
+
+def _check_sites(trace: Trace, n: int) -> Iterator[bool]:
+    return (call.stack == (f"app.py:{i}:step", "app.py:1:main") for i, call in _calls(trace, n))
+
+
+def _iterations(core: Core, n: int) -> None:
+    op = core.define_op("Send", [("count", Kind.INT), ("dest", Kind.PEER)])
+    first, second = (core.define_signature([f"app.py:{line}:step"]) for line in (1, 2))
+    for i in range(n):
+        core.append(op, [i, 1], first, 0, 2)
+        core.append(op, [i % 7, 0], second, 0, 2)
+
+
+def _check_iterations(trace: Trace, n: int) -> Iterator[bool]:
+    expected = (values for i in range(n) for values in ((i, 1), (i % 7, 0)))
+    return (
+        tuple(call.values) == values for (_, call), values in zip(_calls(trace, 2 * n), expected, strict=True)
+    )
+
+
+def _comms(core: Core, n: int) -> None:
+    op = core.define_op("Barrier", [("comm", Kind.COMM)])
+    for i in range(n):
+        core.define_comm(family(COMM_WORLD, i), COMM_WORLD, "dup", [0])
+        core.append(op, [family(COMM_WORLD, i)], 1)
+
+
+def _check_comms(trace: Trace, n: int) -> Iterator[bool]:
+    seen: set[int] = set()
+    for _, call in _calls(trace, n):
+        number = call.values[0]
+        yield number not in seen and trace.comms[number].kind == "dup"
+        seen.add(number)
+
+
+def _types(core: Core, n: int) -> None:
+    op = core.define_op("Send", [("datatype", Kind.TYPE)])
+    for i in range(n):
+        core.append(op, [core.define_type(f"contiguous({i}, MPI_INT)", 4 * i, 4 * i)], 1)
+
+
+def _check_types(trace: Trace, n: int) -> Iterator[bool]:
+    return (trace.types[call.values[0]].size == 4 * i for i, call in _calls(trace, n))
+
+
+def _wide(i: int) -> int:
+    """A value without a rule, from the whole range of 64 bits."""
+    value = i * 0x9E3779B97F4A7C15 & (1 << 64) - 1
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _counts(core: Core, n: int) -> None:
+    op = core.define_op("Send_c", [("count", Kind.INT), ("counts", Kind.ARRAY)])
+    for i in range(n):
+        core.append(op, [_wide(i), core.array([_wide(i), (1 << 63) - 1, -(1 << 63)])], 1)
+
+
+def _check_counts(trace: Trace, n: int) -> Iterator[bool]:
+    for i, call in _calls(trace, n):
+        yield call.values[0] == _wide(i)
+        yield trace.arrays[call.values[1]].values == (_wide(i), (1 << 63) - 1, -(1 << 63))
+
+
+def _name(i: int) -> str:
+    """255 bytes, most of them no UTF-8."""
+    return (str(i).encode() + b"\xff\xfe\xc3(" * 64)[:255].decode(errors="surrogateescape")
+
+
+def _names(core: Core, n: int) -> None:
+    op = core.define_op("File_open", [("filename", Kind.STRING), ("datatype", Kind.TYPE)])
+    for i in range(n):
+        name = _name(i)
+        values = [core.string(name), core.define_type(name, 4, 4)]
+        core.append(op, values, core.define_signature([f"{name}:1:{name}"]))
+
+
+def _check_names(trace: Trace, n: int) -> Iterator[bool]:
+    for i, call in _calls(trace, n):
+        name = _name(i)
+        text, datatype = call.values
+        yield (trace.strings[text], trace.types[datatype].description) == (name, name)
+        yield call.stack == (f"{name}:1:{name}",)
+
+
+def _calls(trace: Trace, n: int) -> Iterator[tuple[int, Call]]:
+    """Number and call of all calls of rank 0; ValueError if there are not n."""
+    return zip(range(n), trace.walk(0), strict=True)
+
+
+CASES: dict[str, tuple[int, Record, Check]] = {
+    "call sites": (1_000_000, _sites, _check_sites),
+    "iterations": (10_000_000, _iterations, _check_iterations),
+    "communicators in the core": (5_000, _comms, _check_comms),
+    "datatypes in the core": (1_000, _types, _check_types),
+    "64-bit counts": (10_000, _counts, _check_counts),
+    "names of 255 bytes": (1_000, _names, _check_names),
+}
+"""By name: how many, record so many, compare them."""
+
+
+def record(case: str, n: int, path: Path) -> None:
+    """Write the trace of a case."""
+    _, make, _ = CASES[case]
+    with Core(0, 1) as core:
+        core.define_comm(COMM_WORLD, 0, "world", [0])
+        make(core, n)
+        core.finish()
+        core.write(path)
+
+
+def measured(case: str, n: int, path: Path) -> tuple[float, float]:
+    """Record in this process; return its seconds and peak memory in MB."""
+    start = time.perf_counter()
+    record(case, n, path)
+    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def differences(case: str, n: int, path: Path) -> int:
+    """Return how many calls in a trace differ from the recorded ones. ValueError: not so many calls."""
+    return sum(not equal for equal in CASES[case][2](load(path), n))
