@@ -52,7 +52,7 @@ MAX_INPUT_BYTES = 100_000
 
 MAX_LOG_CALLS = 10_000
 OPEN = ("is not a name of", " is of kind ")
-"""Reasons for which `merge` refuses what the core merged, which checks neither names nor schemas of operations.
+"""Reasons for which `merge` refuses what the core merged, which does not check schemas of operations.
 
 CORPUS/part/open has examples."""
 
