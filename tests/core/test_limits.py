@@ -1,4 +1,4 @@
-"""Smaller forms of `benchmarks.limits`: many call sites, communicators and datatypes, wide values, odd names."""
+"""Smaller forms of `benchmarks.limits`: many call sites, communicators and types, wide values, odd names."""
 
 from __future__ import annotations
 
