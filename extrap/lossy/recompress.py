@@ -67,10 +67,7 @@ def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) ->
             call = calls.calls[number]
             op, signature = call.node.op, call.node.signature
             if op not in ops:
-                kinds = (
-                    (name, kind if kind is Kind.PEER else Kind.INT) for name, kind in call.place.op.params
-                )
-                ops[op] = core.define_op(call.op, list(kinds))
+                ops[op] = core.define_op(call.op, [_as_number(*param) for param in call.place.op.params])
             if signature not in signatures:
                 signatures[signature] = core.define_signature(call.stack)
             values = call.values
@@ -84,6 +81,11 @@ def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) ->
             path = Path(folder) / "rank.st"
             core.write(path, compress=False)
             return load(path)
+
+
+def _as_number(name: str, kind: Kind) -> tuple[str, Kind]:
+    """The name and kind of a parameter whose indices are compressed as plain numbers."""
+    return (name, kind) if kind in (Kind.PEER, Kind.INT) else (f"{name}_index", Kind.INT)
 
 
 def _ours(

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <memory>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,10 +68,8 @@ int open_again(const char *path, int flags, mode_t mode = 0) {
 
 /* Folders without symbolic links; "" when there is no such folder. */
 std::string real(const std::string &folder) {
-    char *resolved = ::realpath(folder.c_str(), nullptr);
-    std::string result = resolved ? resolved : "";
-    std::free(resolved);
-    return result;
+    const std::unique_ptr<char, void (*)(void *)> resolved(::realpath(folder.c_str(), nullptr), std::free);
+    return resolved ? resolved.get() : "";
 }
 
 struct Target {
