@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.operations import operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Kind, Op
 
 __all__ = ["KINDS", "check_schema"]
@@ -30,7 +30,10 @@ for _kind, _words in _NAMES.items():
 
 def check_schema(op: Op) -> None:
     """Raise ValueError where a schema contradicts the standard's parameters of its operation."""
-    peers = operation(op.name).peers
+    row = operation(op.name)
+    if row.category is Category.OTHER:
+        return  # not of the standard
+    peers = row.peers
     for name, kind in op.params:
         expected = {Kind.PEER} if name in peers else KINDS.get(name, {kind})
         if kind not in expected:
