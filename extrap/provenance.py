@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
+from scalatrace.trace.model.trace import PARAMETER
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-
-PARAMETER = "param."
-"""Prefix of the header's entries that `scalatrace record --param` makes."""
 
 HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
 """Entries of a header that describe the machine of a run."""

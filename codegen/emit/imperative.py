@@ -16,7 +16,6 @@ from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
-from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import (
     Argument,
     Branch,
@@ -34,6 +33,7 @@ from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE
+from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
@@ -207,7 +207,7 @@ class Writing(ABC):
             return None
         return self.infix.expr(of_vec(self.program.imbalance, Var("rank", self.program.nprocs)))
 
-    def heading(self, clean: Callable[[Foreign], str], command: str) -> list[str]:
+    def heading(self, clean: Callable[[Foreign | str], str], command: str) -> list[str]:
         """Return the first lines of the program's comment: its purpose, and the command that runs it.
 
         Args:
@@ -218,7 +218,7 @@ class Writing(ABC):
         n = str(self.program.nprocs or "P")
         ranks, options = f"{n} ranks", ""
         if shape:
-            ranks, options = words_of(shape), f" {clean(Foreign(options_of(shape)))}"
+            ranks, options = words_of(shape), f" {clean(options_of(shape))}"
         purpose = f"Communication benchmark{f' of {title}' if title else ''}, for {ranks}."
         return [
             f"{purpose} Made from a trace by scalatrace generate.",

@@ -28,11 +28,11 @@ from scalatrace.formula import (
     numbers_in,
     select,
 )
-from scalatrace.trace.anonymize.words import is_text_of_mpi, leaked, words
+from scalatrace.trace.anonymize.words import is_text_of_mpi, leaked
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["check", "obfuscated", "words"]
+__all__ = ["check", "obfuscated"]
 
 TAGS = ("tag", "sendtag", "recvtag")
 _OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|t|i|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
-from scalatrace.cli.output import printable
 from scalatrace.cli.registry import COMMANDS, Command, find
 from scalatrace.errors import ScalatraceError
+from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
 
 FAILURE, USAGE = 1, 2
@@ -124,7 +124,7 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"scalatrace: {printable(message)}", file=sys.stderr)
+    print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
     return status
 
 

@@ -7,8 +7,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_factors, add_json, add_trace, print_json, printable
+from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
 from scalatrace.errors import UsageError
+from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     )
     benchmark, danger = _generated(args, options)
     if danger:
-        print(f"warning: {printable(danger)}", file=sys.stderr)
+        print(f"warning: {clean(danger, keep=LINES)}", file=sys.stderr)
     if args.to == "conceptual" and benchmark.lines > MAX_CONCEPTUAL_LINES:
         limit = f"other compilers of the language are known to take {MAX_CONCEPTUAL_LINES}"
         print(f"warning: the program has {benchmark.lines} lines; {limit}", file=sys.stderr)

@@ -25,13 +25,6 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
-def printable(message: str) -> str:
-    """Return a message with control characters of names from files escaped; it may have several lines."""
-    if message.isprintable():
-        return message
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in message)
-
-
 def words(text: str) -> list[str]:
     """Return the words of a comma-separated list."""
     return [word for word in text.split(",") if word]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, clean
+from scalatrace.escapes import clean
+from scalatrace.report.style import DIM
 
 Check = tuple[str, bool, str, str]
 """Name, whether it passed, detail, hint if it failed."""

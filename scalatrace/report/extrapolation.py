@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from scalatrace.report.style import clean, duration, table
+from scalatrace.escapes import clean
+from scalatrace.report.style import duration, table
 
 __all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter", "SuggestionReporter"]
 

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import clean, number
+from scalatrace.escapes import clean
+from scalatrace.report.style import number
 from scalatrace.trace.query.diff import Difference
 from scalatrace.trace.query.verify import Verification
 

@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.escapes import clean
 from scalatrace.report.sizes import shares
-from scalatrace.report.style import DIM, TITLE, clean, nbytes, number, percent, ranks, table
+from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, table
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import least_and_most

@@ -13,7 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, SITE, clean, op_text, short_site
+from scalatrace.escapes import clean
+from scalatrace.report.style import DIM, SITE, op_text, short_site
 from scalatrace.report.values import array
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, clean, nbytes, number, table
+from scalatrace.escapes import clean
+from scalatrace.report.style import DIM, nbytes, number, table
 
 COLUMN = 7
 """Width of a number; where the columns do not fit, a heat map is drawn."""

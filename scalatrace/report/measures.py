@@ -10,7 +10,8 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scalatrace.report.style import clean, duration, nbytes, number, table
+from scalatrace.escapes import clean
+from scalatrace.report.style import duration, nbytes, number, table
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 

@@ -15,11 +15,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.escapes import clean
 from scalatrace.report.measures import measures, measures_table
 from scalatrace.report.style import (
     DIM,
     SITE,
-    clean,
     duration,
     nbytes,
     number,

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from scalatrace.escapes import clean
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranklist import RankList
@@ -57,13 +58,6 @@ def table(*columns: str, right: Iterable[str] = (), title: str | None = None) ->
     for name in columns:
         result.add_column(name, justify="right" if name in right else "left", overflow="fold")
     return result
-
-
-def clean(text: str) -> str:
-    """Return a name from a trace with control characters escaped."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 def op_text(name: str) -> Text:

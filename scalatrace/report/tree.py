@@ -8,8 +8,9 @@ from collections.abc import Sequence as AnySequence
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.escapes import clean
 from scalatrace.report import values
-from scalatrace.report.style import DIM, LOOP, SITE, clean, number, op_text, ranks, short_site
+from scalatrace.report.style import DIM, LOOP, SITE, number, op_text, ranks, short_site
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace

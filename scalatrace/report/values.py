@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scalatrace.report.style import clean, ranks
+from scalatrace.escapes import clean
+from scalatrace.report.style import ranks
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Summary, Value
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding

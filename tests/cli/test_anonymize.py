@@ -32,9 +32,9 @@ def run(*words: object) -> int:
 
 def test_one_trace(original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(original, "-o", tmp_path / "out.st") == 0
-    said = capsys.readouterr().out
-    assert "out.st" in said
-    assert "function 2, program 1, source 2" in said
+    printed = capsys.readouterr().out
+    assert "out.st" in printed
+    assert "function 2, program 1, source 2" in printed
     result = scalatrace.load(tmp_path / "out.st")
     assert diff(stencil(), result, ["callsites"]) == []
     assert b"halo" not in (tmp_path / "out.st").read_bytes()
@@ -51,8 +51,8 @@ def test_traces_of_one_call_share_names(tmp_path: Path, capsys: pytest.CaptureFi
     stx.save(model_of(traces, [(4,), (5,), (6,)])[1], tmp_path / "secret.stx")
     table, folder = tmp_path / "names.json", tmp_path / "shared"
     assert run(*paths, tmp_path / "secret.stx", "--into", folder, "--mapping", table, "--json") == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [Path(file["output"]).name for file in said["files"]] == [
+    printed = json.loads(capsys.readouterr().out)
+    assert [Path(file["output"]).name for file in printed["files"]] == [
         "trace1.st",
         "trace2.st",
         "trace3.st",

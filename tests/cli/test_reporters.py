@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
@@ -13,7 +14,7 @@ from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.stats import StatsReporter, by_node, by_rank
-from scalatrace.report.style import clean, duration, nbytes, ranks
+from scalatrace.report.style import duration, nbytes, ranks
 from scalatrace.report.tree import TreeReporter
 from scalatrace.report.values import peer_text, vec
 from scalatrace.trace.io.writer import pack_payload

@@ -12,6 +12,7 @@ import pytest
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.tables import Kind
+from support.parts import fields_of, packed, uncountable
 
 NPROCS, TABLES, NODES = 2, 10, 16
 """Where the fields stand in a packed core: its ranks, the first table, the nodes."""
@@ -20,7 +21,7 @@ HUGE = 1 << 40
 Change = Callable[[list[Any]], None]
 
 
-def packed() -> list[Any]:
+def fields_of_arrays() -> list[Any]:
     """The fields of a packed core: one call, 100 times, with one of two arrays in turn."""
     core = Core(0, 2)
     core.define_comm(COMM_WORLD, 0, "world", range(2))
@@ -28,15 +29,12 @@ def packed() -> list[Any]:
     for i in range(100):
         core.append(op, [core.array([i % 2, 7, 3])])
     core.finish()
-    unpacker = msgpack.Unpacker(raw=True)
-    unpacker.feed(core.pack())
-    return list(unpacker)
+    return fields_of(core)
 
 
 def refused(fields: list[Any], path: Path) -> str:
     """The error of reading, merging and writing a part with these fields."""
-    data = b"".join(msgpack.packb(field, use_bin_type=False) for field in fields)
-    Core(0, 2).write_packed(data, path)
+    Core(0, 2).write_packed(packed(fields), path)
     with pytest.raises(FormatError) as caught, Core.read_part(path) as part:
         part.write(path.with_suffix(".st"))
     return str(caught.value)
@@ -105,7 +103,7 @@ def _values(fields: list[Any]) -> list[Any]:
 def test_a_part_that_claims_too_much(
     change: Callable[[list[Any]], None], reason: str, tmp_path: Path
 ) -> None:
-    fields = packed()
+    fields = fields_of_arrays()
     change(fields)
     assert reason in refused(fields, tmp_path / "rank-0.part")
 
@@ -113,20 +111,7 @@ def test_a_part_that_claims_too_much(
 def test_a_part_whose_values_cannot_be_merged_in_time(tmp_path: Path) -> None:
     """A histogram takes the values one by one; both lengths of the vectors agree."""
     for rank in (0, 1):
-        core = Core(rank, 2)
-        core.set_policy("Send.count", 8)
-        op = core.define_op("Send", [("count", Kind.INT)])
-        for i in range(100):
-            core.append(op, [10 * rank + i % 2])
-        core.finish()
-        unpacker = msgpack.Unpacker(raw=True)
-        unpacker.feed(core.pack())
-        fields = list(unpacker)
-        slot = fields[NODES][0][6][0]
-        slot[0], vec = 1, slot[1][0]  # two ranks have more than one group
-        vec[0], vec[3] = 2 * HUGE, HUGE
-        data = b"".join(msgpack.packb(field, use_bin_type=False) for field in fields)
-        core.write_packed(data, tmp_path / f"rank-{rank}.part")
+        Core(rank, 2).write_packed(uncountable(rank), tmp_path / f"rank-{rank}.part")
     with (
         Core.read_part(tmp_path / "rank-0.part") as whole,
         Core.read_part(tmp_path / "rank-1.part") as other,

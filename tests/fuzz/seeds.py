@@ -25,6 +25,7 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To, stencil
 from support.grids import halo, trace_of, wavefront
+from support.snippets import EXAMPLE
 from support.traces import OPS
 
 NPROCS = 4
@@ -44,7 +45,7 @@ def main() -> None:
     for name, cores in parts():
         _path("part", f"{name}.parts").write_bytes(msgpack.packb([core.pack() for core in cores]))
     _path("policy", "all.toml").write_text(POLICY)
-    _path("snippets", "all.snippets").write_text(SNIPPETS)
+    _path("snippets", "all.snippets").write_text(EXAMPLE)
     template = TESTS.parent / "samples" / "plugins" / "filter_template.snippets"
     _path("snippets", "template.snippets").write_bytes(template.read_bytes())
 
@@ -197,16 +198,5 @@ only = ["p2p", "Allreduce"]
 communicators = ["world"]
 min_bytes = "1k"
 """
-
-SNIPPETS = """# the halo of a stencil
-snippet halo weight 3 {
-    MPI_Irecv(source ~ 1, tag in 1..2) * 2
-    either { Send(dest ~ (0, 1)) } or { Isend Wait ? }
-    Waitall * at_least  # a name of an operation
-}
-keep Bcast(root = PROC_NULL)
-drop any(tag = [P - 1]) at "app.py:7"
-"""
-
 if __name__ == "__main__":
     main()

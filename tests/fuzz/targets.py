@@ -106,25 +106,37 @@ class Target(ABC):
         """Read an input and use it, `thorough`: in all ways. Raises ScalatraceError where it is refused."""
 
 
-class TraceTarget(Target):
-    """Trace files: bytes, bytes of the payload, and the decoded payload (with right checksums)."""
+class PayloadTarget(Target):
+    """Files with a payload: their bytes, those of the payload, and the decoded payload (right checksums).
 
-    name, ending = "trace", ".st"
+    Attributes:
+        symbolic: whether the file holds formulas.
+        below: random numbers below this change the bytes of the payload.
+    """
+
+    symbolic: bool
+    below: float
 
     def mutated(self, data: bytes, random: Random) -> bytes:
         how = random.random()
         if how < 0.1:
             return mutated_bytes(data, self.seeds, random)
         payload = read_container(data).payload
-        if how < 0.2:
+        if how < self.below:
             return pack_container(mutated_bytes(payload, [payload], random), compress=random.random() < 0.5)
         tree = mutated_tree(_unpacked(payload), self.trees, random)
-        return pack_container(_packed(tree) or payload, compress=False)
+        return pack_container(_packed(tree) or payload, compress=False, symbolic=self.symbolic)
 
     @cached_property
     def trees(self) -> list[Any]:
         """The decoded payloads of all seeds."""
         return [_unpacked(read_container(seed).payload) for seed in self.seeds]
+
+
+class TraceTarget(PayloadTarget):
+    """Trace files."""
+
+    name, ending, symbolic, below = "trace", ".st", False, 0.2
 
     def run(self, data: bytes, thorough: bool = False) -> None:
         exercise(loads(data, "a.st"), thorough)
@@ -249,23 +261,10 @@ class FlatLogTarget(TextualTarget):
         verify(self.trace, self.folder)
 
 
-class StxTarget(Target):
+class StxTarget(PayloadTarget):
     """Symbolic traces, and the traces that they give."""
 
-    name, ending = "stx", ".stx"
-
-    def mutated(self, data: bytes, random: Random) -> bytes:
-        how = random.random()
-        if how < 0.1:
-            return mutated_bytes(data, self.seeds, random)
-        payload = read_container(data).payload
-        tree = mutated_tree(_unpacked(payload), self.trees, random)
-        return pack_container(_packed(tree) or payload, compress=False, symbolic=True)
-
-    @cached_property
-    def trees(self) -> list[Any]:
-        """The decoded payloads of all seeds."""
-        return [_unpacked(read_container(seed).payload) for seed in self.seeds]
+    name, ending, symbolic, below = "stx", ".stx", True, 0.0
 
     def run(self, data: bytes, thorough: bool = False) -> None:
         model = stx.load(self.written(data))

@@ -14,12 +14,11 @@ from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Expr, Special, number_bounds
 from scalatrace.operations import operation
+from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.tables import Kind
 
 __all__ = ["CEmitter"]
@@ -142,7 +141,7 @@ class _Writing(CData):
         site = self.site(call)
         if call.dropped:
             at = f" at {c_comment(site)}" if site else ""
-            self.lines.add(f"/* left out: MPI_{c_comment(Foreign(call.op))}{at} */")
+            self.lines.add(f"/* left out: MPI_{c_comment(call.op)}{at} */")
             return
         note = f" /* {c_comment(site)} */" if site else ""
         self.lines.add(f"{self.called(call)};{note}")

@@ -11,13 +11,12 @@ from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
-from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.passes.obfuscate import words
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Value, Var
 from scalatrace.operations import operation
 from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
+from scalatrace.trace.anonymize.words import words
 
 __all__ = ["PythonEmitter"]
 
@@ -185,7 +184,7 @@ class _Writing(Writing):
         site = self.site(call)
         if call.dropped:
             at = f" at {hash_comment(site)}" if site else ""
-            self.lines.add(f"pass  # left out: MPI_{hash_comment(Foreign(call.op))}{at}")
+            self.lines.add(f"pass  # left out: MPI_{hash_comment(call.op)}{at}")
             return
         self.lines.add(f"{self.called(call)}{f'  # {hash_comment(site)}' if site else ''}")
         if call.mark in self.marks:

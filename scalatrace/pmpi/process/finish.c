@@ -56,7 +56,7 @@ static bool receive_message(int from, void *bytes, int n) {
            wait_for(&request, NULL);
 }
 
-/* Send a size, then the bytes, if the other rank has the memory for them: it says so. */
+/* Send a size, then the bytes. Before them the other rank answers whether it has the memory. */
 static bool send_bytes(int to, const char *bytes, size_t n) {
     uint64_t size = n;
     char wanted = 0;

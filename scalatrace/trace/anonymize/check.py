@@ -10,13 +10,12 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.formula import FUNCTIONS
-from scalatrace.trace.anonymize.header import PARAMETER
 from scalatrace.trace.anonymize.names import KINDS
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
 from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
 from scalatrace.trace.model.rules import Model, Rule, events
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import PARAMETER, Trace
 
 __all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
 
@@ -103,7 +102,7 @@ def check_payload(anonymous: bytes, original: bytes, allowed: Allowed) -> None:
     """Make sure that no text of a file's payload is in that of its anonymous form.
 
     Raises:
-        LeakError: one is; the error says how many, and not which.
+        LeakError: one is; the error gives their number only.
     """
     texts = _texts(anonymous) - allowed.texts
     remains = {left for text in texts if _TELLING.search(left := allowed.rest(text))}

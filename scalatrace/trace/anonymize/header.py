@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.model.trace import PARAMETER
 
-__all__ = ["MACHINE", "PARAMETER", "anonymous_header"]
-
-PARAMETER = "param."
-"""Prefix of the program's parameters, as in `scalatrace.extrap.provenance`."""
+__all__ = ["MACHINE", "anonymous_header"]
 
 MACHINE = ("hosts", "ranks-per-host", "cores-per-host")
 """Entries that describe the machine."""

@@ -17,7 +17,7 @@ from scalatrace.trace.anonymize.tables import (
     statistic_name,
     text_name,
 )
-from scalatrace.trace.model.elastic import Columns, Groups, Summary
+from scalatrace.trace.model.elastic import vecs
 from scalatrace.trace.model.nodes import Node, Param, Peer, PredStats, Sequence
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
@@ -74,16 +74,8 @@ def _uses(trace: Trace) -> dict[int, set[str]]:
 
 def _values(param: Param) -> Iterator[int]:
     """Return the first values of a parameter, of each group of ranks."""
-    value = param.value if isinstance(param, Peer) else param
-    if isinstance(value, Summary):
-        yield value.typical
-    elif isinstance(value, Vec):
-        yield from _first(value)
-    elif isinstance(value, Columns):
-        yield from _first(value.vec)
-    elif isinstance(value, Groups):
-        for _, vec in value.groups:
-            yield from _first(vec)
+    for vec in vecs(param.value if isinstance(param, Peer) else param):
+        yield from _first(vec)
 
 
 def _first(vec: Vec) -> Iterable[int]:

@@ -22,7 +22,7 @@ from scalatrace.trace.anonymize.tables import (
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.shapes import join
+from scalatrace.trace.symbolic.shapes import join, split
 
 __all__ = ["anonymous_model"]
 
@@ -97,9 +97,8 @@ class _Anonymizer:
         pattern, entries = join(part.shape, cast("Iterator[int]", iter(part.formulas)))
         rewrite = self.text if param.kind is Kind.STRING else self.datatype
         entries = tuple(rewrite(entry, param.name) if type(entry) is tuple else entry for entry in entries)
-        formulas: list[Value] = []
-        shape = _split((pattern, entries), formulas)
-        return replace(part, shape=shape, formulas=tuple(formulas))
+        parts = split((pattern, entries))
+        return replace(part, shape=parts.shape, formulas=cast("tuple[Value, ...]", parts.slots))
 
     def text(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         text, numbers = _filled(entry), list(_numbers(entry))
@@ -131,13 +130,3 @@ def _numbers(entry: tuple[Any, ...]) -> Iterator[Value]:
 def _filled(entry: tuple[Any, ...]) -> str:
     """Return the text of an entry with 1 in place of formulas."""
     return "".join(part if type(part) is str else "1" for part in entry)
-
-
-def _split(tree: Any, formulas: list[Value]) -> Any:
-    """Return the shape of a tree and append its formulas: the opposite of `join`."""
-    if type(tree) is tuple:
-        return tuple(_split(part, formulas) for part in tree)
-    if type(tree) is str:
-        return tree
-    formulas.append(tree)
-    return None

@@ -78,6 +78,10 @@ class _Agreement:
             self._pairs.add(call, n)
             self._sizes.add(call, n)
 
+    @property
+    def follows_starts(self) -> bool:
+        return self._compares
+
     def add_started(self, call: Call, n: int) -> None:
         if self._compares:
             self._sizes.add(call, n, started=True)

@@ -38,6 +38,10 @@ _EPOCHS = ("Win_fence", *(op for op in _PAIRS if op != "Win_post"))
 class Check(Protocol):
     """What `feed` gives the calls of all ranks to."""
 
+    @property
+    def follows_starts(self) -> bool:
+        """Whether it takes started requests: to find them, the calls of a rank may have to be walked."""
+
     def add(self, call: Call, n: int) -> None:
         """Take a call that occurs n times; calls that complete or start requests are left out."""
 
@@ -53,6 +57,7 @@ def feed(trace: Trace, *checks: Check) -> None:
 
     Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
     """
+    followers = [check for check in checks if check.follows_starts]
     for rank in trace.ranks:
         for event, times in executions_of(trace, rank):
             if operation(trace.ops[event.op].name).category in (Category.COMPLETION, Category.START):
@@ -60,8 +65,8 @@ def feed(trace: Trace, *checks: Check) -> None:
             for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
                 for check in checks:
                     check.add(call, n)
-        for _, call, n in started(trace, rank):
-            for check in checks:
+        for _, call, n in started(trace, rank) if followers else ():
+            for check in followers:
                 check.add_started(call, n)
         for check in checks:
             check.end_rank(rank)
@@ -93,6 +98,10 @@ class Partners:
         _add_epoch(self._epochs, call, n)
         if self._messages is not None:
             self._messages.add(call, n)
+
+    @property
+    def follows_starts(self) -> bool:
+        return self._messages is not None
 
     def add_started(self, call: Call, n: int) -> None:
         if self._messages is not None:

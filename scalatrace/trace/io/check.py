@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
-from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
+from scalatrace.trace.model.elastic import Value, vecs
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
-from scalatrace.trace.values.vec import Vec
 
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
@@ -109,17 +108,7 @@ _TABLES = {
 def _check_indices(trace: Trace, value: Value, kind: Kind, where: str) -> None:
     what, table = _TABLES[kind]
     size = len(getattr(trace, table))
-    for vec in _vecs(value):
+    for vec in vecs(value):
         for index in vec.ends():
             if not 0 <= index < size:
                 raise ValueError(f"{where}: there is no {what} {index}: the table has {size}")
-
-
-def _vecs(value: Value) -> list[Vec]:
-    if isinstance(value, Vec):
-        return [value]
-    if isinstance(value, Groups):
-        return [vec for _, vec in value.groups]
-    if isinstance(value, Columns):
-        return [value.vec]
-    return [Vec(value.typical)] if isinstance(value, Summary) else []

@@ -202,12 +202,12 @@ MAX_LOAD_STEP = 1023
 
 
 def _bounded(vec: Vec, n: int) -> Vec:
-    """The vec with as many turns of its endless loop as n values need at most."""
+    """The vec with as many iterations of its endless loop as n values need at most."""
     if isinstance(vec.terms, int) or vec.length is not None:
         return vec
     _, stride, *inner = vec.terms[-1]
-    turns = -(-max(n, 1) // (Vec(tuple(inner)).length or 1))
-    return Vec((*vec.terms[:-1], (turns, stride, *inner)))
+    trip_count = -(-max(n, 1) // (Vec(tuple(inner)).length or 1))
+    return Vec((*vec.terms[:-1], (trip_count, stride, *inner)))
 
 
 def load(raw: object, fields: Fields) -> Vec | None:
@@ -234,16 +234,11 @@ def repeat(raw: object, n: int) -> Elastic:
         raise ValueError("the repeat of a node is a histogram")
     if isinstance(value, elastic.Formulas):
         return value  # checked when evaluated
-    vecs = [value] if isinstance(value, Vec) else [vec for _, vec in _pairs(value)]
-    for vec in vecs:
+    for vec in elastic.vecs(value):
         low = vec.smallest()
         if vec.terms != () and (low is None or low < 0):
             raise ValueError("the repeat of a node is negative")
     return value
-
-
-def _pairs(value: elastic.Groups | elastic.Columns) -> Any:
-    return value.groups if isinstance(value, elastic.Groups) else [(value.ranks, value.vec)]
 
 
 def event(

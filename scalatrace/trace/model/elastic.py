@@ -24,6 +24,7 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = [
     "Columns", "Elastic", "Formulas", "Groups", "Summary", "Value", "at", "decode", "encode", "gather",
+    "vecs",
 ]  # fmt: skip
 
 
@@ -55,6 +56,17 @@ Value = Elastic | Summary
 def at(value: Value, rank: int) -> Vec | None:
     """The value vector of a rank that takes part in the node; None when the value does not name it."""
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
+
+
+def vecs(value: Value) -> list[Vec]:
+    """The value vectors that are written down: one for each group, none of formulas."""
+    if isinstance(value, Groups):
+        return [vec for _, vec in value.groups]
+    if isinstance(value, Columns):
+        return [value.vec]
+    if isinstance(value, Summary):
+        return [Vec(value.typical)]
+    return [value] if isinstance(value, Vec) else []
 
 
 MAX_FORMULA_DEPTH = 8

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LOAD_STEPS", "NO_PRED", "START", "Trace"]
+__all__ = ["LOAD_STEPS", "NO_PRED", "PARAMETER", "START", "Trace"]
+
+PARAMETER = "param."
+"""Prefix of the header's entries that `scalatrace record --param` makes."""
 
 LOAD_STEPS = 16
 """Steps of `Trace.load` in a factor of two."""

@@ -60,14 +60,16 @@ def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
 
 
 def split(terms: Any) -> Parts:
-    """The parts of nested tuples of integers and strings; strings belong to the shape."""
+    """The parts of nested tuples of strings and integers, or their formulas; strings belong to the shape."""
     slots: list[int] = []
 
     def walk(term: Any) -> Shape:
-        if type(term) is int:
-            slots.append(term)
-            return None
-        return tuple(map(walk, term)) if type(term) is tuple else term
+        if type(term) is tuple:
+            return tuple(map(walk, term))
+        if type(term) is str:
+            return term
+        slots.append(term)
+        return None
 
     return Parts(walk(terms), tuple(slots))
 

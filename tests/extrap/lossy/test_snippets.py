@@ -15,16 +15,7 @@ from scalatrace.extrap.lossy.snippets.parse import load, parse
 from scalatrace.extrap.lossy.snippets.tree import Distance, Either, Range, Sequence, Times
 from scalatrace.formula import parse_number
 from scalatrace.trace.values.vec import PROC_NULL
-
-EXAMPLE = """# the halo of a stencil
-snippet halo weight 3 {
-    MPI_Irecv(source ~ 1, tag in 1..2) * 2
-    either { Send(dest ~ (0, 1)) } or { Isend Wait ? }
-    Waitall * at_least  # a name of an operation
-}
-keep Bcast(root = PROC_NULL)
-drop any(tag = [P - 1]) at "app.py:7"
-"""
+from support.snippets import EXAMPLE
 
 
 def test_a_file_of_everything(tmp_path: Path) -> None:

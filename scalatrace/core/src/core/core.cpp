@@ -166,7 +166,8 @@ void st_core::append(const st_event &e) {
     ++nevents;
 }
 
-/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add the sums of their samples to `totals`. */
+/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add the sums of their samples to
+ * `totals`. */
 static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::array<double, kLoads> &totals) {
     n->ranks = ranks;
     n->repeat.vec.flatten();

@@ -1,4 +1,5 @@
-/* files.hpp - open files, and output files: regular files are replaced in one step, everything else is written through. */
+/* files.hpp - open files, and output files: regular files are replaced in one step, everything else is written
+ * through. */
 #ifndef ST_FILES_HPP
 #define ST_FILES_HPP
 
