@@ -66,6 +66,7 @@ lint: $(VENV)/.ready ## Check style and types
 	$(BIN)/ruff check $(PYSOURCES)
 	$(BIN)/ruff format --check $(PYSOURCES)
 	$(BIN)/mypy
+	$(BIN)/mypy samples/plugins
 	$(if $(CSOURCES),$(BIN)/clang-format --dry-run --Werror $(CSOURCES))
 
 format: $(VENV)/.ready ## Format all sources in place

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Note, Program, Stmt
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt
 
 
 class OutlineEmitter:
@@ -56,5 +56,3 @@ def _outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
                 yield f"{indent}compute"
             case Call():
                 yield f"{indent}{stmt.op} {' '.join(argument.name for argument in stmt.arguments)}"
-            case Note(text):
-                yield f"{indent}# {text}"
