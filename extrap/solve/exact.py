@@ -37,7 +37,7 @@ MAX_SIMPLE_UNKNOWNS = 2
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-__all__ = ["PLACES", "SAMPLED", "Solution", "determined", "enough_points", "exact"]
+__all__ = ["PLACES", "SAMPLED", "Solution", "determined", "enough_points", "exact", "fitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,11 @@ def _independent(table: Ints, has_constant: bool) -> bool:
     return _pivot_points(table - table[:, :1] if has_constant else table) is not None
 
 
-def exact(
-    chosen: Sequence[Feature], table: Ints, values: Ints, distinct: int, places: int
-) -> Solution | None:
-    """The formula with rational coefficients over these features, if it holds for all points."""
+def fitted(table: Ints, values: Ints) -> tuple[list[int], int] | None:
+    """The constant, the features' coefficients and their denominator, if these hold for all points."""
     solved = _coefficients(table, values)
-    if solved is None or 0 in solved[0]:
-        return None  # a shorter formula does
+    if solved is None:
+        return None
     coefficients, denominator = solved
     if denominator > MAX_DENOMINATOR:
         return None
@@ -115,8 +113,16 @@ def exact(
     if max(map(abs, numbers)) > MAX_COEFFICIENT:
         return None
     total = numbers[0] + sum(n * row for n, row in zip(numbers[1:], table, strict=True))
-    if not np.array_equal(total, denominator * values):
+    return (numbers, denominator) if np.array_equal(total, denominator * values) else None
+
+
+def exact(
+    chosen: Sequence[Feature], found: tuple[list[int], int] | None, distinct: int, places: int
+) -> Solution | None:
+    """The formula over these features, with what `fitted` found; None without one, or with a zero."""
+    if found is None or 0 in found[0][1:]:
         return None
+    numbers, denominator = found
     has_constant = numbers[0] != 0
     unknowns = len(chosen) + has_constant
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)

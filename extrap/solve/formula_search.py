@@ -18,7 +18,15 @@ from scalatrace.extrap.solve.directions import (
     centred,
     triples_of,
 )
-from scalatrace.extrap.solve.exact import PLACES, SAMPLED, Solution, determined, enough_points, exact
+from scalatrace.extrap.solve.exact import (
+    PLACES,
+    SAMPLED,
+    Solution,
+    determined,
+    enough_points,
+    exact,
+    fitted,
+)
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, names_in
 from scalatrace.trace.symbolic.counters import is_counter
@@ -89,13 +97,14 @@ class System:
         """The lightest confirmed formula of as few features as will do; else the lightest of any."""
         wanted = centred(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
-            return _lightest(self._fitting([(i,) for i in range(len(self.features))], values))
+            return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, []))
         directions = self._directions
         projection = directions.projected(wanted)
         best: Solution | None = None
+        holding: list[frozenset[int]] = []
         for search in (_singles, Directions.pairs, Directions.triples):
             subsets = search(directions, projection)
-            found = _lightest(self._fitting(subsets, values))
+            found = _lightest(self._fitting(subsets, values, holding))
             if found is not None and len(subsets) >= MAX_CANDIDATES:
                 found = replace(found, confirmed=False)  # among so many, some pass through all points
             if best is None or (found is not None and found.confirmed):
@@ -104,18 +113,33 @@ class System:
                 break
         return best
 
-    def _fitting(self, subsets: Iterable[tuple[int, ...]], values: Ints) -> list[_Candidate]:
-        """The formulas of these candidates that hold for all points, the lightest ones."""
+    def _fitting(
+        self, subsets: Iterable[tuple[int, ...]], values: Ints, holding: list[frozenset[int]]
+    ) -> list[_Candidate]:
+        """The formulas of these candidates that hold for all points, the lightest ones.
+
+        Args:
+            holding: features that make the values; others beside them would have the coefficient 0. New
+                ones are added.
+        """
+        shorter = list(holding)
         result: list[_Candidate] = []
         limit = math.inf
         for subset in sorted(subsets, key=self._weight):
             if self._weight(subset) >= limit:
                 break
+            if any(features.issubset(subset) for features in shorter):
+                continue
             evidence = self._evidence(subset)
-            if not enough_points(len(subset), *evidence):
+            enough = enough_points(len(subset), *evidence)
+            if not enough and len(subset) > 1:
                 continue  # whatever its coefficients
-            chosen = [self.features[i] for i in subset]
-            found = exact(chosen, self.table[list(subset)], values, *evidence)
+            fit = fitted(self.table[list(subset)], values)
+            if fit is not None:
+                holding.append(frozenset(subset))
+            if not enough:
+                continue
+            found = exact([self.features[i] for i in subset], fit, *evidence)
             if found is None or found.weight >= limit:
                 continue
             by_some, by_all = self._determined_by(subset, found.has_constant)
@@ -177,11 +201,11 @@ class System:
         self, one: _Candidate, subset: tuple[int, ...], values: Ints, evidence: tuple[int, int]
     ) -> Iterator[_Candidate]:
         """The formulas in which a feature is another one that has the same values at all points."""
-        chosen = [self.features[i] for i in subset]
+        chosen, fit = [self.features[i] for i in subset], fitted(self.table[list(subset)], values)
         for at, i in enumerate(subset):
             for other in self._equal.get(i, ()):
                 changed = [*chosen[:at], other, *chosen[at + 1 :]]
-                found = exact(changed, self.table[list(subset)], values, *evidence)
+                found = exact(changed, fit, *evidence)
                 if found is not None:
                     yield replace(one, solution=replace(found, confirmed=False))
 

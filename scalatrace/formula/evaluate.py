@@ -70,19 +70,14 @@ def evaluate_all(formulas: Sequence[Expr], names: Mapping[str, Any]) -> list[Any
     Raises:
         FormulaError: a name has no value.
     """
-    from scalatrace.formula.evaluation.columns import Columns
+    from scalatrace.formula.evaluation.plan import plan_of
 
-    columns, result = Columns(names), []
-    for formula in formulas:
-        try:
-            result.append(columns.value(formula))
-        except ZeroDivisionError:
-            result.append(None)
-        except KeyError as error:
-            raise FormulaError(f"the formula {_shown(formula)} needs a value for {error.args[0]}") from None
-        except FormulaError:
-            result.append(None)
-    return result
+    try:
+        return plan_of(tuple(formulas)).evaluate(names)
+    except KeyError as error:
+        name = error.args[0]
+        without = next(formula for formula in formulas if name in names_in(formula))
+        raise FormulaError(f"the formula {_shown(without)} needs a value for {name}") from None
 
 
 @lru_cache(maxsize=1 << 16)

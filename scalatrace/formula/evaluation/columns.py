@@ -19,12 +19,12 @@ from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Inter
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
 
-__all__ = ["Columns"]
+__all__ = ["COMPARE", "Columns", "binary", "call", "indicator", "spanned"]
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1
 WHOLE: Interval = (LOW, HIGH)
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
 }  # fmt: skip
@@ -83,7 +83,7 @@ class Columns:
             case nodes.Truth(truth):
                 return truth
             case nodes.Compare(op, a, b):
-                return _COMPARE[op](self.value(a), self.value(b))
+                return COMPARE[op](self.value(a), self.value(b))
             case nodes.Member(e, values, outside):
                 return np.isin(self.value(e), np.array(values, dtype=np.int64), invert=outside)
             case nodes.AllOf(parts):
@@ -116,12 +116,12 @@ class Columns:
     def _computed(self, value: nodes.Value) -> tuple[Any, Interval]:
         match value:  # the most frequent ones first
             case nodes.Binary(op, a, b):
-                return self._binary(op, a, b)
+                return binary(op, self.value(a), self.value(b), self._interval(a), self._interval(b))
             case nodes.Var(name):
                 given = self.names[name]
-                return given, _spanned(given)
+                return given, spanned(given)
             case nodes.Special(name):
-                return self.specials[name], _spanned(self.specials[name])
+                return self.specials[name], spanned(self.specials[name])
             case nodes.Element(array, index):
                 return self._entries(self.arrays[array], index, array)
             case nodes.Item(table, index):
@@ -130,65 +130,22 @@ class Columns:
                 numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")
             case nodes.Called(name, arguments):
-                return self._called(name, arguments)
+                given = [self.value(argument) for argument in arguments]
+                return call(name, given, [self._interval(argument) for argument in arguments])
             case nodes.Choose(cond, nodes.Const(1), nodes.Const(0)):
-                held = self.mask(cond)
-                return (held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)), (0, 1)
+                return indicator(self.mask(cond)), (0, 1)
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(self.mask(cond), a, b)
         raise AssertionError(value)
 
     def _entries(self, table: Any, index: nodes.Value, name: str) -> tuple[Any, Interval]:
         at, entries = self.value(index), np.asarray(table, dtype=np.int64)
-        low, high = _spanned(at)
+        low, high = spanned(at)
         if low < 0 or high >= len(entries):
             wrong = low if low < 0 else high
             raise FormulaError(f"{name} has {len(entries)} entries, none with index {wrong}")
         result = entries[at]
-        return (result if isinstance(result, np.ndarray) else int(result)), _spanned(entries)
-
-    def _called(self, name: str, arguments: Sequence[nodes.Value]) -> tuple[Any, Interval]:
-        given = [self.value(argument) for argument in arguments]
-        if not any(isinstance(one, np.ndarray) for one in given):
-            result = called(name, given)
-            if not LOW <= result <= HIGH:
-                exceeds(result)
-            return result, (result, result)
-        function = FUNCTIONS.get(name)
-        if function is None or len(given) != function.arity >= 0:
-            return self._each(name, given)  # which reports it
-        if function.array is not None:
-            return self._foreign(name, function.array, given)
-        array, bounds = ARRAY_FUNCTIONS.get(name, (None, None))
-        if array is None or bounds is None:
-            return self._each(name, given)
-        interval = bounds([self._interval(argument) for argument in arguments])
-        if not _within(interval):
-            return self._each(name, given)
-        with np.errstate(divide="raise"):
-            try:
-                return array(*given), interval
-            except FloatingPointError:
-                raise ZeroDivisionError from None
-
-    def _foreign(self, name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
-        """A plug-in's function of arrays."""
-        try:
-            with np.errstate(divide="raise", invalid="raise"):
-                result = _int64(array(*given), name)
-                return result, _spanned(result)
-        except FloatingPointError:
-            raise ZeroDivisionError from None
-        except (ArithmeticError, FormulaError, UsageError):
-            raise
-        except Exception as error:  # whatever it does
-            raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
-
-    def _each(self, name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
-        """A function called for each element, exactly."""
-        rows = np.broadcast_arrays(*given)
-        cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
-        return _stored([called(name, cell) for cell in cells], rows[0].shape)
+        return (result if isinstance(result, np.ndarray) else int(result)), spanned(entries)
 
     def _chosen(self, held: Any, a: nodes.Value, b: nodes.Value) -> tuple[Any, Interval]:
         if not isinstance(held, np.ndarray) or held.all() or not held.any():
@@ -202,7 +159,7 @@ class Columns:
             result = np.empty(held.shape, dtype=np.int64)
             result[held] = self._where(held).value(a)
             result[~held] = self._where(~held).value(b)
-            return result, _spanned(result)
+            return result, spanned(result)
 
     def _where(self, mask: Any) -> Columns:
         """The columns of some elements."""
@@ -212,30 +169,88 @@ class Columns:
 
         return Columns({name: some(given) for name, given in self.names.items()}, self.arrays, self.specials)
 
-    def _binary(self, op: str, left: nodes.Value, right: nodes.Value) -> tuple[Any, Interval]:
-        a, b = self.value(left), self.value(right)
-        if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
-            amount = min(max(int(b), 0), MAX_SHIFT) if op in ("<<", ">>") else int(b)
-            result = _SCALAR[op](int(a), amount)
-            if not LOW <= result <= HIGH:
-                exceeds(result)
-            return result, (result, result)
-        if op in ("/", "//", "%") and not np.all(b):
-            raise ZeroDivisionError
-        interval = _combined(op, self._interval(left), self._interval(right))
-        if _within(interval):
-            return _ARRAY[op](a, b), interval
-        interval = _combined(op, _spanned(a), _spanned(b))
-        if _within(interval):
-            return _ARRAY[op](a, b), interval
-        rows = np.broadcast_arrays(a, b)
-        x, y = (row.astype(object) for row in rows)
-        y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op in ("<<", ">>") else y
-        exact = _SCALAR[op](x, y)
-        return _stored(exact.reshape(-1).tolist(), rows[0].shape)
+
+def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any, Interval]:
+    """Return the result of an operator on ints or arrays with their intervals, and its interval.
+
+    Raises:
+        FormulaError: a result does not fit into 64 bits.
+        ZeroDivisionError: one divides by zero.
+    """
+    if not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
+        amount = min(max(int(b), 0), MAX_SHIFT) if op in ("<<", ">>") else int(b)
+        result = _SCALAR[op](int(a), amount)
+        if not LOW <= result <= HIGH:
+            exceeds(result)
+        return result, (result, result)
+    if op in ("/", "//", "%") and of_b[0] <= 0 <= of_b[1] and not np.all(b):
+        raise ZeroDivisionError
+    interval = _combined(op, of_a, of_b)
+    if _within(interval):
+        return _ARRAY[op](a, b), interval
+    interval = _combined(op, spanned(a), spanned(b))
+    if _within(interval):
+        return _ARRAY[op](a, b), interval
+    rows = np.broadcast_arrays(a, b)
+    x, y = (row.astype(object) for row in rows)
+    y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op in ("<<", ">>") else y
+    exact = _SCALAR[op](x, y)
+    return _stored(exact.reshape(-1).tolist(), rows[0].shape)
 
 
-def _spanned(given: Any) -> Interval:
+def indicator(held: Any) -> Any:
+    """Return 1 where a condition holds, 0 elsewhere."""
+    return held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)
+
+
+def call(name: str, given: Sequence[Any], intervals: Sequence[Interval]) -> tuple[Any, Interval]:
+    """Return a function of ints or arrays with their intervals, and its interval. Raises as `binary`."""
+    if not any(isinstance(one, np.ndarray) for one in given):
+        result = called(name, given)
+        if not LOW <= result <= HIGH:
+            exceeds(result)
+        return result, (result, result)
+    function = FUNCTIONS.get(name)
+    if function is None or len(given) != function.arity >= 0:
+        return _each(name, given)  # which reports it
+    if function.array is not None:
+        return _foreign(name, function.array, given)
+    array, bounds = ARRAY_FUNCTIONS.get(name, (None, None))
+    if array is None or bounds is None:
+        return _each(name, given)
+    interval = bounds(list(intervals))
+    if not _within(interval):
+        return _each(name, given)
+    with np.errstate(divide="raise"):
+        try:
+            return array(*given), interval
+        except FloatingPointError:
+            raise ZeroDivisionError from None
+
+
+def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
+    """A plug-in's function of arrays."""
+    try:
+        with np.errstate(divide="raise", invalid="raise"):
+            result = _int64(array(*given), name)
+            return result, spanned(result)
+    except FloatingPointError:
+        raise ZeroDivisionError from None
+    except (ArithmeticError, FormulaError, UsageError):
+        raise
+    except Exception as error:  # whatever it does
+        raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
+
+
+def _each(name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
+    """A function called for each element, exactly."""
+    rows = np.broadcast_arrays(*given)
+    cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
+    return _stored([called(name, cell) for cell in cells], rows[0].shape)
+
+
+def spanned(given: Any) -> Interval:
+    """Return the least and the largest element."""
     if isinstance(given, np.ndarray):
         return (int(given.min()), int(given.max())) if given.size else (0, 0)
     return int(given), int(given)
