@@ -1,10 +1,11 @@
-"""Compare two traces event by event; exit status 1 when they differ."""
+"""Compare two traces: calls, bytes and times of each call site, then event by event; exit status 1 when they
+differ."""
 
 from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, print_json, words
+from scalatrace.cli.output import add_json, natural, print_json, words
 
 EXAMPLE = (
     "scalatrace diff a.st b.st --ignore callsites,times\n"
@@ -28,17 +29,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "timing: times, and which request MPI_Waitany or MPI_Testany completes first, where no call "
         "depends on it",
     )
+    parser.add_argument(
+        "--by", choices=("op", "site"), default="site", help="rows of the table (default: site)"
+    )
+    parser.add_argument(
+        "--limit", type=natural, default=20, metavar="N", help="the N rows that differ most (default: 20)"
+    )
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load both and report each rank's first difference."""
+    """Load both and report what costs more or less in one of them, and each rank's first difference."""
     import scalatrace
+    from scalatrace.report.costs.comparison import ComparisonReporter
     from scalatrace.report.findings import DiffReporter
     from scalatrace.report.style import console
     from scalatrace.trace.query.diff import diff
 
     left, right, ignored = scalatrace.load(args.left), scalatrace.load(args.right), set(args.ignore)
+    comparison = ComparisonReporter(left, right, args.by, not ignored & {TIMING, "times"}, args.limit)
     if TIMING in ignored:
         from scalatrace.extrap.choices.canonical import canonical
         from scalatrace.trace.query.absolute import absolute
@@ -48,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
-        print_json(reporter.plain())
+        print_json({**reporter.plain(), "comparison": comparison.plain()})
     else:
+        if differences:
+            comparison.render(console())
         reporter.render(console())
     return 1 if differences else 0

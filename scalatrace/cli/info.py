@@ -1,4 +1,4 @@
-"""Describe a trace: header, ranks, events, nodes, communicators, and bytes by content."""
+"""Describe a trace: header, ranks, run time and efficiencies, what costs most, communicators, bytes."""
 
 from __future__ import annotations
 

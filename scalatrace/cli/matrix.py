@@ -1,11 +1,15 @@
-"""Show the point-to-point communication matrix: a table, for many ranks a heat map, or CSV."""
+"""Show the point-to-point communication matrix: a table, for many ranks a heat map, or CSV.
+
+What collectives and one-sided calls send is not in it, and is counted below it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 
 from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.errors import LimitError
 
 EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what messages --csv > messages.csv"
 
@@ -23,14 +27,20 @@ def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
     import scalatrace
     from scalatrace.report.matrix import MatrixReporter
-    from scalatrace.report.style import console
-    from scalatrace.trace.query.matrix import pairs
+    from scalatrace.report.style import console, nbytes, number
+    from scalatrace.trace.query.matrix import outside, pairs
     from scalatrace.trace.query.summaries import byte_parameters, summarised
 
     trace = scalatrace.load(args.trace)
     notes = []
     if args.what == "bytes" and (names := summarised(trace, byte_parameters)):
         notes = [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
+    with suppress(LimitError):  # the matrix itself has less to count
+        notes += [
+            f"not in the matrix: {number(calls)} {category.name.lower().replace('_', '-')} calls that send "
+            f"{nbytes(sent)}"
+            for category, (calls, sent) in outside(trace).items()
+        ]
     reporter = MatrixReporter(pairs(trace, args.what), trace.nprocs, args.what, notes)
     if args.csv:
         sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)

@@ -1,4 +1,10 @@
-"""Calls, bytes and time per operation, call site or rank, as in mpiP's tables; computation against MPI."""
+"""Calls, bytes and time per operation, call site or rank, as in mpiP's tables; computation against MPI.
+
+Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
+call sites are sums of the histograms' means; these and the longest call are within 0.2 %. Times of a rank are
+its measured totals, within 5 %; "-": not known. "beyond min" is the time beyond the shortest call at the same
+place: at most so much was waiting.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,16 @@ import argparse
 
 from scalatrace.cli.output import add_json, add_trace, natural, print_json
 
+KEYS = ("op", "site", "rank")
 EXAMPLE = "scalatrace stats stencil.st --by site --limit 20"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
-    parser.add_argument("--by", choices=("op", "site", "rank"), default="op", help="rows (default: op)")
+    parser.add_argument(
+        "--by", type=_key, choices=KEYS, default="op", help="rows (default: op, which is operation)"
+    )
     parser.add_argument("--limit", type=natural, metavar="N", help="the N rows that cost most")
     add_json(parser)
 
@@ -29,3 +38,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         reporter.render(console())
     return 0
+
+
+def _key(word: str) -> str:
+    return "op" if word == "operation" else word

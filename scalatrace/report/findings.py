@@ -10,16 +10,17 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import number
+from scalatrace.report.style import number, ranks
 from scalatrace.trace.query.diff import Difference
 from scalatrace.trace.query.verify import Verification
+from scalatrace.trace.values.ranklist import RankList
 
 MAX_SHOWN_RANKS = 10
-"""Ranks whose difference is printed; the others are counted."""
+"""Different findings that are printed; the others are counted."""
 
 
 class DiffReporter:
-    """Shows the first difference of each rank."""
+    """Shows the first difference of each rank; ranks with the same one together."""
 
     def __init__(self, differences: Sequence[Difference], left: str, right: str) -> None:
         self.differences, self.left, self.right = differences, left, right
@@ -34,14 +35,29 @@ class DiffReporter:
             console.print(Text("equal", style="bold green"))
             return
         console.print(Text(f"- {clean(self.left)}\n+ {clean(self.right)}", style="bold"))
-        for found in self.differences[:MAX_SHOWN_RANKS]:
-            place = "the traces" if found.rank is None else f"rank {found.rank}, event {found.event}"
+        groups = self._groups()
+        for where, found in groups[:MAX_SHOWN_RANKS]:
+            place = where if found.event is None else f"{where}, event {found.event}"
             console.print(Text(place, style="bold"))
             for mark, side, style in (("-", found.left, "red"), ("+", found.right, "green")):
                 console.print(
                     Text(f"  {mark} {clean(side) or 'no more events'}", style=style), soft_wrap=True
                 )
-        _more(console, len(self.differences))
+        _more(console, len(groups))
+
+    def _groups(self) -> list[tuple[str, Difference]]:
+        """Return each difference once, with the ranks that have it."""
+        found: dict[tuple[int | None, str, str], list[Difference]] = {}
+        for one in self.differences:
+            found.setdefault((one.event, one.left, one.right), []).append(one)
+        return [(_ranks(same), same[0]) for same in found.values()]
+
+
+def _ranks(same: Sequence[Difference]) -> str:
+    which = [one.rank for one in same if one.rank is not None]
+    if not which:
+        return "the traces"
+    return f"rank{'s' if len(which) > 1 else ''} {ranks(RankList(which))}"
 
 
 class VerifyReporter:

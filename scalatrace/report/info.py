@@ -1,4 +1,4 @@
-"""`info`: header, communicators, datatypes and sizes of a trace."""
+"""`info`: header, times, communicators, datatypes and sizes of a trace."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, table
 from scalatrace.report.values import comm_name
@@ -32,6 +33,7 @@ class InfoReporter:
 
     def __init__(self, trace: Trace, file_bytes: int = 0, children: Sequence[str] = ()) -> None:
         self.trace, self.file_bytes, self.children = trace, file_bytes, list(children)
+        self.performance = PerformanceReporter(trace)
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -56,13 +58,15 @@ class InfoReporter:
             "datatypes": [t.description for t in trace.types],
             "counted": self._queries(),
             "not_selected": trace.counts.get(NOT_SELECTED, 0),
+            "performance": self.performance.plain(),
             "payload_bytes": shares(trace),
         }
 
     def render(self, console: Console) -> None:
-        """Print header, communicators, counted calls, and where the bytes are."""
+        """Print header, times, communicators, counted calls, and where the bytes are."""
         facts = self.facts()
         self._header(console, facts)
+        self.performance.render(console)
         self._communicators(console, facts["communicators"])
         self._counted(console, facts["counted"])
         self._shares(console, facts["payload_bytes"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from math import log10
-from typing import Any
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
@@ -15,12 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranklist import RankList
 
-FILE_COLUMNS = 160
-"""Columns of a report written to a file or a pipe."""
+FILE_COLUMNS = 200
+"""Characters in a line of a report written to a file or a pipe."""
 
 CATEGORY_STYLES = {
     Category.SEND: "green",
@@ -46,17 +47,34 @@ _SITE_SHOWN = 48
 
 
 def console(stream: Any = None) -> Console:
-    """Return a console for the terminal, or for a wide plain file."""
+    """Return a console for the terminal, or for a wide plain file.
+
+    Launchers such as mpiexec may give each rank a terminal of its own, which nobody looks at: its output ends
+    in a file or among that of other ranks. With NO_COLOR there are no styles either.
+    """
     out = sys.stdout if stream is None else stream
-    width = None if out.isatty() or "COLUMNS" in os.environ else FILE_COLUMNS
-    return Console(file=out, width=width, highlight=False, emoji=False, markup=False)
+    terminal = out.isatty() and launched_rank() is None
+    width = None if terminal else max(FILE_COLUMNS, _columns_wanted())
+    forced = False if out.isatty() and not terminal else None
+    colours: Literal["auto"] | None = None if forced is False or os.environ.get("NO_COLOR") else "auto"
+    options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
+    return Console(file=out, width=width, color_system=colours, force_terminal=forced, **options)
+
+
+def _columns_wanted() -> int:
+    """Return the user's COLUMNS; 0 without."""
+    wanted = os.environ.get("COLUMNS", "")
+    return int(wanted) if wanted.isdecimal() else 0
 
 
 def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:
-    """Return an empty table; the columns in `right` hold numbers."""
+    """Return an empty table; the columns in `right` hold numbers, which are never broken over lines."""
     result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
     for name in columns:
-        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        if name in right:
+            result.add_column(name, justify="right", no_wrap=True)
+        else:
+            result.add_column(name, justify="left", overflow="fold")
     return result
 
 
@@ -92,6 +110,11 @@ def duration(ns: float) -> str:
         if abs(ns) >= factor * 0.9995:
             return f"{ns / factor:,.4g} {unit}" if ns / factor < 1e4 else f"{ns / factor:,.0f} {unit}"
     return f"{ns:.3g} ns"
+
+
+def or_dash(shown: Callable[[float], str], value: float | None) -> str:
+    """Return a number as it is shown; "-" for None, which is not known."""
+    return "-" if value is None else shown(value)
 
 
 def number(n: float) -> str:

@@ -7,13 +7,14 @@ from hypothesis import given
 
 from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.report.costs.rows import by_node, by_rank
 from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter
 from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
-from scalatrace.report.stats import StatsReporter, by_node, by_rank
+from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import duration, nbytes, ranks
 from scalatrace.report.tree import TreeReporter
 from scalatrace.report.values import peer_text, vec

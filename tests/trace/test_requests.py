@@ -13,7 +13,7 @@ import scalatrace
 from scalatrace.operations import operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
-from scalatrace.report.stats import Row, by_node, by_rank
+from scalatrace.report.costs.rows import Row, by_node, by_rank
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node
 from scalatrace.trace.model.peer_encoding import Encoding

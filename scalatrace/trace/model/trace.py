@@ -35,7 +35,7 @@ class Trace(TraceTables):
 
     Attributes:
         nodes: the root nodes, entered once.
-        load: per statistic None or a vec over `ranks` of round(4 log2(total of the rank / mean total)).
+        load: per statistic None or a vec over `ranks` of round(LOAD_STEPS log2(total / mean total)).
     """
 
     nodes: list[Node] = field(default_factory=list)

@@ -13,12 +13,13 @@ from scalatrace.trace.query.counting import check_visits, executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
+from scalatrace.trace.query.traffic import traffic
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "pairs", "pairs_by_site"]
+__all__ = ["MAX_DENSE_RANKS", "MEASURES", "matrix", "outside", "pairs", "pairs_by_site"]
 
 
 def _sent(call: Call) -> int:
@@ -32,6 +33,9 @@ SENDING = (Category.SEND, Category.SENDRECV)
 
 MAX_DENSE_RANKS = 8192
 """Ranks of a matrix with all its entries, which takes 512 MB then."""
+
+OUTSIDE = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.ONE_SIDED)
+"""What moves bytes between ranks, but not from one rank to one other that receives it."""
 
 Pairs = dict[tuple[int, int], int]
 """(sender, receiver), both world ranks -> amount; pairs without any are left out."""
@@ -132,3 +136,19 @@ def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> I
         row = operation(call.op)
         if row.category is Category.PERSISTENT and row.sends:
             yield call, times
+
+
+def outside(trace: Trace) -> dict[Category, tuple[int, int]]:
+    """Return calls and bytes sent of what is not in the matrix, by category; only categories with calls.
+
+    Raises:
+        LimitError: very many ranks have different parameters or trip counts.
+    """
+    wanted = {i for i, op in enumerate(trace.ops) if operation(op.name).category in OUTSIDE}
+    found: dict[Category, tuple[int, int]] = {}
+    for event, ncalls, nbytes, _ in traffic(trace) if wanted else ():
+        if event.op in wanted and ncalls:
+            category = operation(trace.ops[event.op].name).category
+            calls, sent = found.get(category, (0, 0))
+            found[category] = calls + ncalls, sent + nbytes
+    return found

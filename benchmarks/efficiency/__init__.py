@@ -1,0 +1,1 @@
+"""Times of each rank and efficiencies: what `stats` and `info` print against timers of the program."""

@@ -1,0 +1,135 @@
+"""The first questions of a user: run time, share of MPI, efficiencies, what costs most, who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.operations import Category, operation
+from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
+from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.efficiency import Efficiency, efficiency
+
+__all__ = ["PerformanceReporter", "efficiency_lines", "plain_efficiency"]
+
+COLLECTIVES = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.COMMUNICATOR)
+COMPLETING = (Category.RECV, Category.SENDRECV, Category.PROBE, Category.COMPLETION)
+
+COSTLIEST = 5
+"""Call sites that are listed."""
+
+
+class PerformanceReporter:
+    """Describes where the time of a trace went; nothing where no time was measured."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.whole = whole_time(trace)
+        self.efficiency = efficiency(trace)
+        self.sites = timed_by_node(trace, "site")[:COSTLIEST]
+        self.operations = timed_by_node(trace, "op")
+        self.nranks = len(trace.ranks)
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as plain data; what is not known is None."""
+        whole = self.whole.times()
+        return {
+            "mpi_ns": whole["mpi_ns"],
+            "compute_ns": whole["compute_ns"],
+            "efficiency": plain_efficiency(self.efficiency),
+            "costliest": [
+                {
+                    **dict(zip(("operation", "call site"), row.key, strict=True)),
+                    "calls": row.timed,
+                    **row.times(),
+                }
+                for row in self.sites
+            ],
+        }
+
+    def render(self, console: Console) -> None:
+        """Print times, efficiencies, and the call sites that cost most."""
+        comm, compute = self.whole.comm_ns, self.whole.compute_ns
+        if comm is None:
+            return
+        lines = list(efficiency_lines(self.efficiency))
+        if self.efficiency is None:  # a trace of several ranks without the totals of each
+            mean = (comm + (compute or 0.0)) / self.nranks
+            lines = [f"run time {duration(mean)} (mean of the ranks)"]
+        lines[0] += f", {percent(comm, comm + (compute or 0.0))} in MPI"
+        console.print()
+        lines += self._waiting(comm)
+        for line in lines:
+            console.print(Text(line), soft_wrap=True)
+        self._costliest(console, comm)
+
+    def _waiting(self, comm: float) -> Iterator[str]:
+        """How much of the time in collectives and elsewhere may be waiting."""
+        groups = {"collectives": 0.0, "receives and completions": 0.0}
+        for row in self.operations:
+            category = operation(row.key[0]).category
+            if category in COLLECTIVES:
+                groups["collectives"] += row.beyond_ns or 0.0
+            elif category in COMPLETING:
+                groups["receives and completions"] += row.beyond_ns or 0.0
+        known = [
+            f"{duration(ns)} in {name} ({percent(ns, comm)} of MPI)" for name, ns in groups.items() if ns
+        ]
+        if known:
+            yield f"waiting, at most: {', '.join(known)}"
+
+    def _costliest(self, console: Console, comm: float) -> None:
+        numbers = ("calls", "MPI time", "of MPI", "beyond min")
+        rows = table("costs most", "call site", *numbers, right=numbers)
+        for row in self.sites:
+            rows.add_row(op_text(row.key[0]), Text(short_site(row.key[1]), style=SITE), *_numbers(row, comm))
+        console.print(rows)
+        console.print(
+            Text(
+                "beyond min: time beyond the shortest call at the same place; at most so much is waiting",
+                style=DIM,
+            ),
+            soft_wrap=True,
+        )
+
+
+def _numbers(row: Row, comm: float) -> list[str]:
+    times = (row.comm_ns or 0.0, row.beyond_ns or 0.0)
+    return [number(row.timed), duration(times[0]), percent(times[0], comm), duration(times[1])]
+
+
+def efficiency_lines(found: Efficiency | None) -> Iterator[str]:
+    """Yield run time, efficiencies and the ranks that stand out; nothing where they are not known."""
+    if found is None:
+        return
+    yield f"run time {duration(found.run_time_ns)}"
+    factors = (found.parallel_efficiency, found.load_balance, found.communication_efficiency)
+    if None in factors:
+        return
+    parallel, balance, communication = (f"{100 * (factor or 0.0):.1f} %" for factor in factors)
+    product = f"load balance {balance} * communication efficiency {communication}"
+    yield f"parallel efficiency {parallel} = {product}"
+    if len(found.ranks) == 1:
+        return
+    most = float(found.compute_ns.max() / found.compute_ns.mean())
+    yield (
+        f"rank {found.busiest} computes most, {most:.2f} times the mean; "
+        f"rank {found.longest_in_mpi} is longest in MPI, {duration(float(found.comm_ns.max()))}"
+    )
+
+
+def plain_efficiency(found: Efficiency | None) -> dict[str, Any] | None:
+    """Return efficiencies as plain data; factors are between 0 and 1."""
+    if found is None:
+        return None
+    return {
+        "run_time_ns": round(found.run_time_ns),
+        "parallel_efficiency": found.parallel_efficiency,
+        "load_balance": found.load_balance,
+        "communication_efficiency": found.communication_efficiency,
+        "busiest_rank": found.busiest,
+        "longest_in_mpi_rank": found.longest_in_mpi,
+    }

@@ -1,0 +1,183 @@
+"""Rows of calls, bytes and times: of operations, call sites, or ranks.
+
+Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
+What a persistent request moves belongs to the calls that start it. Histograms are of all ranks together, so a
+rank has no times of single calls: only its totals, if the trace stores them (`Trace.load`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import check_visits
+from scalatrace.trace.query.efficiency import rank_totals
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.traffic import traffic, traffic_of
+from scalatrace.trace.values.histogram import Histogram
+
+__all__ = ["KEYS", "RANK", "Row", "by_node", "by_rank", "timed_by_node", "whole_time"]
+
+RANK = "rank"
+"""The name of a rank's row."""
+
+
+@dataclass
+class Row:
+    """Totals of what shares a key; times in nanoseconds, over all ranks.
+
+    Attributes:
+        sent, received: bytes handed to MPI, and room made for bytes; None where only the mean is known.
+        comm_ns, compute_ns: time in the calls, and in the computation before them; None: not measured.
+        timed: calls whose time was measured; max_ns is the longest of them.
+        beyond_ns: time beyond that of the shortest call of each event node: at most so much was waiting.
+    """
+
+    key: tuple[str, ...]
+    calls: int = 0
+    sent: int | None = 0
+    received: int | None = 0
+    comm_ns: float | None = None
+    compute_ns: float | None = None
+    timed: int = 0
+    max_ns: float | None = None
+    beyond_ns: float | None = None
+
+    @property
+    def mean_ns(self) -> float | None:
+        """Mean time in a call; None: not measured."""
+        return self.comm_ns / self.timed if self.comm_ns is not None and self.timed else None
+
+    def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
+        """Add an event node's histograms."""
+        inside = []
+        for stats in event.stats:
+            if (h := _histogram(stats, comm)) is not None and comm is not None:
+                inside.append(h)
+                self.comm_ns = (self.comm_ns or 0.0) + h.total * units[comm]
+                self.timed += h.count
+                self.max_ns = max(self.max_ns or 0.0, h.max * units[comm])
+            if (h := _histogram(stats, compute)) is not None and compute is not None:
+                self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute]
+        if inside and comm is not None:
+            shortest = min(h.min for h in inside)
+            beyond = sum(max(0.0, h.total - h.count * shortest) for h in inside)
+            self.beyond_ns = (self.beyond_ns or 0.0) + beyond * units[comm]
+
+    def add_traffic(self, ncalls: int, sent: int | None, received: int | None) -> None:
+        """Add calls and the bytes they move; None: not known."""
+        self.calls += ncalls
+        self.sent = None if self.sent is None or sent is None else self.sent + sent
+        self.received = None if self.received is None or received is None else self.received + received
+
+    def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """Return the row as plain data; `names` of the parts of the key."""
+        return {
+            **{name: _plain(name, part) for name, part in zip(names, self.key, strict=True)},
+            "calls": self.calls,
+            "bytes_sent": self.sent,
+            "bytes_received": self.received,
+            **self.times(),
+        }
+
+    def times(self) -> dict[str, int | None]:
+        """Return the times as plain data; None: not measured."""
+        return {
+            "mpi_ns": _rounded(self.comm_ns),
+            "mpi_ns_mean": _rounded(self.mean_ns),
+            "mpi_ns_max": _rounded(self.max_ns),
+            "beyond_shortest_ns": _rounded(self.beyond_ns),
+            "compute_ns": _rounded(self.compute_ns),
+        }
+
+
+def _rounded(ns: float | None) -> int | None:
+    return None if ns is None else round(ns)
+
+
+def _plain(name: str, part: str) -> str | int:
+    return int(part) if name == RANK else part
+
+
+def _histogram(stats: PredStats, index: int | None) -> Histogram | None:
+    """Return a statistic's histogram; trailing ones that are missing are not stored."""
+    return stats.histograms[index] if index is not None and index < len(stats.histograms) else None
+
+
+Key = Callable[[Trace, Event], tuple[str, ...]]
+
+
+def _op(trace: Trace, event: Event) -> tuple[str, ...]:
+    return (trace.ops[event.op].name,)
+
+
+def _site(trace: Trace, event: Event) -> tuple[str, ...]:
+    stack = trace.stack(event.signature)
+    return trace.ops[event.op].name, stack[0] if stack else ""
+
+
+KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
+    "op": (("operation",), _op),
+    "site": (("operation", "call site"), _site),
+}
+
+
+def by_node(trace: Trace, by: str) -> list[Row]:
+    """Return the rows of a key of KEYS, the most expensive first."""
+    _, key = KEYS[by]
+    rows = {row.key: row for row in timed_by_node(trace, by)}
+    for event, ncalls, sent, received in traffic(trace):
+        rows[key(trace, event)].add_traffic(ncalls, sent, received)
+    return _ordered(rows.values())
+
+
+def timed_by_node(trace: Trace, by: str) -> list[Row]:
+    """As `by_node`, with times only: quick for any number of ranks."""
+    _, key = KEYS[by]
+    rows: dict[tuple[str, ...], Row] = {}
+    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
+    units = [stat.resolution for stat in trace.stats]
+    for leaf in trace.leaves():
+        where = key(trace, leaf)
+        rows.setdefault(where, Row(where)).add_time(leaf, comm, compute, units)
+    return _ordered(rows.values())
+
+
+def _ordered(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (-(row.comm_ns or 0.0), -row.calls, row.key))
+
+
+def whole_time(trace: Trace) -> Row:
+    """Return the times of all calls of all ranks; no calls and bytes."""
+    whole = Row(("",))
+    comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
+    units = [stat.resolution for stat in trace.stats]
+    for leaf in trace.leaves():
+        whole.add_time(leaf, comm, compute, units)
+    return whole
+
+
+def by_rank(trace: Trace) -> list[Row]:
+    """Return a row per rank.
+
+    Times of a rank are its measured totals, within 5 %, where the trace stores them, else None: histograms
+    are of all ranks together. The only rank of a trace has all times.
+    """
+    check_visits(trace)
+    whole = whole_time(trace)
+    computation, inside = rank_totals(trace, COMPUTE), rank_totals(trace, COMM)
+    rows = []
+    for i, rank in enumerate(trace.ranks):
+        row = whole if len(trace.ranks) == 1 else Row(("",))
+        row = replace(row, key=(str(rank),))
+        for ncalls, sent, received, estimated in traffic_of(trace, rank):
+            known = len(trace.ranks) == 1 or not estimated
+            row.add_traffic(ncalls, *((sent, received) if known else (None, None)))
+        if len(trace.ranks) > 1:
+            row.compute_ns = None if computation is None else float(computation[i])
+            row.comm_ns = None if inside is None else float(inside[i])
+        rows.append(row)
+    return rows

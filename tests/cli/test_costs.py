@@ -1,0 +1,230 @@
+"""Where the time of a trace went: efficiencies, what costs most, two traces side by side."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scalatrace
+from scalatrace.cli.dispatch import main
+from scalatrace.report.costs.comparison import ComparisonReporter
+from scalatrace.report.costs.performance import PerformanceReporter
+from scalatrace.report.stats import StatsReporter
+from scalatrace.report.style import FILE_COLUMNS, console
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
+from scalatrace.trace.query.efficiency import efficiency
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm
+from support.drawing import drawn
+from support.mpis import Mpi
+from support.running import record
+
+
+def barriers(
+    compute: tuple[int, ...], inside: tuple[int, ...], op: str = "Barrier", loads: bool = True
+) -> Trace:
+    """One call on each rank, after so many nanoseconds of computation; totals are powers of two."""
+
+    def of(times: tuple[int, ...]) -> tuple[Histogram, Vec | None]:
+        n, mean = len(times), sum(times) / len(times)
+        steps = [(time / mean).as_integer_ratio() for time in times]
+        assert all(a & (a - 1) == 0 for ratio in steps for a in ratio)
+        factors = tuple(LOAD_STEPS * (a.bit_length() - b.bit_length()) for a, b in steps)
+        return Histogram(n, min(times), max(times), mean, 0.0), Vec(factors) if loads else None
+
+    (before, compute_load), (during, comm_load) = of(compute), of(inside)
+    event = Event(Vec(1), 0, 0, (), (PredStats(0, (before, during)),))
+    return Trace(
+        nprocs=len(compute),
+        ops=[Op(op, ())],
+        preds=[START],
+        stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)],
+        nodes=[event],
+        load=[compute_load, comm_load],
+    )
+
+
+#: Means 4000 and 2000; a rank of each has half, another twice the mean.
+COMPUTE, INSIDE = (2000, 8000, 4000, 2000), (4000, 1000, 1000, 2000)
+
+
+def test_efficiencies() -> None:
+    found = efficiency(barriers(COMPUTE, INSIDE))
+    assert found is not None
+    assert found.compute_ns.tolist() == list(COMPUTE)
+    assert found.comm_ns.tolist() == list(INSIDE)
+    assert found.run_time_ns == 9000
+    assert found.load_balance == 4000 / 8000
+    assert found.communication_efficiency == 8000 / 9000
+    assert found.parallel_efficiency == pytest.approx(4000 / 9000)
+    assert (found.busiest, found.longest_in_mpi) == (1, 0)
+
+
+def test_what_is_not_known_is_none() -> None:
+    trace = barriers(COMPUTE, INSIDE, loads=False)
+    assert efficiency(trace) is None
+    facts = StatsReporter(trace, "rank").plain()
+    assert facts["efficiency"] is None
+    assert {row["mpi_ns"] for row in facts["rows"]} == {None}
+    assert "run time 6 µs (mean of the ranks), 33.3 % in MPI" in drawn(PerformanceReporter(trace))
+    assert drawn(PerformanceReporter(Trace(1))) == ""
+
+
+def test_footers_are_equal_and_ranks_are_numbers() -> None:
+    trace = barriers(COMPUTE, INSIDE)
+    reporters = [StatsReporter(trace, by) for by in ("op", "site", "rank")]
+    footers = [drawn(reporter).split("\n4 calls")[1].split("note")[0] for reporter in reporters]
+    assert len(set(footers)) == 1
+    assert "parallel efficiency 44.4 % = load balance 50.0 % * communication efficiency 88.9 %" in footers[0]
+    facts = [reporter.plain() for reporter in reporters]
+    assert all(
+        (one["whole"], one["efficiency"]) == (facts[0]["whole"], facts[0]["efficiency"]) for one in facts
+    )
+    assert [row["rank"] for row in facts[2]["rows"]] == [0, 1, 2, 3]
+    assert [row["mpi_ns"] for row in facts[2]["rows"]] == list(INSIDE)
+
+
+def test_what_costs_most() -> None:
+    trace = barriers(COMPUTE, INSIDE)
+    (row,) = PerformanceReporter(trace).plain()["costliest"]
+    assert (row["operation"], row["calls"], row["mpi_ns"], row["beyond_shortest_ns"]) == (
+        "Barrier",
+        4,
+        8000,
+        4000,
+    )
+    shown = drawn(PerformanceReporter(trace))
+    assert "rank 1 computes most, 2.00 times the mean; rank 0 is longest in MPI, 4 µs" in shown
+    assert "waiting, at most: 4 µs in collectives (50.0 % of MPI)" in shown
+
+
+def test_two_traces_side_by_side() -> None:
+    left, right = barriers(COMPUTE, INSIDE), barriers(COMPUTE, (8000, 2000, 2000, 4000))
+    (row,) = ComparisonReporter(left, right, "op", True, 20).plain()
+    assert row == {
+        "operation": "Barrier",
+        "left": {"calls": 4, "bytes_sent": 0, "mpi_ns": 8000},
+        "right": {"calls": 4, "bytes_sent": 0, "mpi_ns": 16000},
+        "time_ratio": 2.0,
+    }
+    assert ComparisonReporter(left, right, "op", False, 20).plain() == []
+    rows = ComparisonReporter(left, barriers(COMPUTE, INSIDE, "Bcast"), "site", True, 1)
+    assert [(row["left"]["calls"], row["right"]["calls"]) for row in rows.plain()] == [(4, 0), (0, 4)]
+    assert "1 more differ" in drawn(rows)
+
+
+def sends(count: int) -> Trace:
+    b = Builder(4)
+    return b.of(
+        b.event("Send", 3, at=("a.py:1:f",), count=count, datatype=DOUBLE, dest=0, comm=Comm()),
+        b.event("Allreduce", 2, at=("a.py:2:f",), count=1, datatype=DOUBLE, comm=Comm()),
+    )
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = main(words)
+    return status, capsys.readouterr().out
+
+
+def test_diff_shows_a_table_then_the_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = str(tmp_path / "one.st"), str(tmp_path / "other.st")
+    scalatrace.save(sends(1), one)
+    scalatrace.save(sends(2), other)
+    status, shown = command(capsys, "diff", one, other)
+    assert status == 1
+    assert shown.index("calls -") < shown.index("ranks 0-3, event 1")
+    assert [words for line in shown.splitlines() if (words := line.split())[:1] == ["Send"]] == [
+        ["Send", "a.py:1:f", "12", "12", "96", "B", "192", "B", "-", "-", "-"]
+    ]
+    assert "1 are equal" in shown
+    status, shown = command(capsys, "diff", one, other, "--by", "op", "--json")
+    (row,) = json.loads(shown)["comparison"]
+    assert (row["operation"], row["left"]["bytes_sent"], row["right"]["bytes_sent"]) == ("Send", 96, 192)
+    assert command(capsys, "diff", one, one) == (0, "equal\n")
+
+
+def test_matrix_says_what_is_not_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "a.st")
+    scalatrace.save(sends(1), path)
+    assert "not in the matrix: 8 collective calls that send 64 B" in command(capsys, "matrix", path)[1]
+
+
+def test_operation_is_a_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "a.st")
+    scalatrace.save(sends(1), path)
+    assert command(capsys, "stats", path, "--by", "operation") == command(capsys, "stats", path)
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("variables", "styled", "wide"),
+    [
+        ({}, True, False),
+        ({"NO_COLOR": "1"}, False, False),
+        ({"OMPI_COMM_WORLD_RANK": "0"}, False, True),
+        ({"PMI_RANK": "1"}, False, True),
+    ],
+    ids=["terminal", "no-color", "mpiexec", "hydra"],
+)
+def test_styles(monkeypatch: pytest.MonkeyPatch, variables: dict[str, Any], styled: bool, wide: bool) -> None:
+    for name in ("NO_COLOR", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    out = Terminal()
+    reporter = StatsReporter(barriers(COMPUTE, INSIDE))
+    reporter.render(console(out))
+    assert ("\x1b[" in out.getvalue()) == styled
+    assert (console(out).width == FILE_COLUMNS) == wide
+    assert ("a wider terminal shows more columns" in out.getvalue()) != wide
+
+
+def test_a_pipe_gets_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+    StatsReporter(barriers(COMPUTE, INSIDE), "site").render(console(out))
+    assert "compute before" in out.getvalue()
+    assert "wider terminal" not in out.getvalue()
+
+
+SLEEPER = """\
+import sys, time
+from mpi4py import MPI
+comm, inside, begin = MPI.COMM_WORLD, 0, time.perf_counter_ns()
+for step in range(10):
+    if comm.rank == 1:
+        time.sleep(0.05)
+    start = time.perf_counter_ns()
+    comm.Barrier()
+    end = time.perf_counter_ns()
+    inside += end - start
+sys.stdout.write(f"{comm.rank} {inside} {end - begin - inside}\\n")
+"""
+
+
+@pytest.mark.mpi
+def test_times_of_each_rank_are_measured(mpi: Mpi, tmp_path: Path) -> None:
+    """A rank that sleeps before each barrier waits for nobody; the others wait for it."""
+    program, path = tmp_path / "sleeper.py", tmp_path / "a.st"
+    program.write_text(SLEEPER)
+    done = record(mpi, 3, [str(mpi.python), program], path, timeout=60).check()
+    timers = {int(rank): int(ns) for rank, ns, _ in map(str.split, done.stdout.splitlines())}
+    rows = StatsReporter(scalatrace.load(path), "rank").plain()["rows"]
+    for row in rows:
+        off = abs(row["mpi_ns"] - timers[row["rank"]])
+        assert off < 0.05 * timers[row["rank"]] + 2e6  # a wrapper's own time, on a busy machine
+    assert rows[1]["mpi_ns"] < 0.5 * rows[0]["mpi_ns"]
