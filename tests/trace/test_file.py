@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
-from scalatrace.trace.io.container import HEADER, pack_container, read_container
+from scalatrace.trace.io.container import HEADER, SMALL_PAYLOAD, pack_container, read_container
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
@@ -213,12 +213,21 @@ def test_deepest_msgpack() -> None:
             loads(pack_container(b"\x82\xa6nprocs\x04\xa5ranks" + b"\x91" * levels + b"\x01"))
 
 
-def test_a_bomb_is_not_inflated() -> None:
+@pytest.mark.parametrize("size", [1 << 62, 100_000_000])
+def test_a_bomb_is_not_inflated(size: int) -> None:
+    """Neither if its header lies, nor if it says the truth."""
     stored = zlib.compress(bytes(100_000_000), 9)
-    header = HEADER.pack(b"\x89STRC\r\n\x1a", 1, 1, len(stored), 1 << 62, 0)
+    header = HEADER.pack(b"\x89STRC\r\n\x1a", 1, 1, len(stored), size, 0)
     header = header[:-4] + struct.pack("<I", zlib.crc32(stored, zlib.crc32(header[8:28])))
     with pytest.raises(FormatError, match="cannot inflate"):
         read_container(header + stored)
+
+
+def test_what_deflates_too_well_is_stored() -> None:
+    payload = bytes(SMALL_PAYLOAD + 1)
+    read = read_container(pack_container(payload))
+    assert (read.payload == payload, read.deflated) == (True, False)
+    assert read_container(pack_container(payload[1:])).deflated
 
 
 def test_depth_that_is_allowed_is_read_and_walked() -> None:

@@ -20,8 +20,12 @@ HEADER = struct.Struct("<8sHHQQI")
 CHECKED = slice(8, 28)
 """Header bytes that the checksum covers; what stands before them is the magic, after them the checksum."""
 
+MAX_DEFLATION, SMALL_PAYLOAD = 64, 1 << 26
+"""A payload of more than SMALL_PAYLOAD bytes that deflates to less than 1/MAX_DEFLATION of them is stored as it
+is. A deflated one is refused before any allocation. core/src/io/container.cpp writes the same."""
+
 MAX_INFLATION = 1040
-"""Maximum expansion of a deflate stream; larger sizes in the header are refused before any allocation."""
+"""Maximum expansion of a deflate stream."""
 
 MAX_PAYLOAD = 1 << 31
 
@@ -47,11 +51,18 @@ def pack_container(
 ) -> bytes:
     """The bytes of a file that holds this payload; deflated only where that helps."""
     deflated = zlib.compress(payload, 9) if compress else payload
-    stored = deflated if len(deflated) < len(payload) else payload
+    stored = deflated if len(deflated) < len(payload) <= _most(len(deflated)) else payload
     flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0) | (SYMBOLIC if symbolic else 0)
     header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
     checksum = zlib.crc32(stored, zlib.crc32(header[CHECKED]))
     return header[:-4] + struct.pack("<I", checksum) + stored
+
+
+def _most(stored_size: int) -> int:
+    """Return the size of the largest payload that so many deflated bytes may hold."""
+    return min(
+        MAX_PAYLOAD, MAX_INFLATION * (stored_size + 1), max(SMALL_PAYLOAD, MAX_DEFLATION * stored_size)
+    )
 
 
 def is_symbolic(path: str | PathLike[str]) -> bool:
@@ -111,7 +122,7 @@ def _check_header(version: int, flags: int, stored_size: int, found: int, path: 
 
 
 def _inflate(stored: bytes, size: int, path: str) -> bytes:
-    if size > min(MAX_PAYLOAD, MAX_INFLATION * (len(stored) + 1)):
+    if size > _most(len(stored)):
         raise FormatError(f"corrupt trace: {len(stored)} bytes cannot inflate to {size}", path, 20)
     stream = zlib.decompressobj()
     try:

@@ -5,6 +5,7 @@
 #include "io/msgpack.hpp"
 #include "st_core.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,8 @@ namespace {
 constexpr unsigned char kMagic[8] = {0x89, 'S', 'T', 'R', 'C', 0x0d, 0x0a, 0x1a};
 constexpr size_t kHeader = 32;
 constexpr uint16_t kDeflated = 1, kPart = 2;
+/* Readers refuse a larger payload that is deflated more: it might be made to take their memory. */
+constexpr size_t kSmallPayload = size_t{1} << 26, kMaxDeflation = 64;
 
 /* CRC-32 of zlib and gzip. */
 uint32_t crc32(uint32_t crc, const void *data, size_t n) {
@@ -76,7 +79,8 @@ std::string failure(const char *what, const std::string &path) {
 
 std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress) {
     std::string small;
-    const bool deflated = compress && deflate_with_zlib(payload, small) && small.size() < payload.size();
+    const bool deflated = compress && deflate_with_zlib(payload, small) && small.size() < payload.size() &&
+                          payload.size() <= std::max(kSmallPayload, kMaxDeflation * small.size());
     const std::string_view stored = deflated ? std::string_view(small) : payload;
     unsigned char header[kHeader];
     std::memcpy(header, kMagic, sizeof kMagic);
