@@ -21,8 +21,8 @@ CHECKED = slice(8, 28)
 """Header bytes that the checksum covers; what stands before them is the magic, after them the checksum."""
 
 MAX_DEFLATION, SMALL_PAYLOAD = 64, 1 << 26
-"""A payload of more than SMALL_PAYLOAD bytes that deflates to less than 1/MAX_DEFLATION of them is stored as it
-is. A deflated one is refused before any allocation. core/src/io/container.cpp writes the same."""
+"""A payload of more than SMALL_PAYLOAD bytes that deflates to less than 1/MAX_DEFLATION of them is stored as
+it is. A deflated one is refused before any allocation. core/src/io/container.cpp writes the same."""
 
 MAX_INFLATION = 1040
 """Maximum expansion of a deflate stream."""
