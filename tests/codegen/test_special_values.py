@@ -178,6 +178,7 @@ def test_a_stored_step_from_a_special_value(openmpi: Mpi, tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_formulas_of_an_open_grid(openmpi: Mpi, tmp_path: Path) -> None:
     sizes = ("3x3", "3x4", "4x4", "4x5")

@@ -96,9 +96,15 @@ def test_what_is_left(
     assert trace.meta["selection"].split("=")[0] == options.split("=")[0].split()[0].removeprefix("--")
 
 
-@pytest.mark.parametrize("source", ["collectives.c", "onesided_io.c", "mpi4.c", "pointtopoint.c", "some.c"])
 @pytest.mark.parametrize(
-    "options", ["--min-bytes 4 --max-bytes 32", "--communicators world", "--only Irecv,Mrecv"]
+    ("source", "options"),
+    [
+        pytest.param(source, options, marks=() if i == k % 3 else pytest.mark.slow)
+        for k, source in enumerate(["collectives.c", "onesided_io.c", "mpi4.c", "pointtopoint.c", "some.c"])
+        for i, options in enumerate(
+            ["--min-bytes 4 --max-bytes 32", "--communicators world", "--only Irecv,Mrecv"]
+        )
+    ],
 )
 def test_compiled_programs(
     mpi: Mpi,

@@ -18,10 +18,15 @@ pytestmark = pytest.mark.mpi
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 python_sample = pytest.mark.parametrize("sample", PYTHON_SAMPLES, ids=lambda s: s.name)
-#: The other variants of a program are among the slow tests.
+#: Each has what others lack: objects, wildcards, communicators, persistent requests, loops of many shapes.
+QUICK = ("pickled.py", "manager_worker.py", "subcomms.py", "persistent.py", "fig5_4.py")
+#: Others, and the other variants of these programs, are among the slow tests.
 FIRST_VARIANTS = [
     pytest.param(
-        sample, marks=pytest.mark.slow if sample.source in {s.source for s in PYTHON_SAMPLES[:i]} else ()
+        sample,
+        marks=()
+        if sample.source in QUICK and sample.source not in {s.source for s in PYTHON_SAMPLES[:i]}
+        else pytest.mark.slow,
     )
     for i, sample in enumerate(PYTHON_SAMPLES)
 ]

