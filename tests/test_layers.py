@@ -52,14 +52,14 @@ def _layers() -> dict[str, int]:
     layers |= {f"scalatrace.{name}": 0 for name in LOWEST}
     top = stack(stack(stack(1, "", BASE), "", TRACE), "", NATIVE)
     ends = [stack(top, *tool) for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN))]
-    layers |= {"scalatrace.record": top, "scalatrace.report": top}
+    layers |= {"scalatrace.record": top, "scalatrace.report": top, "scalatrace.symbols": top}
     stack(max(ends), "", ("auto", "cli", "__main__"))
     return layers
 
 
 LAYERS = _layers()
 
-BESIDE = ("replay", "extrap", "codegen", "record", "report")
+BESIDE = ("replay", "extrap", "codegen", "record", "report", "symbols")
 """Parts that do not import each other: what two of them need belongs lower."""
 
 #: Who may import what at all, at the top of a module or inside a function.

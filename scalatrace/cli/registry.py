@@ -39,6 +39,7 @@ COMMANDS = (
     Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
     Command("matrix", "point-to-point communication matrix", "matrix", READING),
     Command("diff", "compare two traces event by event", "diff", READING),
+    Command("resolve", "name the native call sites of a trace by source lines", "resolve", READING),
     Command("anonymize", "replace the names in traces, so that they can be given away", "anonymize", READING),
     Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
     Command("verify", "compare a trace with the flat logs of the same run", "verify", COMPUTING),

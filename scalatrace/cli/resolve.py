@@ -1,0 +1,55 @@
+"""Name the native call sites of a trace: `app+0x1253` becomes `/src/solver.f90:7:exchange`.
+
+It reads the debug information of the program and its libraries (compile with -g, with or without -O2), or
+their separate debug files. Without any, offsets get the names of functions. Resolve on the machine of the
+run, before the program is compiled again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.files import check_output
+
+EXAMPLE = (
+    "scalatrace resolve app.st -o lines.st\n"
+    "  scalatrace resolve app.st -o lines.st --binary build/app --search build/lib"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the trace")
+    parser.add_argument(
+        "--binary", action="append", default=[], metavar="PATH",
+        help="the program or a library, where it is not found by its name",
+    )  # fmt: skip
+    parser.add_argument(
+        "--search", action="append", default=[], metavar="FOLDER", help="search libraries there first"
+    )
+    parser.add_argument("--force", action="store_true", help="use files that are newer than the trace, too")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, look up, write; 1 if no call site has a name."""
+    import scalatrace
+    from scalatrace.report.modules import ModulesReporter
+    from scalatrace.report.style import console
+    from scalatrace.symbols.find import Finder
+    from scalatrace.symbols.resolve import resolve
+
+    check_output(args.output, "-o")
+    trace = scalatrace.load(args.trace)
+    finder = Finder(trace.meta.get("program", ""), args.binary, args.search)
+    resolved, found = resolve(trace, finder, args.force)
+    scalatrace.save(resolved, args.output)
+    facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]
+    if args.json:
+        print_json({"output": args.output, "modules": facts})
+    else:
+        ModulesReporter(facts).render(console())
+    return 0 if not found or any(one.lines or one.names for one in found) else 1

@@ -1,0 +1,58 @@
+"""Find the programs and libraries whose calls a trace holds: it knows their file names, not their folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+__all__ = ["Finder"]
+
+_CACHED = re.compile(r"^\s+(\S+) \(.*\) => (/.*)$", re.MULTILINE)
+
+
+class Finder:
+    """Where modules are.
+
+    Args:
+        program: the command line in the trace's header.
+        files: programs and libraries that the user names; they come first.
+        folders: where the user wants libraries to be searched; they come next.
+    """
+
+    def __init__(self, program: str, files: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
+        self.program, self.folders = program, list(folders)
+        self.files = {os.path.basename(file): Path(file) for file in files}
+
+    def find(self, module: str) -> Path | None:
+        """The path of a module; None: it is nowhere."""
+        if module in self.files:
+            return self.files[module]
+        for word in self._words:
+            if os.path.basename(word) == module and (found := shutil.which(word)):
+                return Path(found)
+        for folder in (*self.folders, *os.environ.get("LD_LIBRARY_PATH", "").split(":")):
+            if folder and (candidate := Path(folder, module)).is_file():
+                return candidate
+        return self._libraries.get(module)
+
+    @property
+    def _words(self) -> list[str]:
+        try:
+            return shlex.split(self.program)
+        except ValueError:
+            return self.program.split()
+
+    @cached_property
+    def _libraries(self) -> dict[str, Path]:
+        """The libraries of this machine, as the dynamic linker's cache knows them."""
+        linker = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
+        if linker is None:
+            return {}
+        listing = subprocess.run([linker, "-p"], capture_output=True, text=True, check=False).stdout
+        return {name: Path(path) for name, path in reversed(_CACHED.findall(listing))}
