@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
@@ -89,6 +89,7 @@ def test_tree_cuts_long_values_unless_all_is_wanted() -> None:
     assert "x" * 100 in drawn(TreeReporter(trace, full=True), 400)
 
 
+@settings(max_examples=25)
 @given(traces())
 def test_every_reporter_shows_every_trace(trace: Trace) -> None:
     for reporter in (TreeReporter(trace), NotationReporter(trace), InfoReporter(trace, 1)):
@@ -100,6 +101,7 @@ def test_every_reporter_shows_every_trace(trace: Trace) -> None:
     assert len(list(LinesReporter(trace.walk(0)).json_lines())) == trace.nevents(0)
 
 
+@settings(max_examples=25)
 @given(traces())
 def test_stats_count_what_the_walk_meets(trace: Trace) -> None:
     calls = [call for rank in trace.ranks for call in trace.walk(rank)]

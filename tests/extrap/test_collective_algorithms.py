@@ -15,7 +15,7 @@ POWERS, OTHERS = (4, 8, 16), [(4, 6, 9, 12), (3, 5, 6, 8, 12)]
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @pytest.mark.parametrize("sizes", OTHERS)
-@pytest.mark.parametrize("target", [64, 100])
+@pytest.mark.parametrize("target", [pytest.param(64, marks=pytest.mark.slow), 100])
 def test_any_number_of_ranks_follows(name: str, sizes: tuple[int, ...], target: int) -> None:
     body = ALGORITHMS[name]
     made = extrap.extrapolate([trace_of(body, (size,)) for size in sizes], target)

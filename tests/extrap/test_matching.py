@@ -55,7 +55,10 @@ def test_fault_of_all_ranks_alike_is_no_conflict(model: Model) -> None:
     assert [one.conflict for one in check_sizes(other, {}, [Grid((6, 6))])] == [""]
 
 
-@pytest.mark.parametrize("body", [exchange, halo(True), halo(False), collectors])
+@pytest.mark.parametrize(
+    "body",
+    [exchange, halo(True), *(pytest.param(b, marks=pytest.mark.slow) for b in (halo(False), collectors))],
+)
 def test_right_models_have_no_conflict(body: Body) -> None:
     made = model_of([trace_of(body, dims) for dims in SQUARES], SQUARES)[1]
     grids = grids_like(_seen(made), 100)

@@ -12,7 +12,7 @@ from support.random_rules import RandomProgram, programs
 
 
 @settings(
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],

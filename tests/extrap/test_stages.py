@@ -79,7 +79,7 @@ def _check(body: Body, sizes: list[tuple[int, ...]], target: int) -> None:
     assert diff(made.trace, trace_of(body, (target,)), ["times"]) == []
 
 
-@pytest.mark.parametrize("target", [16, 21, 64, 100])
+@pytest.mark.parametrize("target", [21, *(pytest.param(n, marks=pytest.mark.slow) for n in (16, 64, 100))])
 @pytest.mark.parametrize("body", [pickled_reduce, binomial_reduce, binomial_bcast, recursive_doubling])
 def test_trees(body: Body, target: int) -> None:
     _check(body, LINES, target)

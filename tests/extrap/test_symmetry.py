@@ -41,7 +41,7 @@ def stairs(body: Callable[[Rank], list[IssuedCall]], n: int = 0) -> list[Trace]:
     return [trace_of(body, dims, n) for dims in STAIRS]
 
 
-@pytest.mark.parametrize("n", [0, POINTS])
+@pytest.mark.parametrize("n", [0, pytest.param(POINTS, marks=pytest.mark.slow)])
 def test_two_sizes_confirm_the_formula_of_another_dimension(n: int) -> None:
     """With n as a parameter, and without: the sizes of the traces divide it."""
     body = faces(lambda side: 20 * (POINTS // side) + 100)

@@ -13,7 +13,7 @@ from support.grids import Rank, trace_of
 
 CASES = [
     ([(3, 3), (4, 3), (4, 4), (5, 4)], (5, 5)),
-    ([(3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)], (5, 4, 4)),
+    pytest.param([(3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)], (5, 4, 4), marks=pytest.mark.slow),
 ]
 
 

@@ -21,7 +21,9 @@ def test_distance_to_the_next_row_is_that_of_the_grid() -> None:
     assert diff(made.trace, trace_of(body, (7, 5)), ["times"]) == []
 
 
-@pytest.mark.parametrize("count", ["Y", "2*Y", "Y+1", "7"])
+@pytest.mark.parametrize(
+    "count", ["Y", "7", *(pytest.param(text, marks=pytest.mark.slow) for text in ("2*Y", "Y+1"))]
+)
 def test_counts_of_one_side_are_refused_on_other_sides(count: str) -> None:
     """Inner columns send a number that may follow from the number of columns, or not."""
     given = [trace_of(inner_columns(count), dims) for dims in GRIDS]
@@ -62,7 +64,7 @@ def test_constant_distance_of_one_side_is_no_step_of_the_grid() -> None:
         extrap.extrapolate(given, 35, (7, 5), dims_of=GRIDS, check=False)
 
 
-@pytest.mark.parametrize("dims", [(9,), (10,), (11,)])
+@pytest.mark.parametrize("dims", [(9,), *(pytest.param((n,), marks=pytest.mark.slow) for n in (10, 11))])
 @pytest.mark.parametrize("count", ["b+x", "100+b*x", "2*b+3*x"])
 def test_blocks_in_sums_are_no_lines(count: str, dims: tuple[int]) -> None:
     """Blocks of 36 cells, rounded up, are 13-P on 4, 5, 7 and 8 ranks."""

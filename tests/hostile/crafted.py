@@ -22,7 +22,7 @@ __all__ = ["CRAFTED"]
 
 BIG = 1 << 62
 MAX_RANKS = 1 << 24
-BOMB_BYTES = 900_000_000
+BOMB_BYTES = 200_000_000
 ESCAPE = "\x1b[31mred\x9b0m"
 
 Maker = Callable[[], bytes]
@@ -122,7 +122,7 @@ def _with_nodes(nodes: bytes) -> bytes:
 
 @crafted("bomb.st")
 def bomb() -> bytes:
-    """A payload of 900 MB of zeros in 900 kB."""
+    """A payload of 200 MB of zeros in 200 kB."""
     stream = zlib.compressobj(9)
     chunk = bytes(1 << 20)
     count, rest = divmod(BOMB_BYTES, len(chunk))
