@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from scalatrace.codegen.program.tree import Branch, Loop, Stmt
-from scalatrace.formula import negate
+from scalatrace.formula import Cond, negate
 
 __all__ = ["tidy"]
 
@@ -14,28 +14,42 @@ def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """The same statements, with equal or opposite conditions of neighbours written once.
 
     Conditions depend on ranks and loop variables only, so no statement changes what a later one finds.
+    Neighbours are joined before what is inside them is looked at, so each statement is visited once.
     """
-    result: list[Stmt] = []
-    for stmt in map(_inside, body):
+    result: list[Stmt | _Group] = []
+    for stmt in body:
         last = result[-1] if result else None
-        if isinstance(stmt, Branch) and isinstance(last, Branch):
-            if stmt.cond == last.cond:
-                result[-1] = _joined(last, stmt)
+        if isinstance(stmt, Branch):
+            if isinstance(last, _Group) and last.takes(stmt):
                 continue
-            if stmt.cond == negate(last.cond) and not stmt.otherwise:
-                result[-1] = _joined(last, Branch(last.cond, (), stmt.then))
-                continue
+            stmt = _Group(stmt.cond, [*stmt.then], [*stmt.otherwise])
         result.append(stmt)
-    return tuple(result)
+    return tuple(map(_inside, result))
 
 
-def _joined(a: Branch, b: Branch) -> Branch:
-    return Branch(a.cond, tidy(a.then + b.then), tidy(a.otherwise + b.otherwise))
+@dataclass(slots=True)
+class _Group:
+    """Neighbouring branches under one condition, as one branch that grows."""
+
+    cond: Cond
+    then: list[Stmt]
+    otherwise: list[Stmt]
+
+    def takes(self, stmt: Branch) -> bool:
+        """Add a branch if its condition is the same or the opposite; whether it was added."""
+        if stmt.cond == self.cond:
+            self.then += stmt.then
+            self.otherwise += stmt.otherwise
+            return True
+        if not stmt.otherwise and stmt.cond == negate(self.cond):
+            self.otherwise += stmt.then
+            return True
+        return False
 
 
-def _inside(stmt: Stmt) -> Stmt:
+def _inside(stmt: Stmt | _Group) -> Stmt:
     if isinstance(stmt, Loop):
         return replace(stmt, body=tidy(stmt.body))
-    if isinstance(stmt, Branch):
-        return replace(stmt, then=tidy(stmt.then), otherwise=tidy(stmt.otherwise))
+    if isinstance(stmt, _Group):
+        return Branch(stmt.cond, tidy(tuple(stmt.then)), tidy(tuple(stmt.otherwise)))
     return stmt
