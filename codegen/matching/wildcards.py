@@ -164,12 +164,18 @@ class ExecutionPlan:
             items.append(slot if n == 1 else Repeated((slot,), n))
         return items
 
-    def execute(self, policy: Policy, synchronous: bool, recorded: frozenset[int] = frozenset()) -> Execution:
-        """Execute the trace once; it always ends."""
+    def execute(
+        self,
+        policy: Policy,
+        synchronous: bool,
+        recorded: frozenset[int] = frozenset(),
+        polls_wait: bool = True,
+    ) -> Execution:
+        """Execute the trace once; it always ends. Arguments are those of `Engine`."""
         spare = self.traffic.spare(self.actions)
         quotas = {box: Quota(messages, receives) for box, messages, receives in self.demand}
         script = Script(self.trace)
-        engine = Engine(script, self.actions, spare, quotas, policy, synchronous, recorded)
+        engine = Engine(script, self.actions, spare, quotas, policy, synchronous, recorded, polls_wait)
         try:
             if not engine.run():
                 return Execution(engine, diagnose(engine))

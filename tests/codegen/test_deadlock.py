@@ -190,3 +190,36 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert said.startswith("warning: potential deadlock of ranks 0 and 1\nthe cycle:\n")
     assert "rank 1, in MPI_Recv at app.py:21:main" in said
     assert (tmp_path / "a.c").exists()
+
+
+POLLING = [("Test", {"request": 0}), ("Testall", {"requests": (0,)})]
+
+
+@pytest.mark.parametrize(("op", "given"), POLLING)
+def test_polls_for_sends_block_nobody(op: str, given: dict[str, object]) -> None:
+    def rank(peer: int) -> list[IssuedCall]:
+        return [send(peer, op="Isend"), call(op, 40, **given), recv(peer)]
+
+    assert check_deadlock(record([rank(1), rank(0)])) is None
+    wait = call("Wait", 40, request=0)
+    waiting = [[send(peer, op="Isend"), wait, recv(peer)] for peer in (1, 0)]
+    assert found(*waiting).problem is Problem.UNSAFE
+
+
+def test_polls_for_messages_block_nobody() -> None:
+    probes = [call(op, 40, source=0, tag=0, comm="world") for op in ("Iprobe", "Probe")]
+    first = [send(1), recv(1, 21)]
+    for probe in probes:
+        assert check_deadlock(record([first, [probe, recv(0), send(0, 11)]])) is None
+    later = [recv(1, 21), send(1)]  # the message cannot be there
+    polls, waits = ([probe, send(0, 11), recv(0)] for probe in probes)
+    assert check_deadlock(record([later, polls])) is None
+    assert found(later, waits).problem is Problem.DEADLOCK
+
+
+def test_what_a_poll_leaves_is_matched_later() -> None:
+    other = [recv(1), send(1)]
+    ranks = [other, [recv(0, op="Irecv"), call("Test", 40, request=0), send(0)]]
+    assert check_deadlock(record(ranks)) is None
+    stuck = [[recv(1)], [recv(0, op="Irecv"), call("Test", 40, request=0)]]
+    assert found(*stuck).blocked[0].rank == 0

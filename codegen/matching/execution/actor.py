@@ -49,6 +49,18 @@ class Actor:
                 return
             yield thing[1]
 
+    @property
+    def polls(self) -> bool:
+        """Whether the present call returns at once, with or without a result."""
+        return self.action is not None and self.action.polls
+
+    def stop_waiting(self) -> None:
+        """Go on without what is not done yet."""
+        for item in self.items:
+            if item.waiter is self:
+                item.waiter = None
+        self.items, self.pending = [], 0
+
     def wait_for(self, items: list[Item]) -> bool:
         """Begin to wait for what is not done yet; whether there is anything."""
         self.items = [item for item in items if not item.done]

@@ -10,6 +10,10 @@ choose from; a policy (`choices.py`) says which is best. That ranks run in some 
 matter: with the senders decided a trace has one outcome whatever the order, so an execution that ends shows
 that all do.
 
+A poll that succeeded in the recorded run waits for what it found, as long as other ranks can go on: so the
+execution follows the order of the run. But it blocks nobody. Where no rank can go on, `polls_wait` false lets
+the ranks that poll continue, as the program does when a poll fails.
+
 Costs one step per call. In a steady loop (`script.py`) ranks wait for each other at the edge of each
 iteration; when an iteration leaves everything as it found it, all further ones would be like it and are not
 executed.
@@ -64,10 +68,17 @@ class Engine(ExecutionState):
         policy: Policy,
         synchronous: bool,
         recorded: frozenset[int],
+        polls_wait: bool = True,
     ) -> None:
-        """`recorded`: ids of the event nodes whose matches are wanted."""
+        """Prepare an execution.
+
+        Args:
+            recorded: ids of the event nodes whose matches are wanted.
+            polls_wait: whether a poll (Test, Iprobe) waits like a Wait or Probe where nothing else can go on.
+        """
         super().__init__(script, quotas, synchronous)
         self.actions, self.policy, self.spare, self.recorded = actions, policy, spare, recorded
+        self.polls_wait = polls_wait
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
         self._undecided: dict[tuple[object, int], Mailbox] = {}
@@ -81,7 +92,12 @@ class Engine(ExecutionState):
         while True:
             while self.ready:
                 self._advance(self.ready.popleft())
-            if not (self._decide(forced=False) or edges.release() or self._decide(forced=True)):
+            if not (
+                self._decide(forced=False)
+                or edges.release()
+                or self._decide(forced=True)
+                or (not self.polls_wait and self._leave_polls())
+            ):
                 return all(actor.ended for actor in self.actors.values())
 
     def _advance(self, actor: Actor) -> None:
@@ -103,6 +119,17 @@ class Engine(ExecutionState):
             waiter.pending -= 1
             if waiter.pending == 0:
                 self.ready.append(waiter)
+
+    def _leave_polls(self) -> bool:
+        """Let ranks go on that only poll; whether there were any. What they polled for is completed later."""
+        polling = [actor for actor in self.actors.values() if actor.pending and actor.polls]
+        for actor in polling:
+            for item in actor.items:
+                if isinstance(item, Post) and not item.done and not item.receive.takes:
+                    self._mailbox(item.receive.channel, item.rank).posts.remove(item)  # a probe found nothing
+            actor.stop_waiting()
+            self.ready.append(actor)
+        return bool(polling)
 
     # -- calls ---------------------------------------------------------------------------------------------
 

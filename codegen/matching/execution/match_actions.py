@@ -10,7 +10,7 @@ from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, i
 from scalatrace.operations import Category, Flow, Operation, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.requests import ENDING, ages
+from scalatrace.trace.query.requests import ENDING, STARTING, ages
 from scalatrace.trace.query.walk import Call, Place
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
@@ -24,7 +24,11 @@ __all__ = [
     "Named",
     "Receive",
     "Send",
+    "is_inert",
 ]
+
+POLLS = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe"})
+"""Operations that tell whether something has completed or arrived, and do not wait for it."""
 
 Channel = tuple[int, int, bool]
 """Messages of one channel match each other: family, first member, whether partitioned."""
@@ -120,13 +124,18 @@ class MatchAction:
     named: Named | None = None
     persistent: bool = False
 
+    @property
+    def polls(self) -> bool:
+        """Whether the call returns at once if it has no result: a test or a nonblocking probe."""
+        return self.op in POLLS
+
 
 CertainMatch = Callable[[Receive, int], tuple[int, int] | None]
 """Gives the only sender and tag that a receive of a rank can match; None if there are several."""
 
 
 class MatchActions:
-    """Translates calls, and caches the action of each place or, where calls differ, of each set of values."""
+    """Translates calls, and caches actions by node, rank and values; by place where all values are equal."""
 
     def __init__(
         self, trace: Trace, scopes: Scopes, certain_match: CertainMatch | None = None, blocking: bool = False
@@ -141,20 +150,20 @@ class MatchActions:
         self.trace, self._certain_match = trace, certain_match
         self._scopes = scopes
         self._of_place: dict[Place, MatchAction] = {}
-        self._of_values: dict[tuple[Place, tuple[int, ...]], MatchAction] = {}
+        self._of_values: dict[tuple[int, int, tuple[int, ...]], MatchAction] = {}
 
     def of(self, call: Call) -> MatchAction:
         """Return the action of a call."""
         action = self._of_place.get(call.place)
         if action is not None:
             return action
-        if call.place.constant:
-            action = self._of_place[call.place] = self._make(call)
-            return action
-        key = (call.place, call.values)
+        # Each walk makes its own places; a node and a rank are the same in all of them.
+        key = (id(call.node), call.rank, call.values)
         action = self._of_values.get(key)
         if action is None:
             action = self._of_values[key] = self._make(call)
+        if call.place.constant:
+            self._of_place[call.place] = action
         return action
 
     def _make(self, call: Call) -> MatchAction:
@@ -162,7 +171,7 @@ class MatchActions:
         base = call.op.removesuffix("_c")
         if base in ENDING:
             return MatchAction(ActionKind.COMPLETE, call.node, call.op, ages=tuple(ages(call)))
-        if base in ("Start", "Startall"):
+        if base in STARTING:
             return MatchAction(ActionKind.START, call.node, call.op, ages=tuple(ages(call)))
         if base in ("Request_free", "Cancel"):
             kind = ActionKind.FREE if base == "Request_free" else ActionKind.CANCEL
@@ -205,6 +214,17 @@ class MatchActions:
 
 
 _POINT_TO_POINT = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.PERSISTENT)
+
+
+_ABOUT_REQUESTS = ENDING | STARTING | {"Request_free", "Cancel"}
+
+
+def is_inert(op: str) -> bool:
+    """Whether calls of an operation have no action, whatever their parameters are."""
+    row, base = operation(op), op.removesuffix("_c")
+    if base in _ABOUT_REQUESTS or row.makes_request or is_collective(op):
+        return False
+    return row.category not in _POINT_TO_POINT and (row.recvs is None or row.recvs.peer != "source")
 
 
 def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:

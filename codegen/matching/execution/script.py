@@ -7,10 +7,11 @@ of a rank is like its others: what happens in it need not be found out again and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
+from scalatrace.codegen.matching.execution.match_actions import is_inert
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, Sequence
 from scalatrace.trace.model.tables import Op
@@ -22,7 +23,8 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["Edge", "Script", "Step", "When", "cut_down"]
 
 When = tuple[tuple[int, int], IterationPath]
-"""When a call is made, in the order of the program's text: (root node, iteration of a steady loop), place."""
+"""When a call is made, in the order of the program's text: (first root node of its part, iteration of a steady
+loop), place in the part."""
 
 Step = tuple[When, Call]
 
@@ -64,19 +66,29 @@ class Edge:
 
 
 def cut_down(trace: Trace) -> tuple[Trace, dict[int, Event]]:
-    """The trace with the parameters that decide matches only; id(its event) -> the event it was made from."""
+    """The trace with the calls and parameters that decide matches; id(its event) -> the event it was made from.
+
+    One-sided communication, say, sends and receives nothing that another call waits for.
+    """
     positions = [[i for i, (name, _) in enumerate(op.params) if name in _KEPT] for op in trace.ops]
+    inert = frozenset(i for i, op in enumerate(trace.ops) if is_inert(op.name))
     ops = [Op(op.name, tuple(op.params[i] for i in at)) for op, at in zip(trace.ops, positions, strict=True)]
     origin: dict[int, Event] = {}
 
-    def cut(node: Node) -> Node:
+    def cut_all(nodes: Iterable[Node]) -> list[Node]:
+        return [result for node in nodes if (result := cut(node)) is not None]
+
+    def cut(node: Node) -> Node | None:
         if isinstance(node, Sequence):
-            return Sequence(node.repeat, tuple(map(cut, node.nodes)))
+            inner = tuple(cut_all(node.nodes))
+            return Sequence(node.repeat, inner) if inner else None
+        if node.op in inert:
+            return None
         result = replace(node, params=tuple(node.params[i] for i in positions[node.op]), stats=())
         origin[id(result)] = node
         return result
 
-    return replace(trace, ops=ops, nodes=list(map(cut, trace.nodes)), load=[]), origin
+    return replace(trace, ops=ops, nodes=cut_all(trace.nodes), load=[]), origin
 
 
 class Script:
@@ -85,8 +97,7 @@ class Script:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.iterations = {i: n for i, node in enumerate(trace.nodes) if (n := _steady(trace, node))}
-        bodies = [node.nodes if i in self.iterations else (node,) for i, node in enumerate(trace.nodes)]  # type: ignore[union-attr]
-        self._parts = [_trace_of_nodes(trace, list(body)) for body in bodies]
+        self._parts = dict(self._split(trace))
         self._skips: dict[tuple[int, int], int] = {}
 
     def skip(self, edge: Edge, to: int) -> None:
@@ -95,12 +106,24 @@ class Script:
 
     def of(self, rank: int) -> Iterator[Step | Edge]:
         """The calls of a rank, with edges between the iterations of steady loops."""
-        for i, part in enumerate(self._parts):
+        for i, part in self._parts.items():
             if i in self.iterations:
                 yield from self._loop(i, part, rank)
             else:
                 root = (i, 0)
                 yield from (((root, stamp), call) for stamp, call in calls_with_paths(part, rank))
+
+    def _split(self, trace: Trace) -> Iterator[tuple[int, Trace]]:
+        """The bodies of steady loops and the nodes between them, each part with the index of its first node."""
+        start = 0
+        for i, node in enumerate(trace.nodes):
+            if i in self.iterations and isinstance(node, Sequence):
+                if start < i:
+                    yield start, _trace_of_nodes(trace, trace.nodes[start:i])
+                yield i, _trace_of_nodes(trace, list(node.nodes))
+                start = i + 1
+        if start < len(trace.nodes):
+            yield start, _trace_of_nodes(trace, trace.nodes[start:])
 
     def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
         steps, iteration, iterations = list(calls_with_paths(body, rank)), 0, self.iterations[loop]
@@ -119,6 +142,7 @@ def _trace_of_nodes(trace: Trace, nodes: list[Node]) -> Trace:
     """The trace with these nodes alone; what it knows of communicators is shared."""
     part = replace(trace, nodes=nodes)
     part._layouts, part._communicators, part._arrays = trace._layouts, trace._communicators, trace._arrays
+    part.pred_index = trace.pred_index
     return part
 
 
