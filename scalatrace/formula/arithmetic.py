@@ -16,10 +16,19 @@ Terms = dict[Expr, int]
 
 
 def linear(e: Expr) -> tuple[int, Terms]:
-    """An expression as constant + sum of terms times integers."""
+    """An expression as constant + sum of terms times integers; the terms must not be changed."""
+    if not isinstance(e, Binary):
+        return (e.value, {}) if isinstance(e, Const) else (0, {e: 1})
+    try:
+        return e._linear
+    except AttributeError:
+        result = _linear(e)
+        object.__setattr__(e, "_linear", result)
+        return result
+
+
+def _linear(e: Binary) -> tuple[int, Terms]:
     match e:
-        case Const(value):
-            return value, {}
         case Binary("+" | "-" as op, a, b):
             sign = 1 if op == "+" else -1
             (m, left), (n, right) = linear(a), linear(b)

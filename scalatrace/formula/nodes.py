@@ -32,8 +32,9 @@ class _Shown:
 class _Hashed(_Shown):
     """Remembers its hash, limits and length: expressions hold expressions, the same one many times over."""
 
-    __slots__ = ("_bounds", "_hash", "_length")
+    __slots__ = ("_bounds", "_hash", "_length", "_linear")
     _hash: int
+    _linear: tuple[int, dict[Expr, int]]
     _bounds: tuple[int, int] | None
     _length: int
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from scalatrace.formula import nodes
 
@@ -21,18 +22,19 @@ __all__ = [
 
 def children(part: nodes.Value | nodes.Cond) -> tuple[nodes.Value | nodes.Cond, ...]:
     """The parts of an expression or condition, in order."""
-    match part:
-        case nodes.Element(_, e) | nodes.Item(_, e) | nodes.Lookup(_, e) | nodes.Member(e, _, _):
-            return (e,)
-        case nodes.Binary(_, a, b) | nodes.Compare(_, a, b):
-            return a, b
-        case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
-            return cond, a, b
-        case nodes.Called(_, arguments):
-            return arguments
-        case nodes.AllOf(conds) | nodes.AnyOf(conds):
-            return conds
-    return ()
+    parts_of = _CHILDREN.get(type(part))
+    return parts_of(part) if parts_of else ()
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[nodes.Value | nodes.Cond, ...]]] = {
+    **dict.fromkeys((nodes.Element, nodes.Item, nodes.Lookup), lambda part: (part.index,)),
+    nodes.Member: lambda part: (part.expr,),
+    **dict.fromkeys((nodes.Binary, nodes.Compare), lambda part: (part.left, part.right)),
+    **dict.fromkeys((nodes.Choose, nodes.Select), lambda part: (part.cond, part.then, part.otherwise)),
+    nodes.Called: lambda part: part.arguments,
+    **dict.fromkeys((nodes.AllOf, nodes.AnyOf), lambda part: part.parts),
+}
+"""A table, since this is called for every part of every expression."""
 
 
 def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
@@ -47,14 +49,14 @@ def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
 def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """The names of the variables."""
     found: set[str] = set()
-    seen: set[nodes.Value | nodes.Cond] = set()  # a long formula has the same parts many times
+    seen: set[int] = set()  # a long formula has the same parts many times
     left = list(parts)
     while left:
         part = left.pop()
         if isinstance(part, nodes.Var):
             found.add(part.name)
-        elif not isinstance(part, nodes.Const) and part not in seen:
-            seen.add(part)
+        elif not isinstance(part, nodes.Const) and id(part) not in seen:
+            seen.add(id(part))
             left += children(part)
     return found
 
