@@ -14,8 +14,11 @@ from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_o
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import Lines
+from scalatrace.codegen.emit.wrapping import wrapped
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
+from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
     Argument,
     Branch,
@@ -23,7 +26,9 @@ from scalatrace.codegen.program.tree import (
     Compute,
     Context,
     Duration,
+    Let,
     Loop,
+    Part,
     Program,
     Stmt,
     calls,
@@ -74,7 +79,8 @@ class ImperativeEmitter(ABC):
 
     def emit(self, program: Program, options: EmitOptions) -> str:
         """The text of a program."""
-        return self.writing(program, options).text()
+        program = with_functions(named_parts(program))
+        return wrapped(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
@@ -117,6 +123,7 @@ class Writing(ABC):
             for mark in context.marks
         }
         self.lines = Lines()
+        self.functions: list[str] = []
         self.computes = any(isinstance(stmt, Compute) for stmt in statements(program.body))
 
     @abstractmethod
@@ -156,6 +163,28 @@ class Writing(ABC):
                     self.loop(stmt)
                 case Branch():
                     self.branch(stmt)
+                case Let():
+                    self.let(stmt)
+                case Part():
+                    self.part(stmt)
+
+    def part(self, part: Part) -> None:
+        """Write a function, and call it here."""
+        outer, self.lines = self.lines, Lines()
+        self.lines.deeper()
+        self.body(part.body)
+        text, self.lines = str(self.lines), outer
+        self.functions.append(self.function_text(part, text))
+        given = ", ".join(variable.name for variable in part.parameters)
+        self.lines.add(f"{part.name}({given}){self.emitter.end}")
+
+    @abstractmethod
+    def function_text(self, part: Part, body: str) -> str:
+        """The definition of a function."""
+
+    @abstractmethod
+    def let(self, let: Let) -> None:
+        """A local variable."""
 
     @abstractmethod
     def call(self, call: Call) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from sys import maxsize
 from typing import overload
 
 from scalatrace.codegen.program.communicators import OWN, SIZE
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Branch, Call, Compute, Let, Loop, Part, Program, Stmt
 from scalatrace.formula import Cond, Value, evaluate
 from scalatrace.trace.values.vec import SPECIAL
 
@@ -24,7 +24,7 @@ class Setting:
         communicator: number -> (own rank, number of ranks a peer can be).
     """
 
-    variables: Mapping[str, int]
+    variables: MutableMapping[str, int]
     communicator: Callable[[int], tuple[int, int]]
 
 
@@ -64,7 +64,7 @@ def _evaluated(part: Value | Cond, at: Setting) -> int:
 
 def run(program: Program, at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:
     """What one process does, one after the other, each with the variables of its moment."""
-    return _body(program.body, at)
+    return _body(program.body, Setting(dict(at.variables), at.communicator))
 
 
 def _body(body: tuple[Stmt, ...], at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:
@@ -74,6 +74,11 @@ def _body(body: tuple[Stmt, ...], at: Setting) -> Iterator[tuple[Call | Compute,
                 yield stmt, at
             case Branch(cond, then, otherwise):
                 yield from _body(then if holds(cond, at) else otherwise, at)
+            case Part(_, _, inner):
+                yield from _body(inner, at)
+            case Let(variable, e):
+                if e is not None:
+                    at.variables[variable.name] = value(e, at)
             case Loop(variable, count, inner):
                 for i in range(value(count, at)):
                     yield from _body(inner, Setting({**at.variables, variable.name: i}, at.communicator))

@@ -19,11 +19,10 @@ def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     result: list[Stmt | _Group] = []
     for stmt in body:
         last = result[-1] if result else None
-        if isinstance(stmt, Branch):
-            if isinstance(last, _Group) and last.takes(stmt):
-                continue
-            stmt = _Group(stmt.cond, [*stmt.then], [*stmt.otherwise])
-        result.append(stmt)
+        if not isinstance(stmt, Branch):
+            result.append(stmt)
+        elif not (isinstance(last, _Group) and last.takes(stmt)):
+            result.append(_Group(stmt.cond, [*stmt.then], [*stmt.otherwise]))
     return tuple(map(_inside, result))
 
 

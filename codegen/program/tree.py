@@ -3,6 +3,8 @@
     Program = tables + body          body = statements
     Loop(variable, count, body)    Branch(cond, then, otherwise)    Compute(contexts)    Call(op, arguments)
 
+and, in what emitters of C and Python write, Let(variable, value) and Part(name, parameters, body).
+
 Statements hold expressions (`scalatrace.formula`), never values of one rank: every process runs the same
 program, as the application did. Tables are those of the trace, with what the program uses.
 """
@@ -20,8 +22,8 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Loop", "Program", "Stmt", "Subset",
-    "asks_for", "calls", "statements",
+    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Let", "Loop", "Part", "Program", "Stmt",
+    "Subset", "asks_for", "calls", "needed_by", "statements",
 ]  # fmt: skip
 
 
@@ -121,7 +123,35 @@ class Branch:
     otherwise: tuple[Stmt, ...] = ()
 
 
-Stmt = Call | Compute | Loop | Branch
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A local variable; passes before an emitter give long expressions names.
+
+    Attributes:
+        value: None: branches that follow assign the value.
+        declares: whether the variable is new here; else it was declared without a value.
+    """
+
+    variable: Var
+    value: Expr | None
+    declares: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Statements that the text has in a function of their own.
+
+    Attributes:
+        name: of the function.
+        parameters: the variables from around that the statements use.
+    """
+
+    name: str
+    parameters: tuple[Var, ...]
+    body: tuple[Stmt, ...]
+
+
+Stmt = Call | Compute | Loop | Branch | Let | Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +203,7 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """All statements, those within others too, in order."""
     for stmt in body:
         yield stmt
-        if isinstance(stmt, Loop):
+        if isinstance(stmt, Loop | Part):
             yield from statements(stmt.body)
         elif isinstance(stmt, Branch):
             yield from statements(stmt.then)
@@ -187,10 +217,10 @@ def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
 
 def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
     """Whether statements use a variable."""
-    return any(name in names_in(*_parts(stmt)) for stmt in statements(body))
+    return any(name in names_in(*needed_by(stmt)) for stmt in statements(body))
 
 
-def _parts(stmt: Stmt) -> Sequence[Value | Cond]:
+def needed_by(stmt: Stmt) -> Sequence[Value | Cond]:
     """What is worked out for a statement itself."""
     match stmt:
         case Call():
@@ -201,4 +231,6 @@ def _parts(stmt: Stmt) -> Sequence[Value | Cond]:
             return [stmt.count]
         case Branch():
             return [stmt.cond]
+        case Let(_, value) if value is not None:
+            return [value]
     return []

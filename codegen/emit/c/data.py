@@ -20,13 +20,16 @@ __all__ = ["CData"]
 
 
 class CData(Writing):
-    """The parts of a C program's text that hold data.
+    """The parts of a C program's text that hold data."""
 
-    Attributes:
-        wide: whether the expression that is being written is to have 64 bits.
-    """
+    @property
+    def wide(self) -> bool:
+        """Whether the expression that is being written is to have 64 bits."""
+        return self.infix.variant
 
-    wide = False
+    @wide.setter
+    def wide(self, value: bool) -> None:
+        self.infix.variant = value
 
     @property
     def large(self) -> bool:

@@ -14,9 +14,9 @@ from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Argument, Branch, Call, Let, Loop, Part, Program, Stmt, statements
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
-from scalatrace.formula import Choose, Const, Expr, Special, number_bounds
+from scalatrace.formula import Choose, Cond, Const, Expr, Special, Value, Var, bounds, children, number_bounds
 from scalatrace.operations import operation
 from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.tables import Kind
@@ -50,6 +50,19 @@ HEAD = """\
 #endif
 """
 
+UNOPTIMIZED = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O0") /* many calls, and nothing between them to optimize */
+#endif
+"""
+
+OPTIMIZED = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+"""
+
 
 class CEmitter(ImperativeEmitter):
     """C11 with MPI 3; with MPI 4 where counts need more than an int."""
@@ -58,7 +71,8 @@ class CEmitter(ImperativeEmitter):
     syntax = words(
         "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
         " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
-        " counts that an does not hold it needs of version or later ifndef endif datatype"
+        " counts that pragma push pop options optimize many calls and nothing between them"
+        " an does not hold it needs of version or later ifndef endif datatype"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
 
@@ -82,6 +96,8 @@ class CEmitter(ImperativeEmitter):
 class _Writing(CData):
     def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
         super().__init__(emitter, program, options)
+        self.long_variables: set[Var] = set()
+        self.loop_variables = {s.variable.name for s in statements(program.body) if isinstance(s, Loop)}
         self.infix.notation = Notation(
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
         )
@@ -103,7 +119,9 @@ class _Writing(CData):
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()
         parts = [self.title(), head, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
-        parts += [f"static void benchmark(void)\n{{\n{body}}}", self.main(share)]
+        benchmark = [*self.functions, f"static void benchmark(void)\n{{\n{body}}}"]
+        parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
+        parts += [self.main(share)]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
@@ -183,6 +201,35 @@ class _Writing(CData):
         finally:
             self.wide = False
 
+    def function_text(self, part: Part, body: str) -> str:
+        """`static void part1(int i1) {`"""
+        given = ", ".join(f"{self.type_of(variable)} {variable.name}" for variable in part.parameters)
+        return f"static void {part.name}({given or 'void'})\n{{\n{body}}}"
+
+    def type_of(self, variable: Var) -> str:
+        """The type of a local variable: `long` where an int may not hold it."""
+        return "long" if variable in self.long_variables else "int"
+
+    def fits(self, e: Value | Cond) -> bool:
+        """Whether an int is known to hold an expression and each of its parts."""
+        if isinstance(e, Var) and e.name in self.loop_variables:
+            return e not in self.long_variables
+        if isinstance(e, Expr):
+            limits = bounds(e)
+            if limits is None or limits[0] < -INT_MAX or limits[1] > INT_MAX:
+                return False
+        return all(map(self.fits, children(e)))
+
+    def let(self, let: Let) -> None:
+        """`int k1 = (i1 + i2) / 2;`"""
+        if let.declares and not (self.fits(let.variable) and (let.value is None or self.fits(let.value))):
+            self.long_variables.add(let.variable)
+        self.wide = let.variable in self.long_variables
+        start = f"{self.type_of(let.variable)} " if let.declares else ""
+        value = "" if let.value is None else f" = {self.infix.expr(let.value)}"
+        self.lines.add(f"{start}{let.variable.name}{value};")
+        self.wide = False
+
     def loop(self, loop: Loop) -> None:
         """`for (int i1 = 0; i1 < 20; i1++) {`"""
         name = loop.variable.name
@@ -196,8 +243,13 @@ class _Writing(CData):
 
     def branch(self, branch: Branch) -> None:
         """`if (rank % 4 != 3) {`"""
-        self.lines.add(f"if ({self.infix.cond(branch.cond)}) {{")
-        self.block(branch.then, closed=not branch.otherwise)
+        start = "if"
+        while True:
+            self.lines.add(f"{start} ({self.infix.cond(branch.cond)}) {{")
+            self.block(branch.then, closed=not branch.otherwise)
+            if len(branch.otherwise) != 1 or not isinstance(branch.otherwise[0], Branch):
+                break
+            branch, start = branch.otherwise[0], "} else if"
         if branch.otherwise:
             self.lines.add("} else {")
             self.block(branch.otherwise)

@@ -11,7 +11,7 @@ from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
-from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import Branch, Call, Let, Loop, Part, Program, Stmt
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Value, Var
 from scalatrace.operations import operation
@@ -29,6 +29,10 @@ NOTES = (
     "Functions are called as MPI's and take what the application gave; requests are named by age",
     "(how many of those alive are younger), arrays by number. compute() waits for microseconds.",
 )
+
+
+MAX_UNENCLOSED = 60
+"""Characters of an expression without parentheses, within which alone a line can be broken."""
 
 
 class PythonEmitter(ImperativeEmitter):
@@ -97,7 +101,15 @@ class _Writing(Writing):
         fitting = f"{check}(MPI.COMM_WORLD.Get_size())"
         main = self.emitter.library.pieces["main"].text.replace("$setup\n", setup)
         main = main.replace("$fitting", fitting)
-        parts = [self.title(), pieces, self.tables_text(), grid, f"def benchmark():\n{body}", main]
+        parts = [
+            self.title(),
+            pieces,
+            self.tables_text(),
+            grid,
+            *self.functions,
+            f"def benchmark():\n{body}",
+            main,
+        ]
         return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
@@ -190,6 +202,22 @@ class _Writing(Writing):
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 
+    def function_text(self, part: Part, body: str) -> str:
+        """`def part1(i1):`"""
+        given = ", ".join(variable.name for variable in part.parameters)
+        shared = "    global came\n" if self.marks else ""
+        return f"def {part.name}({given}):\n{shared}{body}"
+
+    def let(self, let: Let) -> None:
+        """`k1 = (i1 + i2) // 2`; a variable without a value needs no declaration."""
+        if let.value is not None:
+            text = self.infix.expr(let.value)
+            self.lines.add(f"{let.variable.name} = {self.enclosed(text)}")
+
+    def enclosed(self, text: str) -> str:
+        """An expression, in parentheses if it is too long for a line."""
+        return f"({text})" if len(text) > MAX_UNENCLOSED else text
+
     def loop(self, loop: Loop) -> None:
         """`for i1 in range(20):`"""
         self.lines.add(f"for {loop.variable.name} in range({self.infix.expr(loop.count)}):")
@@ -197,8 +225,13 @@ class _Writing(Writing):
 
     def branch(self, branch: Branch) -> None:
         """`if rank % 4 != 3:`"""
-        self.lines.add(f"if {self.infix.cond(branch.cond)}:")
-        self.block(branch.then)
+        start = "if"
+        while True:
+            self.lines.add(f"{start} {self.enclosed(self.infix.cond(branch.cond))}:")
+            self.block(branch.then)
+            if len(branch.otherwise) != 1 or not isinstance(branch.otherwise[0], Branch):
+                break
+            branch, start = branch.otherwise[0], "elif"
         if branch.otherwise:
             self.lines.add("else:")
             self.block(branch.otherwise)

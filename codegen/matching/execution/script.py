@@ -23,8 +23,8 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["Edge", "Script", "Step", "When", "cut_down"]
 
 When = tuple[tuple[int, int], IterationPath]
-"""When a call is made, in the order of the program's text: (first root node of its part, iteration of a steady
-loop), place in the part."""
+"""When a call is made, in the order of the program's text: (first root node of its part, iteration of a
+steady loop), place in the part."""
 
 Step = tuple[When, Call]
 
@@ -66,7 +66,7 @@ class Edge:
 
 
 def cut_down(trace: Trace) -> tuple[Trace, dict[int, Event]]:
-    """The trace with the calls and parameters that decide matches; id(its event) -> the event it was made from.
+    """The trace with the calls and parameters that decide matches; id(its event) -> the original event.
 
     One-sided communication, say, sends and receives nothing that another call waits for.
     """
@@ -114,7 +114,7 @@ class Script:
                 yield from (((root, stamp), call) for stamp, call in calls_with_paths(part, rank))
 
     def _split(self, trace: Trace) -> Iterator[tuple[int, Trace]]:
-        """The bodies of steady loops and the nodes between them, each part with the index of its first node."""
+        """The bodies of steady loops and the nodes between them, each with the index of its first node."""
         start = 0
         for i, node in enumerate(trace.nodes):
             if i in self.iterations and isinstance(node, Sequence):

@@ -23,12 +23,16 @@ class Printer:
 
     Subclasses define the hooks, which take and give texts with their levels. One expression object often
     stands in many places: its text is kept.
+
+    Attributes:
+        variant: one of two ways to write constants; texts are kept for each.
     """
 
     conjunction, disjunction = "&&", "||"
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[nodes.Value, Printed]] = {}
+        self._texts: dict[tuple[int, bool], tuple[nodes.Value, Printed]] = {}
+        self.variant = False
 
     def expr(self, value: nodes.Value) -> str:
         """Return the text of a value, without parentheses around it."""
@@ -42,9 +46,10 @@ class Printer:
         """Return the text of a value and its level."""
         if isinstance(value, nodes.Const | nodes.Var):
             return self._printed(value)
-        if id(value) not in self._texts:
-            self._texts[id(value)] = value, self._printed(value)
-        return self._texts[id(value)][1]
+        key = id(value), self.variant
+        if key not in self._texts:
+            self._texts[key] = value, self._printed(value)
+        return self._texts[key][1]
 
     def _printed(self, value: nodes.Value) -> Printed:
         match value:

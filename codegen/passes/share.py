@@ -1,0 +1,259 @@
+"""Name parts of long expressions, each once, in local variables of a program in C or Python.
+
+A value of a deeply nested loop is an expression of its index, which holds the index of the loop around it,
+and so on: written out, such an expression has the product of their lengths. As objects the parts are shared.
+A part that is always evaluated becomes a variable before its statement, where it is used twice or is long
+itself. Long alternatives of a choice become statements under a condition, since each is only valid where it
+is chosen. Short expressions, and so small programs, stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import count
+from typing import TypeVar
+
+from scalatrace.codegen.program.sharing import Interner, uses, with_children
+from scalatrace.codegen.program.tree import (
+    Argument,
+    Branch,
+    Call,
+    Let,
+    Loop,
+    Program,
+    Stmt,
+    needed_by,
+    statements,
+)
+from scalatrace.formula import (
+    AllOf,
+    AnyOf,
+    Choose,
+    Compare,
+    Cond,
+    Const,
+    Expr,
+    Select,
+    Special,
+    Symbolic,
+    Truth,
+    Value,
+    Var,
+    bounds,
+    children,
+    length,
+    names_in,
+)
+from scalatrace.trace.model.tables import Kind
+
+__all__ = ["named_parts"]
+
+MAX_LENGTH = 24
+"""Variables and numbers of an expression that stays as it is."""
+
+MAX_PART_LENGTH = 16
+"""Variables and numbers of a part without a name."""
+
+MAX_CHOICE_LENGTH = 48
+"""Variables and numbers of a choice, or of a condition of several parts, that is written as an expression."""
+
+MIN_NAMED_LENGTH = 5
+"""Variables and numbers of a part that is worth a name."""
+
+P = TypeVar("P", bound=Value | Cond)
+
+
+def named_parts(program: Program) -> Program:
+    """The program with names for parts of its long expressions; the same object if it has none."""
+    if all(length(part) <= MAX_LENGTH for stmt in statements(program.body) for part in needed_by(stmt)):
+        return program
+    return program.with_body(_Sharing(program).block(program.body))
+
+
+class _Sharing:
+    """The walk over the statements, and the names that can be used where it is."""
+
+    def __init__(self, program: Program) -> None:
+        parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
+        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, Loop)}
+        taken = names_in(*parts) | loops
+        self.names = (name for n in count(1) if (name := f"k{n}") not in taken)
+        self.intern = Interner()
+        self.named: dict[int, Var] = {}  # by id of an interned part
+        self.uses: Counter[int] = Counter()
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Statements with what is named before them; names end with the block."""
+
+        def fill(out: list[Stmt]) -> None:
+            for stmt in body:
+                out.append(self.statement(stmt, out))
+
+        return self.scope(fill)
+
+    def scope(self, fill: Callable[[list[Stmt]], None]) -> tuple[Stmt, ...]:
+        """The statements that a function appends, with names of their own."""
+        before, out = dict(self.named), list[Stmt]()
+        fill(out)
+        self.named = before
+        return tuple(out)
+
+    def statement(self, stmt: Stmt, out: list[Stmt]) -> Stmt:
+        """A statement with short expressions; what it needs is appended."""
+        match stmt:
+            case Loop(variable, times, body):
+                times = self.expression(times, out)
+                return Loop(variable, times, self.block(body))
+            case Branch(cond, then, otherwise):
+                interned = self.counted(cond)
+                if length(cond) > MAX_LENGTH:
+                    cond = self.condition(interned, out)
+                else:
+                    cond = self.replaced(interned)
+                return Branch(cond, self.block(then), self.block(otherwise))
+            case Call():
+                given = tuple(self.argument(argument, out) for argument in stmt.arguments)
+                return replace(stmt, arguments=given)
+        return stmt
+
+    def argument(self, argument: Argument, out: list[Stmt]) -> Argument:
+        """An argument; indices into tables keep their alternatives, by which emitters know the entries."""
+        e = argument.value
+        value: Value
+        if argument.kind in (Kind.INT, Kind.PEER) and not isinstance(e, Symbolic):
+            value = self.expression(e, out)
+        else:
+            value = self.kept(self.counted(e), out) if length(e) > MAX_LENGTH else e
+        return argument if value is e else replace(argument, value=value)
+
+    def expression(self, e: Expr, out: list[Stmt]) -> Expr:
+        """A short form of an expression."""
+        interned = self.counted(e)
+        return self.lowered(interned, out) if length(e) > MAX_LENGTH else self.replaced(interned)
+
+    def counted(self, part: P) -> P:
+        """A part interned, and how often it uses its parts."""
+        is_long = length(part) > MAX_LENGTH
+        if not is_long and (not self.named or length(part) < MIN_NAMED_LENGTH):
+            return part
+        result = self.intern(part)
+        self.uses = uses([result]) if is_long else Counter()
+        return result
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def lowered(self, e: Expr, out: list[Stmt]) -> Expr:
+        """A short form of an interned expression that is evaluated here in any case."""
+        if (variable := self.named.get(id(e))) is not None:
+            return variable
+        if length(e) < MIN_NAMED_LENGTH:
+            return e
+        if isinstance(e, Choose):
+            cond = self.condition(e.cond, out)
+            then, otherwise = self.replaced(e.then), self.replaced(e.otherwise)
+            if length(then, otherwise) > MAX_CHOICE_LENGTH:
+                return self.assigned(e, out)
+            result: Expr = Choose(cond, then, otherwise)
+        else:
+            result = with_children(e, [self.lowered(child, out) for child in children(e)])  # type: ignore[arg-type]
+        if self.uses[id(e)] < 2 and length(result) <= MAX_PART_LENGTH:
+            return result
+        variable = self.named[id(e)] = self.variable(bounds(e))
+        out.append(Let(variable, result))
+        return variable
+
+    def kept(self, value: Value, out: list[Stmt]) -> Value:
+        """A value with the same alternatives and tables, and short forms of the rest."""
+        match value:
+            case Const() | Var() | Special():
+                return value
+            case Choose(cond, a, b) | Select(cond, a, b):
+                return with_children(value, (self.condition(cond, out), self.replaced(a), self.replaced(b)))
+        return with_children(value, [self.lowered(child, out) for child in children(value)])  # type: ignore[arg-type]
+
+    def replaced(self, part: P) -> P:
+        """An interned part in which parts with names are replaced by them; nothing is named."""
+        return self.replacing(part, {}) if self.named and length(part) >= MIN_NAMED_LENGTH else part
+
+    def replacing(self, part: P, done: dict[int, Value | Cond]) -> P:
+        """As `replaced`; `done` holds what was replaced before."""
+        if isinstance(part, Const | Var | Special | Truth):
+            return part
+        if id(part) not in done:
+            variable = self.named.get(id(part))
+            if variable is None:
+                result = with_children(part, [self.replacing(child, done) for child in children(part)])
+            else:
+                result = variable if isinstance(part, Expr) else _is_set(variable)  # type: ignore[assignment]
+            done[id(part)] = result
+        return done[id(part)]  # type: ignore[return-value]
+
+    # -- conditions ----------------------------------------------------------------------------------------
+
+    def condition(self, cond: Cond, out: list[Stmt]) -> Cond:
+        """A short form of an interned condition that is evaluated here in any case."""
+        if (variable := self.named.get(id(cond))) is not None:
+            return _is_set(variable)
+        if isinstance(cond, AllOf | AnyOf):
+            first = self.condition(cond.parts[0], out)
+            others = [
+                self.replaced(part) for part in cond.parts[1:]
+            ]  # evaluated only where the first says so
+            if length(*others) > MAX_CHOICE_LENGTH:
+                return _is_set(self.assigned(cond, out))
+            return type(cond)((first, *others))
+        return with_children(cond, [self.lowered(child, out) for child in children(cond)])  # type: ignore[arg-type]
+
+    # -- variables -----------------------------------------------------------------------------------------
+
+    def variable(self, limits: tuple[int, int] | None) -> Var:
+        """A new variable between limits, if they are known."""
+        name = next(self.names)
+        return Var(name, limits[1] + 1, limits[0]) if limits else Var(name)
+
+    def assigned(self, part: Expr | Cond, out: list[Stmt]) -> Var:
+        """A variable that statements under conditions set to a value; of a condition to 1 or 0."""
+        variable = self.variable(bounds(part) if isinstance(part, Expr) else (0, 1))
+        out.append(Let(variable, None))
+        self.assign(variable, part, out)
+        self.named[id(part)] = variable
+        return variable
+
+    def assign(self, variable: Var, part: Expr | Cond, out: list[Stmt]) -> None:
+        """Append the statements that set a variable."""
+        if id(part) not in self.named:
+            match part:
+                case Choose(cond, a, b):
+                    if length(self.replaced(a), self.replaced(b)) > MAX_CHOICE_LENGTH:
+                        self.either(variable, self.condition(cond, out), a, b, out)
+                        return
+                case AllOf((first, *others)):
+                    rest = others[0] if len(others) == 1 else AllOf(tuple(others))
+                    self.either(variable, self.condition(first, out), self.intern(rest), Const(0), out)
+                    return
+                case AnyOf((first, *others)):
+                    rest = others[0] if len(others) == 1 else AnyOf(tuple(others))
+                    self.either(variable, self.condition(first, out), Const(1), self.intern(rest), out)
+                    return
+        if isinstance(part, Cond):
+            value: Expr = Choose(self.condition(part, out), Const(1), Const(0))
+        else:
+            value = self.lowered(part, out)
+        out.append(Let(variable, value, declares=False))
+
+    def either(
+        self, variable: Var, cond: Cond, then: Expr | Cond, otherwise: Expr | Cond, out: list[Stmt]
+    ) -> None:
+        """Append a branch that sets a variable to one of two values."""
+        if isinstance(cond, Truth):
+            self.assign(variable, then if cond.value else otherwise, out)
+            return
+        blocks = [self.scope(partial(self.assign, variable, part)) for part in (then, otherwise)]
+        out.append(Branch(cond, *blocks))
+
+
+def _is_set(variable: Var) -> Cond:
+    return Compare("!=", variable, Const(0))

@@ -1,0 +1,127 @@
+"""Split a long program in C or Python into functions, which compilers translate in linear time.
+
+A compiler's time grows faster than the length of a function, and nobody reads one of thousands of lines.
+Parts of the statements, at any depth, become functions; parameters are variables from around that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+
+from scalatrace.codegen.program.tree import (
+    Branch,
+    Call,
+    Compute,
+    Let,
+    Loop,
+    Part,
+    Program,
+    Stmt,
+    needed_by,
+    statements,
+)
+from scalatrace.formula import Var, names_in
+
+__all__ = ["with_functions"]
+
+MAX_STATEMENTS = 600
+"""Statements of a function that is not split."""
+
+PART_STATEMENTS = 200
+"""Statements of a part, at least; statements that use the same local variable stay together."""
+
+MIN_PART_STATEMENTS = 40
+"""Statements that are worth a function, at the end of a block."""
+
+
+def with_functions(program: Program) -> Program:
+    """The program with no long function; the same object if it has none."""
+    if _size(program.body) <= MAX_STATEMENTS:
+        return program
+    return program.with_body(_Splitting().block(program.body, {}))
+
+
+class _Splitting:
+    """The walk over the statements, innermost blocks first."""
+
+    def __init__(self) -> None:
+        self.names = (f"part{n}" for n in count(1))
+
+    def block(self, body: tuple[Stmt, ...], scope: dict[str, Var]) -> tuple[Stmt, ...]:
+        """Statements without long blocks.
+
+        Args:
+            scope: the variables from around, by name.
+        """
+        scope = {**scope, **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, Let)}}
+        body = tuple(self.inside(stmt, scope) for stmt in body)
+        if _size(body) <= MAX_STATEMENTS:
+            return body
+        return tuple(stmt for group in _groups(body) for stmt in self.part(group, scope))
+
+    def inside(self, stmt: Stmt, scope: dict[str, Var]) -> Stmt:
+        """A statement without long blocks."""
+        match stmt:
+            case Loop(variable, _, body) if _size(body) > MAX_STATEMENTS:
+                return replace(stmt, body=self.block(body, {**scope, variable.name: variable}))
+            case Branch(_, then, otherwise) if _size(then) + _size(otherwise) > MAX_STATEMENTS:
+                return replace(stmt, then=self.block(then, scope), otherwise=self.block(otherwise, scope))
+        return stmt
+
+    def part(self, group: list[Stmt], scope: dict[str, Var]) -> list[Stmt]:
+        """A function of statements; they stay where they are few, or assign to a variable from around."""
+        body = tuple(group)
+        inner = list(statements(body))
+        own = {s.variable.name for s in inner if isinstance(s, Loop) or (isinstance(s, Let) and s.declares)}
+        assigned = {s.variable.name for s in inner if isinstance(s, Let)}
+        if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
+            return group
+        used = {name for stmt in inner for name in _names(stmt)} - own
+        return [Part(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
+
+
+def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
+    """Neighbours, PART_STATEMENTS or more, such that no variable of a group is used in another."""
+    declared = {stmt.variable.name for stmt in body if isinstance(stmt, Let)}
+    last_use = {
+        name: i
+        for i, stmt in enumerate(body)
+        for s in (statements((stmt,)) if declared else ())
+        for name in _names(s)
+    }
+    group: list[Stmt] = []
+    size = until = 0
+    for i, stmt in enumerate(body):
+        if isinstance(stmt, Let):
+            until = max(until, last_use.get(stmt.variable.name, i))
+        group.append(stmt)
+        size += _size((stmt,))
+        if size >= PART_STATEMENTS and until <= i:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _names(stmt: Stmt) -> set[str]:
+    """The variables that a statement itself reads or assigns, or hands to a function."""
+    if isinstance(stmt, Part):
+        return {variable.name for variable in stmt.parameters}
+    names = names_in(*needed_by(stmt))
+    return names | {stmt.variable.name} if isinstance(stmt, Let) else names
+
+
+def _size(body: tuple[Stmt, ...]) -> int:
+    """Statements of a function with this body; those of other functions do not count."""
+    total = 0
+    for stmt in body:
+        match stmt:
+            case Loop():
+                total += 1 + _size(stmt.body)
+            case Branch():
+                total += 1 + _size(stmt.then) + _size(stmt.otherwise)
+            case Call() | Compute() | Let() | Part():
+                total += 1
+    return total

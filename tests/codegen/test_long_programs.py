@@ -1,0 +1,146 @@
+"""Long programs: names for parts of expressions, functions for parts of the statements, short lines."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalatrace import Trace
+from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrapped
+from scalatrace.codegen.generate import generate
+from scalatrace.codegen.passes import share, split
+from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.split import with_functions
+from scalatrace.codegen.program.sharing import Interner, uses, with_children
+from scalatrace.codegen.program.tree import Let, Part, needed_by, statements
+from scalatrace.formula import Binary, Choose, Compare, Const, Item, Var, children, length
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm
+from support.interpreted import made, sound, walked
+from support.traces import traces
+
+
+def nested(depth: int) -> Trace:
+    """Loops in loops whose trip counts follow no short rule: each index holds the index around it."""
+    b = Builder(4)
+    inner = b.event("Bcast", count=1, datatype=DOUBLE, root=Vec(((0, 0, 0, 1, 2, 3, 2, 1),)), comm=Comm())
+    for level in range(depth):
+        trips = Vec((3, 1, 2, 2, (0, 0, 2, 1, 3, 1, 2)))
+        inner = b.loop(trips if level < depth - 1 else 5, inner, b.event("Barrier", comm=Comm()))
+    return b.of(inner)
+
+
+def long(n: int) -> Trace:
+    """Many statements, some of them within loops."""
+    b = Builder(4)
+    halves = RankList.from_runs([(0, 2)]), RankList.from_runs([(2, 4)])
+    groups = [Groups([(halves[0], Vec(r + 1)), (halves[1], Vec(7))]) for r in range(4)]
+    nodes = [
+        b.loop(
+            3,
+            *(
+                b.event("Bcast", count=groups[(i + j) % 4], datatype=DOUBLE, root=0, comm=Comm())
+                for j in range(n)
+            ),
+        )
+        for i in range(n)
+    ]
+    return b.of(*nodes)
+
+
+@settings(max_examples=40)
+@given(traces(), st.integers(1, 6))
+def test_any_trace_has_the_same_calls_with_names_and_functions(trace: Trace, limit: int) -> None:
+    if not sound(trace):
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("MAX_LENGTH", "MAX_PART_LENGTH", "MAX_CHOICE_LENGTH", "MIN_NAMED_LENGTH"):
+            patch.setattr(share, name, limit)
+        for name in ("MAX_STATEMENTS", "PART_STATEMENTS", "MIN_PART_STATEMENTS"):
+            patch.setattr(split, name, limit)
+        program = with_functions(named_parts(build(trace)))
+    for rank in trace.ranks:
+        assert list(made(program, trace, rank)) == list(walked(trace, rank))
+
+
+def test_an_index_in_an_index_is_written_once() -> None:
+    trace = nested(7)
+    program = build(trace)
+    before = max(length(part) for stmt in statements(program.body) for part in needed_by(stmt))
+    program = named_parts(program)
+    after = max(length(part) for stmt in statements(program.body) for part in needed_by(stmt))
+    assert before > 10 * after
+    assert after < 3 * share.MAX_CHOICE_LENGTH
+    for rank in trace.ranks:
+        assert list(made(program, trace, rank)) == list(walked(trace, rank))
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+@pytest.mark.parametrize("trace", [nested(7), long(40)], ids=["nested", "long"])
+def test_no_line_is_long(trace: Trace, language: str) -> None:
+    text = generate(trace, language).text
+    assert max(map(len, text.split("\n"))) <= MAX_LINE_LENGTH
+    if language == "python":
+        ast.parse(text)
+
+
+def test_small_programs_have_neither() -> None:
+    program = build(long(3))
+    assert named_parts(program) is program
+    assert with_functions(program) is program
+
+
+def test_functions_get_the_variables_that_they_use() -> None:
+    program = with_functions(build(long(40)))
+    parts = [stmt for stmt in statements(program.body) if isinstance(stmt, Part)]
+    assert parts
+    for part in parts:
+        assert len(list(statements(part.body))) < 2 * split.MAX_STATEMENTS
+    text = generate(long(40), "c").text
+    assert "static void part1(" in text
+    assert "part1(" in text[text.index("static void benchmark") :]
+
+
+def test_equal_parts_become_one_object() -> None:
+    def expression() -> Choose:
+        index = Binary("+", Var("i", 5), Const(1))
+        return Choose(Compare("<", index, Const(3)), Item((1, 2, 3), index), Const(7))
+
+    intern = Interner()
+    first = intern(expression())
+    assert intern(expression()) is first == expression()
+    index = first.cond.left  # type: ignore[union-attr]
+    assert uses([first])[id(index)] == 2
+    assert with_children(first, children(first)) is first
+
+
+def test_a_named_part_may_be_used_under_its_condition_only() -> None:
+    lets = [stmt for stmt in statements(named_parts(build(nested(7))).body) if isinstance(stmt, Let)]
+    assert len({let.variable.name for let in lets if let.declares}) == sum(let.declares for let in lets)
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_wrapped_lines_have_the_same_tokens(language: str) -> None:
+    numbers = ", ".join(map(str, range(100)))
+    quoted = '"a, b && (c \\" ' + "x" * 300 + '"'
+    note = {"c": "/* a.c:1:f */", "python": "# a.c:1:f"}[language]
+    line = f"    f(({numbers}), {quoted}); {'' if language == 'c' else ' '}{note}"
+    text = wrapped(line, language)
+    assert all(len(part) <= MAX_LINE_LENGTH for part in text.split("\n"))
+    assert text.split("\n")[0] == f"    {note}"
+    joined = "".join(part.strip() for part in text.split("\n")[1:])
+    assert joined.replace('""', "").replace(" ", "") == f"f(({numbers}), {quoted});".replace(" ", "")
+
+
+def test_comments_are_cut_between_words() -> None:
+    words = "word " * 60
+    assert all(line.endswith("*/") for line in wrapped(f"  /* {words}*/", "c").split("\n"))
+    assert all(line.startswith(" * ") for line in wrapped(f" * {words}", "c").split("\n"))
+    assert all(line.startswith("# ") for line in wrapped(f"# {words}", "python").split("\n"))
+    assert len(wrapped(f"/* {'x' * 500} */", "c").split("\n")) > 3
