@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_trace, natural
 from scalatrace.errors import UsageError
+from scalatrace.report.trees.legend import LEGEND
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-EXAMPLE = "scalatrace show stencil.st\n  scalatrace show stencil.st --rank 3 --limit 20"
+__doc__ = f"{__doc__}\n\n{LEGEND}"
+
+EXAMPLE = (
+    "scalatrace show stencil.st\n"
+    "  scalatrace show stencil.st --top 5 --depth 3\n"
+    "  scalatrace show stencil.st --at halo.py:11\n"
+    "  scalatrace show stencil.st --rank 3 --limit 20"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +32,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
     parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
+    parser.add_argument("--depth", type=natural, metavar="N", help="tree: N levels of nodes")
+    parser.add_argument(
+        "--top",
+        type=natural,
+        metavar="N",
+        help="tree: of each loop the N nodes with most time in MPI and computation, and their shares",
+    )
+    parser.add_argument(
+        "--at", metavar="WHERE", help="tree: events whose operation or call site contains WHERE"
+    )
+    parser.add_argument("--legend", action="store_true", help="tree: explain the notation, as on a terminal")
     parser.add_argument("--limit", type=natural, metavar="N", help="with --rank: the first N calls")
     parser.add_argument("--json", action="store_true", help="with --rank: a line of JSON for each call")
 
@@ -34,6 +53,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.json and args.rank is None:
         raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
+    of_tree = {"--depth": args.depth, "--top": args.top, "--at": args.at, "--legend": args.legend or None}
+    if args.text or args.notation or args.rank is not None:
+        for option in (option for option, value in of_tree.items() if value is not None):
+            raise UsageError(f"{option} selects nodes of the tree: leave out --text, --notation and --rank")
     from scalatrace.trace.io.container import is_symbolic
 
     if is_symbolic(args.trace):
@@ -75,9 +98,11 @@ def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
 def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
     from scalatrace.report.notation import NotationReporter
     from scalatrace.report.style import console
-    from scalatrace.report.tree import TreeReporter
+    from scalatrace.report.trees.reporter import TreeReporter
+    from scalatrace.report.trees.selection import Selection
 
     if args.notation:
         NotationReporter(trace).render(console())
     else:
-        TreeReporter(trace, args.full, args.stacks).render(console())
+        selection = Selection(args.depth, args.top, args.at)
+        TreeReporter(trace, args.full, args.stacks, selection, args.legend).render(console())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from scalatrace.escapes import clean
 from scalatrace.report.style import ranks
@@ -42,29 +43,52 @@ def repeat(value: Elastic) -> str:
     return "" if value == Vec(1) else elastic(value, _plain)
 
 
-def elastic(value: Value, one: ONE) -> str:
-    """Return an elastic value, its integers written by `one`."""
+def elastic(value: Value, one: ONE, named: bool = False) -> str:
+    """Return an elastic value, its integers written by `one`; `named`: these are names, not numbers."""
     if isinstance(value, Vec):
-        return vec(value, one)
+        return vec(value, one, named)
     if isinstance(value, Columns):
-        return f"{{{ranks(value.ranks)}: each {vec(value.vec, one)}}}"
+        return f"{{{ranks(value.ranks)}: each {vec(value.vec, one, named)}}}"
     if isinstance(value, Summary):
         h = value.histogram
         return f"~{one(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
     if isinstance(value, Formulas):
         return format_parts(value.parts)
-    return "{" + "; ".join(f"{ranks(group)}: {vec(values, one)}" for group, values in value.groups) + "}"
+    return (
+        "{" + "; ".join(f"{ranks(group)}: {vec(values, one, named)}" for group, values in value.groups) + "}"
+    )
 
 
-def vec(value: Vec, one: ONE) -> str:
-    """Return a value vector: the one value, the few values, or the compressed form."""
+def vec(value: Vec, one: ONE, named: bool = False) -> str:
+    """Return a value vector: the one value, the few values, or the compressed form.
+
+    Names have no strides: of names in progression the first ones are listed.
+    """
     if value.constant is not None:
         return one(value.constant)
     length = value.length
     if length is not None and length <= MAX_LISTED_VALUES:
         return "[" + " ".join(map(one, value.first(length))) + "]"
     period = _period(value)
-    return f"[{' '.join(map(one, period))} …]" if period else str(value)
+    if period:
+        return f"[{' '.join(map(one, period))} …]"
+    assert not isinstance(value.terms, int)  # it would be constant
+    if named and any(map(_has_stride, value.terms)):
+        return f"[{' '.join(map(one, value.first(MAX_LISTED_VALUES)))} …]"
+    return f"[{' '.join(_term(term, one) for term in value.terms)}]"
+
+
+def _has_stride(term: Any) -> bool:
+    return not isinstance(term, int) and (term[1] != 0 or any(map(_has_stride, term[2:])))
+
+
+def _term(term: Any, one: ONE) -> str:
+    """Return a value, or repeated ones: 3*(1 by 2), ..*(1 2)."""
+    if isinstance(term, int):
+        return one(term)
+    count, stride, *inner = term
+    by = f" by {stride}" if stride else ""
+    return f"{count or '..'}*({' '.join(_term(part, one) for part in inner)}{by})"
 
 
 def _period(value: Vec) -> tuple[int, ...]:
@@ -95,7 +119,8 @@ def param(trace: Trace, kind: Kind, value: Param) -> str:
         if isinstance(value.value, Formulas):
             return format_parts(value.value.parts, FORMULAS[value.encoding])
         return elastic(value.value, lambda peer: peer_text(value.encoding, peer))
-    return elastic(value, lambda stored: resolved(trace, kind, stored))
+    named = kind is not Kind.INT and kind is not Kind.PEER
+    return elastic(value, lambda stored: resolved(trace, kind, stored), named)
 
 
 def peer_text(encoding: Encoding, value: int) -> str:

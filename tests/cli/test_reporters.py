@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from scalatrace.errors import UsageError
 from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.costs.rows import by_node, by_rank
@@ -16,12 +17,17 @@ from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import duration, nbytes, ranks
-from scalatrace.report.tree import TreeReporter
-from scalatrace.report.values import peer_text, vec
+from scalatrace.report.trees.legend import LEGEND
+from scalatrace.report.trees.reporter import TreeReporter
+from scalatrace.report.trees.selection import Selection
+from scalatrace.report.values import param, peer_text, vec
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.elastic import Columns, Groups
+from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.tables import Datatype, Kind
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import Builder, Comm, stencil
@@ -80,6 +86,63 @@ def test_tree_says_who_takes_part_where_that_is_not_all() -> None:
     shown = drawn(TreeReporter(b.of(b.loop(some, b.event("Barrier", comm=Comm())))))
     assert "7 × loop  ranks 0-4:2" in shown
     assert shown.count("ranks 0") == 1
+
+
+def test_tree_of_chosen_nodes() -> None:
+    b = Builder(2)
+    long, short = Histogram(1, 9000, 9000, 9000, 0), Histogram(1, 10, 10, 10, 0)
+    inner = b.loop(
+        3,
+        b.event("Barrier", at=("a.c:1:f",), compute=short),
+        b.event("Bcast", at=("a.c:2:g", "a.c:9:main"), compute=long),
+        b.event("Reduce", at=("a.c:3:h",), compute=short),
+    )
+    trace = b.of(b.loop(5, inner), b.event("Barrier", at=("a.c:4:f",), compute=short))
+
+    def lines(selection: Selection) -> list[str]:
+        return [
+            line.strip("│├─└ ") for line in drawn(TreeReporter(trace, selection=selection)).splitlines()[1:]
+        ]
+
+    assert lines(Selection(depth=1)) == ["5 × loop", "… 4 nodes not shown", "Barrier  a.c:4:f"]
+    assert lines(Selection(at="a.c:2")) == lines(Selection(at="main")) == lines(Selection(at="Bcast"))
+    assert lines(Selection(at="a.c:2")) == ["5 × loop", "3 × loop of 3", "Bcast  a.c:2:g"]
+    assert lines(Selection(top=1)) == [
+        "5 × loop  9.02 µs (99.9 %)",
+        "3 × loop of 3  9.02 µs (99.9 %)",
+        "Bcast  9 µs (99.7 %)  a.c:2:g",
+        "… 2 nodes not shown, 0.2 %",
+        "… 1 node not shown, 0.1 %",
+    ]
+    with pytest.raises(UsageError, match=r"contains 'b\.c'"):
+        TreeReporter(trace, selection=Selection(at="b.c"))
+
+
+def test_costs_are_calls_where_times_were_not_recorded() -> None:
+    b = Builder(2)
+    trace = b.of(b.loop(5, b.event("Barrier")), b.event("Barrier"))
+    trace.stats = []
+    lines = drawn(TreeReporter(trace, selection=Selection(top=1))).splitlines()
+    assert lines[1].endswith("5 × loop  10 calls (83.3 %)")
+
+
+def test_names_are_never_written_as_numbers() -> None:
+    b = Builder(1)
+    for n in range(12):
+        b.trace.types.append(Datatype(f"type{n}", 1, 1))
+    first = len(b.trace.types) - 12
+    endless = Vec((first + 3, (0, 0, first, first + 1, (9, 0, first))))
+    strided = Vec(((0, 0, (12, 1, first)),))
+    shown = [param(b.trace, Kind.TYPE, value) for value in (endless, strided)]
+    assert shown[0] == "[type3 ..*(type0 type1 9*(type0))]"
+    assert shown[1] == "[type0 type1 type2 type3 type4 type5 type6 type7 …]"
+    peers = Peer(Encoding.RELATIVE, Vec((1, 2, (0, 0, 9, (9, 1, 3)))))
+    assert param(b.trace, Kind.PEER, peers) == "[self+1 self+2 ..*(self+9 9*(self+3 by 1))]"
+
+
+def test_tree_has_a_legend_where_it_is_wanted() -> None:
+    assert LEGEND not in drawn(TreeReporter(stencil()))
+    assert LEGEND in drawn(TreeReporter(stencil(), legend=True))
 
 
 def test_tree_cuts_long_values_unless_all_is_wanted() -> None:

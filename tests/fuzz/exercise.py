@@ -22,7 +22,7 @@ from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter
 from scalatrace.report.notation import NotationReporter
 from scalatrace.report.stats import StatsReporter
-from scalatrace.report.tree import TreeReporter
+from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import FormatError, LimitError, TextError
 from scalatrace.report.costs.rows import by_node, by_rank
-from scalatrace.report.tree import TreeReporter
+from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
 from scalatrace.trace.io.container import pack_container

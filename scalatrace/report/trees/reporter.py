@@ -11,6 +11,8 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, number, op_text, ranks, short_site
+from scalatrace.report.trees.legend import LEGEND
+from scalatrace.report.trees.selection import Choice, LeftOut, Selection
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
@@ -28,9 +30,27 @@ MAX_VALUE_CHARS = 60
 class TreeReporter:
     """Draws the nodes: `1000 × loop` with its events below, each with parameters, ranks and call site."""
 
-    def __init__(self, trace: Trace, full: bool = False, stacks: bool = False) -> None:
-        """`full`: cut no value; `stacks`: show all frames of a call site, not just the innermost."""
-        self.trace, self.full, self.stacks = trace, full, stacks
+    def __init__(
+        self,
+        trace: Trace,
+        full: bool = False,
+        stacks: bool = False,
+        selection: Selection | None = None,
+        legend: bool = False,
+    ) -> None:
+        """Prepare the tree of a trace.
+
+        Args:
+            full: cut no value.
+            stacks: show all frames of a call site, not just the innermost.
+            selection: the nodes to show; all if not given.
+            legend: explain the notation below the tree; on a terminal that is always done.
+
+        Raises:
+            UsageError: the selection names a call site that the trace does not have.
+        """
+        self.trace, self.full, self.stacks, self.legend = trace, full, stacks, legend
+        self.choice = Choice(trace, selection or Selection())
         self.participants = participants(trace)
 
     def render(self, console: Console) -> None:
@@ -41,6 +61,8 @@ class TreeReporter:
                 console.print(Text(guide, style=DIM).append_text(label), soft_wrap=True)
             else:  # nothing to lay out: a console takes several times as long for each line
                 console.file.write(f"{guide}{label.plain}\n")
+        if self.legend or console.is_terminal:
+            console.print(Text(f"\n{LEGEND}", style=DIM), soft_wrap=True)
 
     def _title(self) -> Text:
         trace = self.trace
@@ -61,19 +83,29 @@ class TreeReporter:
     def _lines(self, guides: tuple[str, str, str, str]) -> Iterator[tuple[str, Text]]:
         """Yield the guides before each line, and the line."""
         yield "", self._title()
-        yield from self._below("", guides, self.trace.nodes, self.trace.ranks)
+        yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1)
 
     def _below(
-        self, before: str, guides: tuple[str, str, str, str], nodes: AnySequence[Node], around: RankList
+        self,
+        before: str,
+        guides: tuple[str, str, str, str],
+        nodes: AnySequence[Node],
+        around: RankList,
+        level: int,
     ) -> Iterator[tuple[str, Text]]:
         space, line, fork, end = guides
-        for i, node in enumerate(nodes, 1):
-            last = i == len(nodes)
-            taking_part = self.participants[id(node)]
+        shown = self.choice.children(nodes, level)
+        for i, node in enumerate(shown, 1):
+            last = i == len(shown)
             guide = before + (end if last else fork)
+            if isinstance(node, LeftOut):
+                yield guide, Text(str(node), style=DIM)
+                continue
+            taking_part = self.participants[id(node)]
             if isinstance(node, Sequence):
                 yield guide, self._loop(node, taking_part, around)
-                yield from self._below(before + (space if last else line), guides, node.nodes, taking_part)
+                inner = before + (space if last else line)
+                yield from self._below(inner, guides, node.nodes, taking_part, level + 1)
             else:
                 yield guide, self._event(node, taking_part, around)
 
@@ -82,6 +114,7 @@ class TreeReporter:
         self._put_repeat(text, _repeat(node, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
+        self._put_cost(text, node)
         return text
 
     def _event(self, event: Event, taking_part: RankList, around: RankList) -> Text:
@@ -92,8 +125,13 @@ class TreeReporter:
         for name, value in values.params(self.trace, event):
             text.append(f"  {name}=", style=DIM).append(self._cut(value))
         self._put_ranks(text, taking_part, around)
+        self._put_cost(text, event)
         self._put_site(text, event)
         return text
+
+    def _put_cost(self, text: Text, node: Node) -> None:
+        if cost := self.choice.cost(node):
+            text.append(f"  {cost}", style="cyan")
 
     def _put_repeat(self, text: Text, repeat: str) -> None:
         text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)

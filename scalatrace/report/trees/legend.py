@@ -1,0 +1,13 @@
+"""The notation of `show`, for its help and below a tree."""
+
+__all__ = ["LEGEND"]
+
+LEGEND = """\
+notation:
+  12 × loop of 4         a loop of 12 iterations with four nodes
+  ranks 4-15             only these ranks take part
+  dest=self+1            the own rank plus 1; "mod size": modulo the size of the communicator; self^1: xor
+  tag=[3 2 1 …]          values of successive executions; … stands for more of them (--full shows all)
+  [5 ..*(1 2)]           5, and then 1, 2 again and again; 3*(1 by 2) is 1 3 5
+  {0-14:2: 1; 1-15:2: 2} the value of each group of ranks; 0-14:2 is every second rank from 0 to 14
+  ~[32 32]               a mean: the values were recorded as a histogram"""
