@@ -10,8 +10,8 @@ from functools import partial
 from importlib import metadata
 
 from scalatrace import cache
+from scalatrace.compilers.mpi import Mpi, installed
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.mpi import Mpi, installed
 from scalatrace.record.shim import core_library, shim_for, shim_name
 
 __all__ = ["Fact", "build_all", "facts"]

@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
+from scalatrace.compilers.elf import preload_obstacle
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank, on_one_node
-from scalatrace.record.elf import preload_obstacle
 from scalatrace.record.policy import Policy
 from scalatrace.record.shim_cache import shim_of
 

@@ -1,25 +1,20 @@
 """Build the shim for an MPI once: `libscalatrace_<mpi>.so` in the user's cache.
 
-The key of a shim is what it depends on: the MPI library, our sources, the core's place. Ranks that start at
-the same moment wait for the one that builds; the file is written aside and renamed, so none sees half of it.
+The key of a shim is what it depends on: the MPI library, our sources, the core's place.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shlex
-import subprocess
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
-from scalatrace import cache
+from scalatrace.compilers.build import built_once, compiler_output
+from scalatrace.compilers.mpi import Mpi
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.mpi import Mpi
 
 __all__ = ["INCLUDE", "core_library", "shim_for", "shim_name"]
 
@@ -27,6 +22,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
 INCLUDE = _PACKAGE / "core" / "include"
 """Folder of st_core.h and st_plugin.h."""
+_PURPOSE = "the tracer"
 _FLAGS = [
     *("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
@@ -63,15 +59,7 @@ def shim_name(mpi: Mpi) -> str:
 
 def shim_for(mpi: Mpi) -> Path:
     """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words."""
-    name = shim_name(mpi)
-    if path := cache.find(name):
-        return path
-    folder = cache.writable_folder()
-    try:
-        with _locked(folder / f"{name}.lock"):
-            return cache.find(name) or _build(mpi, folder, name)
-    except OSError as error:
-        raise ScalatraceError(f"cannot build the tracer in {folder}: {error.strerror}") from None
+    return built_once(shim_name(mpi), _PURPOSE, lambda folder: _build(mpi, folder))
 
 
 def _extra_flags() -> list[str]:
@@ -94,30 +82,20 @@ def _source_files() -> list[Path]:
     return [*sorted(own), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _build(mpi: Mpi, cached: Path, name: str) -> Path:
+def _build(mpi: Mpi, cached: Path) -> bytes:
     from scalatrace.pmpi.generate import generate
     from scalatrace.pmpi.standard import declarations
 
     with tempfile.TemporaryDirectory(dir=cached) as folder:
         header = Path(folder, "probe.c")
         header.write_text("#include <mpi.h>\n")
-        preprocessed = _run([str(mpi.compiler), "-E", str(header)])
+        preprocessed = compiler_output([str(mpi.compiler), "-E", str(header)], _PURPOSE)
         header.unlink()
         for source, text in generate(declarations(preprocessed)).items():
             Path(folder, source).write_text(text)
         built = Path(folder, "shim.so")
         _compile(mpi, Path(folder), built)
-        return cache.store(name, built.read_bytes())
+        return built.read_bytes()
 
 
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
@@ -128,24 +106,14 @@ def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
     objects = [str(folder / f"{source.stem}.o") for source in sources]  # no two have the same stem
 
     def compile_one(pair: tuple[Path, str]) -> None:
-        _run([str(mpi.compiler), *flags, *includes, "-c", str(pair[0]), "-o", pair[1]])
+        command = [str(mpi.compiler), *flags, *includes, "-c", str(pair[0]), "-o", pair[1]]
+        compiler_output(command, _PURPOSE)
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(compile_one, sorted(zip(sources, objects, strict=True), key=_largest_first)))
     link = [*flags, *objects, "-o", str(built), str(core), f"-Wl,-rpath,{core.parent}", "-ldl", "-lpthread"]
-    _run([str(mpi.compiler), *link])
+    compiler_output([str(mpi.compiler), *link], _PURPOSE)
 
 
 def _largest_first(pair: tuple[Path, str]) -> int:
     return -pair[0].stat().st_size
-
-
-def _run(command: list[str]) -> str:
-    try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise ScalatraceError(f"{command[0]}: {error.strerror}") from None
-    if result.returncode:
-        words = "\n".join(result.stderr.strip().splitlines()[:5])
-        raise ScalatraceError(f"the tracer could not be built with {command[0]}:\n{words}")
-    return result.stdout

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from scalatrace import cache
+from scalatrace.compilers.mpi import Mpi, find_mpi
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.mpi import Mpi, find_mpi
 from scalatrace.record.shim import shim_for, shim_name
 
 __all__ = ["shim_of"]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from record.conftest import Builder
+from scalatrace.compilers.mpi import find_mpi
 from scalatrace.errors import UsageError
 from scalatrace.record.launch import RecordOptions, environment, parse_meta
-from scalatrace.record.mpi import find_mpi
 from support.mpis import Mpi
 from support.running import record, run
 

