@@ -43,8 +43,8 @@ class Mpi:
 
 def find_mpi(argv: Sequence[str]) -> Mpi:
     """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
-    if forced := os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC"):
-        return _of_compiler(_on_path(forced.split()[0]))
+    if forced := _forced():
+        return forced
     if argv and (launcher := _beside_launcher(argv[0])):
         return launcher
     library = _library_of(argv)
@@ -63,10 +63,17 @@ def mpi_of(library: Path, user: str) -> Mpi:
     Args:
         user: what uses the library, for the message.
     """
-    for mpi in installed(library):
+    forced = _forced()
+    for mpi in [forced] if forced else installed(library):
         if mpi.library.resolve() == library.resolve():
             return mpi
     raise ScalatraceError(f"no mpicc belongs to {library}, which {user} uses; set MPICC to the one that does")
+
+
+def _forced() -> Mpi | None:
+    """Return the MPI of the compiler that the environment names, if it does. Raises ScalatraceError."""
+    named = os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC")
+    return _of_compiler(_on_path(named.split()[0])) if named else None
 
 
 def installed(library: Path | None = None) -> Iterator[Mpi]:
