@@ -22,6 +22,7 @@ from scalatrace.errors import UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.factors import Factors, Rule
 
 __all__ = ["Benchmark", "Options", "generate", "generate_scalable"]
 
@@ -34,6 +35,7 @@ class Options:
         emit: how its text is.
         compute_scale: factor on computations.
         bytes_scale: factor on the elements of messages.
+        rules: factors for some of the calls.
         by_messages: collectives become messages between each pair of ranks.
         skip_unsupported: replace operations that the language does not have by a comment.
         obfuscate: no names, paths, call sites or tags of the application.
@@ -47,6 +49,12 @@ class Options:
     skip_unsupported: bool = False
     obfuscate: bool = False
     absolute_ranks: bool = False
+    rules: tuple[Rule, ...] = ()
+
+    @property
+    def factors(self) -> Factors:
+        """The factors of all calls and of some."""
+        return Factors((Rule(nbytes=self.bytes_scale), *self.rules))
 
 
 @dataclass(frozen=True)
@@ -82,7 +90,9 @@ def generate(trace: Trace, language: str, options: Options | None = None) -> Ben
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
         trace = with_late_collectives(trace)
-    program = build(trace, target.exact_times, sites=not options.obfuscate)
+    factors = options.factors
+    factors.check(trace)
+    program = build(trace, target.exact_times, sites=factors.by_site or not options.obfuscate)
     return _written(program, target, options, trace)
 
 
@@ -108,6 +118,8 @@ def generate_scalable(
     target = emitter(language)
     if options.emit.drawn:
         raise UsageError("--times drawn wants a trace: formulas have means only")
+    if options.rules:
+        raise UsageError("--at wants a trace: give factors of formulas with --compute-scale, --bytes-scale")
     if options.absolute_ranks:
         raise UsageError("--absolute-ranks wants a trace: formulas' communicators have no ranks yet")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
@@ -127,7 +139,7 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
     if unsupported and not options.skip_unsupported:
         raise GenerateError(_complaint(unsupported, language))
     program, unsupported = left_out(program, target.supports)
-    program = scale_compute(scale_bytes(program, options.bytes_scale), options.compute_scale)
+    program = scale_compute(scale_bytes(program, options.factors), options.compute_scale, options.factors)
     if options.by_messages:
         program = collectives_as_messages(program)
     if options.absolute_ranks and not target.matched:

@@ -17,9 +17,9 @@ from scalatrace.replay.common.errors import (
     UnsupportedError,
 )
 from scalatrace.replay.common.options import Collectives, Compute, Options, Times
-from scalatrace.replay.common.whatif import Rule
 from scalatrace.replay.result import RankResult, Summary
 from scalatrace.replay.run import run
+from scalatrace.trace.query.factors import Rule
 
 __all__ = [
     "AloneError",

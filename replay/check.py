@@ -9,7 +9,6 @@ from scalatrace.errors import UsageError
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.errors import AloneError, MissingError, RanksError, UnsupportedError
 from scalatrace.replay.common.options import Collectives, Options
-from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
@@ -17,6 +16,7 @@ from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.factors import Factors
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
         if options and options.collectives is Collectives.P2P:
             raise UsageError("collectives of a trace with histograms for counts cannot become messages")
     _check_communicators(trace)
-    if options and (unused := WhatIf(options.rules).unused(trace)):
-        raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
+    if options:
+        Factors(options.rules).check(trace)
     if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
         raise AloneError(
             f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "

@@ -12,7 +12,13 @@ from math import ceil
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation
 
-__all__ = ["COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "is_room", "parse_factor", "scaled"]
+__all__ = [
+    "COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "exact_factor", "is_room", "parse_factor", "scaled",
+    "spread",
+]  # fmt: skip
+
+MAX_DENOMINATOR = 10**6
+"""Of a factor as a fraction: generated programs multiply numbers of elements by it, in 64 bits."""
 
 COUNTS = frozenset({"count", "sendcount", "recvcount"})
 VECTORS = frozenset({"sendcounts", "recvcounts"})
@@ -37,9 +43,23 @@ def parse_factor(text: str) -> float:
     return factor
 
 
-def scaled(n: int, factor: float | Fraction) -> int:
+def exact_factor(factor: float) -> Fraction:
+    """Return the fraction that a factor's decimal digits say: 1/10 for 0.1."""
+    return max(Fraction(repr(factor)).limit_denominator(MAX_DENOMINATOR), _least(factor))
+
+
+def _least(factor: float) -> Fraction:
+    return Fraction(1, MAX_DENOMINATOR) if factor > 0 else Fraction(0)
+
+
+def scaled(n: int, factor: Fraction) -> int:
     """Return n elements times a factor, rounded up. Only the factor 0 makes a message empty."""
     return n if n <= 0 or factor == 1 else ceil(n * factor)
+
+
+def spread(factor: Fraction) -> int:
+    """Return the factor on displacements, with which pieces that grow by a factor do not overlap."""
+    return max(1, ceil(factor))
 
 
 def is_room(op: str, name: str, parameters: Container[object]) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import (
@@ -21,25 +20,58 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
 from scalatrace.operations import operation
-from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, is_room, scaled
+from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, scaled, spread
 from scalatrace.trace.model.tables import IntArray
+from scalatrace.trace.query.factors import Factors
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import is_symbol
 
 __all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
 
+NO_FACTORS = Factors()
 
-def scale_compute(program: Program, factor: float) -> Program:
-    """The same with computations times a factor; none at all times 0."""
 
-    def change(stmt: Stmt) -> Stmt | None:
-        if not isinstance(stmt, Compute):
-            return stmt
-        if factor == 0:
-            return None
-        return replace(stmt, contexts=tuple(_longer(context, factor) for context in stmt.contexts))
+def scale_compute(program: Program, scale: float, factors: Factors = NO_FACTORS) -> Program:
+    """The same with computations times a factor, and those before some calls times the factors of these.
 
-    return program if factor == 1 else program.with_body(_each(program.body, change))
+    Computations that take no time are left out.
+    """
+    if scale == 1 and all(rule.compute == 1 for rule in factors.rules):
+        return program
+
+    def change(body: tuple[Stmt, ...], following: Call | None) -> tuple[Stmt, ...]:
+        result: list[Stmt] = []
+        for stmt in reversed(body):
+            changed: Stmt | None = stmt
+            match stmt:
+                case Call():
+                    following = stmt
+                case Loop():
+                    changed = replace(stmt, body=change(stmt.body, following))
+                case Branch():
+                    both = (change(part, following) for part in (stmt.then, stmt.otherwise))
+                    changed = Branch(stmt.cond, *both)
+                case Compute():
+                    changed = _scaled_compute(stmt, scale * _compute_factor(following, factors))
+            if changed is not None:
+                result.append(changed)
+        return tuple(reversed(result))
+
+    return program.with_body(change(program.body, None))
+
+
+def _compute_factor(call: Call | None, factors: Factors) -> float:
+    return 1.0 if call is None else factors.compute_of(call.op, _stack(call))
+
+
+def _scaled_compute(compute: Compute, factor: float) -> Compute | None:
+    if factor == 0:
+        return None
+    return replace(compute, contexts=tuple(_longer(context, factor) for context in compute.contexts))
+
+
+def _stack(call: Call) -> tuple[str, ...]:
+    return tuple(frame.raw for frame in call.site)
 
 
 def _longer(context: Context, factor: float) -> Context:
@@ -49,33 +81,66 @@ def _longer(context: Context, factor: float) -> Context:
     return replace(context, duration=Duration(duration.ns * factor, histogram, law))
 
 
-def scale_bytes(program: Program, factor: float) -> Program:
-    """The same with messages of `factor` times as many elements, rounded up.
+def scale_bytes(program: Program, factors: Factors) -> Program:
+    """The same with messages of other sizes, rounded up to whole elements.
 
-    Receives have room for the next whole factor: the two sides may count in different datatypes.
+    Receives have room for the largest factor of a sender: the two sides may count in different datatypes.
     """
-    if factor == 1:
+    if not factors.scales_nbytes:
         return program
     if program.shape and program.shape.arrays:
         raise GenerateError("--bytes-scale: the arrays of sizes follow formulas; scale a trace of one size")
-    n, exact, whole = len(program.arrays), Fraction(factor).limit_denominator(1000), ceil(factor)
-    counts = tuple(_array(array, lambda v: scaled(v, exact)) for array in program.arrays)
-    rooms = tuple(_array(array, lambda v: v if is_symbol(v) else v * whole) for array in program.arrays)
+    arrays = _ScaledArrays(program.arrays)
 
     def change(stmt: Stmt) -> Stmt:
         if not isinstance(stmt, Call) or operation(stmt.op).category not in SCALED:
             return stmt
-        return replace(stmt, arguments=tuple(argument(stmt, a) for a in stmt.arguments))
+        names = [a.name for a in stmt.arguments]
+        sent = factors.sent_factor(factors.nbytes_of(stmt.op, _stack(stmt)), names)
+        if sent == factors.max_nbytes_factor == 1:
+            return stmt
+        return replace(stmt, arguments=tuple(argument(stmt.op, names, sent, a) for a in stmt.arguments))
 
-    def argument(call: Call, a: Argument) -> Argument:
+    def argument(op: str, names: list[str], sent: Fraction, a: Argument) -> Argument:
+        shift = 0
         if a.name in COUNTS:
-            f = Fraction(whole) if is_room(call.op, a.name, call) else exact
-            return replace(a, value=map_leaves(a.value, lambda leaf: _scaled_leaf(leaf, f)))
-        shift = n if a.name in VECTORS else 2 * n if a.name in DISPLACEMENTS else 0
+            factor = factors.count_factor(op, a.name, names, sent)
+            return replace(a, value=map_leaves(a.value, lambda leaf: _scaled_leaf(leaf, factor)))
+        if a.name in VECTORS:
+            shift = arrays.counts(factors.count_factor(op, a.name, names, sent))
+        elif a.name in DISPLACEMENTS:
+            shift = arrays.displacements(spread(sent))
         return replace(a, value=map_leaves(a.value, lambda e: add(e, Const(shift)))) if shift else a
 
     body = _each(program.body, change)
-    return replace(program, body=body, arrays=(*program.arrays, *counts, *rooms))
+    return replace(program, body=body, arrays=tuple(arrays.all))
+
+
+class _ScaledArrays:
+    """The arrays of a program, and behind them a copy of all for each factor.
+
+    A copy has the same order, so that an index becomes that of the copy by adding a number.
+    """
+
+    def __init__(self, arrays: Sequence[IntArray]) -> None:
+        self._own, self.all = arrays, list(arrays)
+        self._starts: dict[tuple[str, Fraction], int] = {}
+
+    def counts(self, factor: Fraction) -> int:
+        """Return what to add to the index of an array of counts that are to be scaled."""
+        return self._copy("counts", factor, lambda v: scaled(v, factor))
+
+    def displacements(self, factor: int) -> int:
+        """Return what to add to the index of an array of displacements."""
+        return self._copy("displs", Fraction(factor), lambda v: v if is_symbol(v) else v * factor)
+
+    def _copy(self, kind: str, factor: Fraction, change: Callable[[int], int]) -> int:
+        if factor == 1:
+            return 0
+        if (kind, factor) not in self._starts:
+            self._starts[kind, factor] = len(self.all)
+            self.all += [_array(array, change) for array in self._own]
+        return self._starts[kind, factor]
 
 
 def _scaled_leaf(leaf: Expr, factor: Fraction) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from scalatrace.replay.common.whatif import Rule
+from scalatrace.trace.query.factors import Rule
 
 
 class Compute(Enum):

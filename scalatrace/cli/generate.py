@@ -7,7 +7,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
+from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of
 from scalatrace.errors import UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
     "  scalatrace generate app.st --to python -o bench.py --compute-scale 0.5 --bytes-scale 4\n"
+    "  scalatrace generate app.st --to c -o bench.c --at solver.py:120-180 compute=0.1 --at Bcast bytes=4\n"
     "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl\n"
     "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8"
 )
@@ -44,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of the computation: each context's mean, or drawn (default: mean)",
     )
     add_factors(parser)
+    add_at(parser)
     parser.add_argument(
         "--collectives",
         choices=("native", "p2p"),
@@ -88,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
         args.skip_unsupported,
         args.obfuscate,
         args.absolute_ranks,
+        rules_of(args),
     )
     benchmark, danger = _generated(args, options)
     if danger:

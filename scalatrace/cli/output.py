@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace.trace.query.factors import Rule
 
 
 def add_trace(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +69,21 @@ def add_factors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bytes-scale", type=factor, default=1.0, metavar="F", help="multiply the elements of messages by F"
     )
+
+
+def add_at(parser: argparse.ArgumentParser) -> None:
+    """Declare the factors for some of the calls; `rules_of` reads them."""
+    parser.add_argument(
+        "--at", nargs=2, action="append", default=[], metavar=("WHERE", "FACTORS"),
+        help="for an operation, or calls that pass FILE:LINE, FILE:FIRST-LAST or FILE: compute=F,bytes=F",
+    )  # fmt: skip
+
+
+def rules_of(args: argparse.Namespace) -> tuple[Rule, ...]:
+    """Return the factors of `--at`. Raises UsageError."""
+    from scalatrace.trace.query.factors import parse_rule
+
+    return tuple(parse_rule(*words) for words in args.at)
 
 
 def need_file(path: str) -> None:

@@ -11,14 +11,14 @@ import traceback
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_factors, add_json, add_trace, print_json
+from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.replay import Options, RankResult
-    from scalatrace.replay.common.whatif import Rule
+    from scalatrace.trace.query.factors import Rule
     from scalatrace.replay.transport.mpi import MPITransport
 
 EXAMPLE = (
@@ -51,10 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="of the computation: each context's mean, or drawn (default: mean)",
     )
     add_factors(parser)
-    parser.add_argument(
-        "--at", nargs=2, action="append", default=[], metavar=("WHERE", "FACTORS"),
-        help="for an operation, or calls that pass FILE:LINE, FILE:FIRST-LAST or FILE: compute=F,bytes=F",
-    )  # fmt: skip
+    add_at(parser)
     parser.add_argument(
         "--collectives",
         choices=COLLECTIVES,
@@ -216,6 +213,6 @@ class _Progress:
 
 
 def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:
-    from scalatrace.replay.common.whatif import Rule, parse_rule
+    from scalatrace.trace.query.factors import Rule
 
-    return (Rule(nbytes=args.bytes_scale), *(parse_rule(*words) for words in args.at))
+    return (Rule(nbytes=args.bytes_scale), *rules_of(args))

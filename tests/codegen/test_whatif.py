@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.passes.whatif import scale_bytes, scale_compute
 from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.tree import Call, Compute, Program, statements
+from scalatrace.errors import UsageError
+from scalatrace.scaling import exact_factor
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.factors import Factors, Rule, parse_rule
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -44,7 +50,7 @@ def program() -> Program:
 
 
 def test_messages_grow_and_nothing_else() -> None:
-    before, after = made(program()), made(scale_bytes(program(), 1.5))
+    before, after = made(program()), made(scale_bytes(program(), Factors([Rule(nbytes=1.5)])))
     assert [call.get("count") for call in before] == [1, 1, 3, 3, 0, 5, None, None, None]
     assert [call.get("count") for call in after] == [2, 2, 5, 6, 0, 10, None, None, None]
     assert after[6] == before[6]
@@ -53,8 +59,10 @@ def test_messages_grow_and_nothing_else() -> None:
 
 
 def test_nothing_becomes_something_and_something_nothing_only_times_0() -> None:
-    assert [call.get("count") for call in made(scale_bytes(program(), 0.001))][::2][:3] == [1, 1, 0]
-    assert made(scale_bytes(program(), 1)) == made(program())
+    assert [call.get("count") for call in made(scale_bytes(program(), Factors([Rule(nbytes=0.001)])))][::2][
+        :3
+    ] == [1, 1, 0]
+    assert made(scale_bytes(program(), Factors([Rule(nbytes=1)]))) == made(program())
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
@@ -62,3 +70,28 @@ def test_computation(factor: float) -> None:
     scaled = [s for s in statements(scale_compute(program(), factor).body) if isinstance(s, Compute)]
     assert [context.duration.ns for s in scaled for context in s.contexts] == [2000 * factor]
     assert not [s for s in statements(scale_compute(program(), 0).body) if isinstance(s, Compute)]
+
+
+def test_factors_of_an_operation() -> None:
+    """Receives have room for what any sender may send."""
+    changed = made(scale_bytes(program(), Factors([parse_rule("Isend", "bytes=2.5")])))
+    assert [call.get("count") for call in changed][:6] == [3, 3, 8, 9, 0, 15]
+    assert changed[7] == made(program())[7]
+
+
+def test_computation_before_some_calls() -> None:
+    for where, ns in (("Isend", 500.0), ("Irecv", 2000.0)):
+        rules = Factors([parse_rule(where, "compute=0.25")])
+        scaled = [s for s in statements(scale_compute(program(), 1, rules).body) if isinstance(s, Compute)]
+        assert [context.duration.ns for s in scaled for context in s.contexts] == [ns]
+
+
+@pytest.mark.parametrize("text", ["0.1", "0.7", "3.3", "0.000001", "1e9"])
+def test_factors_are_the_fractions_that_were_written(text: str) -> None:
+    assert exact_factor(float(text)) == Fraction(text)
+
+
+def test_a_rule_for_no_call_is_an_error() -> None:
+    trace = Builder(2).of()
+    with pytest.raises(UsageError, match="no call of the trace is at Bcast"):
+        generate(trace, "c", Options(rules=(parse_rule("Bcast", "bytes=2"),)))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.replay import Compute, Options, UnsupportedError, check, run
-from scalatrace.replay.common.whatif import Rule, WhatIf
+from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
 from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRandom, Weighted
@@ -21,6 +21,7 @@ from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.factors import Rule
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
 from scalatrace.replay import Collectives, Compute, Options, RankResult, Rule, Times, check, run
-from scalatrace.replay.common.whatif import WhatIf, parse_rule
+from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import compare
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.scaling import scaled
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.factors import parse_rule
 from scalatrace.trace.values.histogram import Bin, Histogram
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 from support.mpis import Mpi
