@@ -17,10 +17,12 @@ class EmitOptions:
     Attributes:
         drawn: computations are drawn from the histograms; else they take the mean.
         io_folder: for files of MPI-IO.
+        hosted: C: a shared library that a replay runs, in place of a program.
     """
 
     drawn: bool = False
     io_folder: str = "bench-io"
+    hosted: bool = False
 
 
 class Emitter(Protocol):

@@ -12,8 +12,9 @@ from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
-from scalatrace.codegen.emit.text import c_comment
+from scalatrace.codegen.emit.text import c_comment, c_string
 from scalatrace.codegen.errors import GenerateError
+from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Argument, Branch, Call, Let, Loop, Part, Program, Stmt, statements
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Cond, Const, Expr, Special, Value, Var, bounds, children, number_bounds
@@ -25,7 +26,7 @@ __all__ = ["CEmitter"]
 
 FILES = (
     "base", "frame", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided",
-    "files", "partitioned", "alltoallw",
+    "files", "partitioned", "alltoallw", "hosted",
 )  # fmt: skip
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
@@ -101,27 +102,34 @@ class _Writing(CData):
         self.infix.notation = Notation(
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
         )
+        self.places: dict[str, int] = {}
 
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
         self.lines.deeper()
         self.body(self.program.body)
         body = str(self.lines)
-        share = "".join(f"    {line}\n" for line in (*self.subsets(), *self.share()))
+        setup = [*self.subsets(), *self.share()]
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
             self.wanted["after" if self.contexts else "came"] = None
         grid = grid_c.rules(self.infix, self.program.shape) if self.program.shape else ""
         check = "arrange" if self.program.shape else "fitting"
-        for name in ("tally", "comms", *(("compute",) if self.computes else ()), check):
+        hosted = self.options.hosted
+        frame = ("hosted", "compute") if hosted else (("compute", check) if self.computes else (check,))
+        for name in ("tally", "comms", *frame):
             self.wanted[name] = None
-        pieces = "\n\n".join(map(_text, self.pieces(("types", "arrays", "lists"))))
+        # What a host needs stands first: it has its own form of what all others need.
+        self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
+        given = ("types", "arrays", "lists", *(("stop",) if hosted else ()))
+        pieces = list(self.pieces(given))
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()
-        parts = [self.title(), head, self.enumerations(), pieces, self.static_tables(), types, arrays, grid]
+        library = "\n\n".join(map(_text, pieces))
+        parts = [self.title(), head, self.enumerations(), library, self.static_tables(), types, arrays, grid]
         benchmark = [*self.functions, f"static void benchmark(void)\n{{\n{body}}}"]
         parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
-        parts += [self.main(share)]
+        parts += [self.place_table(), self.main(setup, {piece.name for piece in pieces})]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
     def title(self) -> str:
@@ -144,15 +152,38 @@ class _Writing(CData):
             f"    share *= steps < 0 ? {down} : {up}; /* 2 to the power of 1/{SHARE_STEPS} */",
         ]
 
-    def main(self, share: str) -> str:
-        """Start, check, run, report."""
-        makes = ("    make_types();\n" if self.used_types else "") + (
-            "    make_arrays();\n" if self.used_arrays else ""
-        )
-        drawn = "    dice = 88172645463325252u + 1000003u * (uint64_t)rank;\n" if self.bins else ""
-        fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
-        text = self.emitter.library.pieces["main"].text.replace("$fitting", fitting)
-        return text.replace("    $setup;\n", makes + share + drawn)
+    def main(self, setup: list[str], used: set[str]) -> str:
+        """Start, check, run, report; or the functions for a host, which has started MPI.
+
+        Args:
+            used: names of the pieces in the text.
+        """
+        if self.used_arrays:
+            setup.insert(0, "make_arrays();")
+        if self.used_types:
+            setup.insert(0, "make_types();")
+        hosted = self.options.hosted
+        seed = " + 11400714819323198485u * host->seed" if hosted else ""
+        if self.bins:
+            setup.append(f"dice = 88172645463325252u + 1000003u * (uint64_t)rank{seed};")
+        if hosted and "out_bytes" in used:
+            setup.append(f"payload += 1000003u * (uint64_t)rank{seed};")
+        pieces = self.emitter.library.pieces
+        lines = "".join(f"    {line}\n" for line in setup)
+        prepare = pieces["prepare"].text.replace("    $setup;\n", lines)
+        if hosted:
+            main = pieces["hosted_main"].text.replace("$left", "alive" if "requests" in used else "0")
+        else:
+            fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
+            main = pieces["main"].text.replace("$fitting", fitting)
+        return f"{prepare}\n\n{main}"
+
+    def place_table(self) -> str:
+        """Return the calls of the text for a host, by the numbers that AT is given."""
+        if not self.options.hosted:
+            return ""
+        names = ", ".join(c_string(place) for place in self.places) or "NULL"
+        return f"static const char *const places[] = {{{names}}};"
 
     def call(self, call: Call) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD);`"""
@@ -162,7 +193,11 @@ class _Writing(CData):
             self.lines.add(f"/* left out: MPI_{c_comment(call.op)}{at} */")
             return
         note = f" /* {c_comment(site)} */" if site else ""
-        self.lines.add(f"{self.called(call)};{note}")
+        mark = ""
+        if self.options.hosted:
+            place = f"MPI_{call.op.removesuffix(SUFFIX)}" + (f" at {c_comment(site)}" if site else "")
+            mark = f"AT({self.places.setdefault(place, len(self.places))}); "
+        self.lines.add(f"{mark}{self.called(call)};{note}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark};")
 

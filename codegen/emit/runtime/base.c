@@ -1,23 +1,17 @@
 /* Pieces of generated C programs. A piece begins with a line "//: names | pieces it needs" and is taken when one of
    its names is wanted; $op is that name, $after what a nonblocking or persistent form has more than the blocking one. */
 
-//: base |
+//: base | stop
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int rank;    /* of this process in MPI_COMM_WORLD */
-static double last; /* when the call before returned */
-static double step; /* what one look at the clock costs */
-static int sleeps;  /* whether computing is sleeping */
-
-static void stop(const char *what) {
-    fprintf(stderr, "rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
-}
+static double last;    /* when the call before returned */
+static double started; /* when the next call starts: then, or when the computation before it ends */
+static double step;    /* what one look at the clock costs */
+static int sleeps;     /* whether computing is sleeping */
 
 static void *memory(size_t n) {
     void *p = calloc(n ? n : 1, 1);
@@ -26,42 +20,57 @@ static void *memory(size_t n) {
 }
 
 //: tally | base
+enum { comm }; /* in functions without a communicator: their calls count as of MPI_COMM_WORLD */
+
 static struct tally {
     const char *op;
+    int comm;
     long calls;
     double bytes, seconds;
     struct tally *next;
 } *tallies;
 
-static void note(struct tally *t, double bytes, double start) {
+static void note(struct tally *t, const char *op, int of, double bytes) {
     if (!t->calls++) {
+        t->op = op;
+        t->comm = of;
         t->next = tallies;
         tallies = t;
     }
     t->bytes += bytes;
-    t->seconds += last - start;
+    t->seconds += last - started;
 }
 
-/* Makes a call, and notes how long it took. */
+/* Makes a call, and notes how long it took: from the end of the call or computation before it. */
 #define CALL(op, bytes, call)                                                                                          \
     do {                                                                                                               \
-        static struct tally mine = {#op, 0, 0.0, 0.0, NULL};                                                           \
-        double start = now();                                                                                          \
+        static struct tally mine[COMMS];                                                                               \
         call;                                                                                                          \
         last = now();                                                                                                  \
-        note(&mine, (double)(bytes), start);                                                                           \
+        note(&mine[comm], #op, comm, (double)(bytes));                                                                 \
+        started = last;                                                                                                \
     } while (0)
 
 //: compute | base
-static double share = 1.0; /* of the mean computation that this rank has */
+static double share = 1.0;                /* of the mean computation that this rank has */
+static double due;                        /* when the computation ends */
+static double computed, between, delayed; /* seconds: computation, before it began to wait, after it was due */
 
-/* Spins until so many microseconds after the call before; others may use the core meanwhile. With --sleep it sleeps
-   but for the last moments. */
+/* Spins until so many microseconds after the call before; others may use the core meanwhile, unless it ends so soon
+   that it might be over before the core is free again. With --sleep it sleeps but for the last moments. */
 static void compute(double us) {
-    double end = last + 1e-6 * us * share - step / 2, left;
-    if (sleeps && (left = end - now() - 2e-4) > 0)
+    double wanted = 1e-6 * us * share, end = last + wanted - step / 2, t = now(), left = end - t;
+    due = end;
+    computed += wanted;
+    between += t - last;
+    if (sleeps && (left -= 2e-4) > 0) {
         nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - (double)(time_t)left))}, NULL);
-    while (now() < end) sched_yield();
+        t = now();
+    }
+    for (int yields = end - t > 5e-5; t < end; t = now())
+        if (yields && end - t > 2e-5) sched_yield();
+    delayed += t - end;
+    started = t;
 }
 
 //: came |
@@ -80,15 +89,10 @@ static double after(const struct after *known, int n) {
     return 0.0;
 }
 
-//: draw | base
+//: draw | random
 static uint64_t dice;
 
-static double roll(void) {
-    dice ^= dice << 13;
-    dice ^= dice >> 7;
-    dice ^= dice << 17;
-    return (double)(dice >> 11) / 9007199254740992.0;
-}
+static double roll(void) { return (double)(next_random(&dice) >> 11) / 9007199254740992.0; }
 
 struct bin {
     double share, min, mean, max;
@@ -200,7 +204,17 @@ static size_t span(long first, long n, int type, size_t *before) {
     return (size_t)(high - low);
 }
 
-//: out_bytes | base
+//: random |
+/* The next of a sequence of random numbers (xorshift). */
+static uint64_t next_random(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    return *state ^= *state << 17;
+}
+
+//: out_bytes | base random
+static uint64_t payload = 88172645463325252u;
+
 /* Sends share one buffer, which MPI only reads. */
 static void *out_bytes(size_t n) {
     static char *outgoing;
@@ -208,7 +222,7 @@ static void *out_bytes(size_t n) {
     if (n > outgoing_size || !outgoing) { /* the old one stays: a send may still be reading it */
         outgoing_size = n > 64 ? 2 * n : 64;
         outgoing = memory(outgoing_size);
-        for (size_t i = 0; i < outgoing_size; i++) outgoing[i] = (char)(i * 37 % 101);
+        for (size_t i = 0; i < outgoing_size; i++) outgoing[i] = (char)next_random(&payload);
     }
     return outgoing;
 }

@@ -1,3 +1,13 @@
+//: rank |
+static int rank; /* of this process in MPI_COMM_WORLD */
+
+//: stop | rank
+static void stop(const char *what) {
+    fprintf(stderr, "rank %d: %s\n", rank, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
 //: sized | types base
 static void sized$_c(struct type *t, MPI_Datatype handle, int derived) {
     MPI_Aint lb;
@@ -31,6 +41,16 @@ static int fitting(int ranks) {
     return ranks == RANKS;
 }
 
+//: prepare | comms
+static void prepare(void) {
+    adopt(WORLD, MPI_COMM_WORLD);
+    adopt(SELF, MPI_COMM_SELF);
+    comms[NONE] = MPI_COMM_NULL;
+    $setup;
+    last = now();
+    for (int i = 0; i < 1000; i++) step = (now() - last) / (i + 1);
+}
+
 //: main | tally comms
 /* One line per operation: calls, bytes handed over, seconds, of all ranks together. */
 static void report(void) {
@@ -50,7 +70,7 @@ static void report(void) {
         double own_part[3] = {0, 0, 0}, total[3];
         for (struct tally *t = tallies; t; t = t->next)
             if (!strcmp(t->op, first)) {
-                own_part[0] = (double)t->calls, own_part[1] = t->bytes, own_part[2] = t->seconds;
+                own_part[0] += (double)t->calls, own_part[1] += t->bytes, own_part[2] += t->seconds;
                 t->calls = 0;
             }
         MPI_Reduce(own_part, total, 3, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -71,13 +91,8 @@ int main(int argc, char **argv) {
         MPI_Finalize();
         return 2;
     }
-    adopt(WORLD, MPI_COMM_WORLD);
-    adopt(SELF, MPI_COMM_SELF);
-    comms[NONE] = MPI_COMM_NULL;
-    $setup;
-    last = now();
-    for (int i = 0; i < 1000; i++) step = (now() - last) / (i + 1);
-    last = now();
+    prepare();
+    last = started = now();
     double start = last;
     benchmark();
     double seconds = now() - start;

@@ -1,0 +1,68 @@
+//: hosted | rank
+/* What a replay's process and this library tell each other; replay/compiled/library.py declares the same fields. */
+struct tally;
+
+static struct hosted {
+    void (*stop)(const char *what); /* ends all ranks */
+    uint64_t seed;
+    int sleeps;
+    /* while it runs, for another thread */
+    const char *const *places; /* the calls of the text: operation and call site */
+    const int *at;             /* the place of the call that is made */
+    const long *events;        /* how many were made, with this one */
+    const double *due;         /* when the computation before it ends, by CLOCK_MONOTONIC */
+    /* in the end */
+    const struct tally *tallies;
+    double wall, computed, between, delayed; /* seconds */
+    long left;                               /* requests that nothing completed */
+} *host;
+
+static int at;
+static long events;
+#define AT(place) (at = (place), events++)
+
+static void stop(const char *what) {
+    host->stop(what);
+    exit(1);
+}
+
+//: hosted_main | tally compute
+/* The process that has started MPI may want errors to be returned. */
+static void failed(MPI_Comm *handle, int *code, ...) {
+    char text[MPI_MAX_ERROR_STRING];
+    int n;
+    (void)handle;
+    PMPI_Error_string(*code, text, &n);
+    stop(text);
+}
+
+static MPI_Comm watched[2];
+static MPI_Errhandler before[2], own_handler;
+
+void scalatrace_prepare(struct hosted *given) {
+    host = given;
+    host->places = places, host->at = &at, host->events = &events, host->due = &due;
+    sleeps = host->sleeps;
+    watched[0] = MPI_COMM_WORLD, watched[1] = MPI_COMM_SELF;
+    PMPI_Comm_create_errhandler(failed, &own_handler);
+    for (int i = 0; i < 2; i++) {
+        PMPI_Comm_get_errhandler(watched[i], &before[i]);
+        PMPI_Comm_set_errhandler(watched[i], own_handler);
+    }
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    prepare();
+}
+
+void scalatrace_play(void) {
+    double start = last = started = now();
+    benchmark();
+    host->wall = now() - start;
+    host->tallies = tallies;
+    host->computed = computed, host->between = between, host->delayed = delayed;
+    host->left = $left;
+    for (int i = 0; i < 2; i++) {
+        PMPI_Comm_set_errhandler(watched[i], before[i]);
+        PMPI_Errhandler_free(&before[i]);
+    }
+    PMPI_Errhandler_free(&own_handler);
+}
