@@ -19,7 +19,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.files import replace_file
 from scalatrace.launched import launched_rank
 
-__all__ = ["configured_folder", "distrust", "find", "read", "store", "writable_folder"]
+__all__ = ["configured_folder", "distrust", "find", "keep_newest", "read", "store", "writable_folder"]
 
 VARIABLE = "SCALATRACE_CACHE"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -103,6 +103,16 @@ def store(name: str, data: bytes) -> Path:
     path = writable_folder() / name
     replace_file(str(path), data, _FILE_MODE)
     return path
+
+
+def keep_newest(pattern: str, n: int, used: Path) -> None:
+    """Mark a file as used now, and remove all but the n files of a pattern that were used last."""
+    with suppress(OSError):  # only space is lost
+        os.utime(used)
+        by_age = sorted(used.parent.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in by_age[n:]:
+            path.unlink(missing_ok=True)
+            path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def writable_folder() -> Path:

@@ -24,7 +24,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINE
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Senders", "senders_of"]
+__all__ = ["Senders", "needs_plan", "senders_of"]
 
 MAX_CALLS = 1 << 19
 """Calls that are walked for the plans of one rank: about two seconds."""
@@ -76,15 +76,7 @@ class Senders:
 
 def senders_of(trace: Trace, rank: int) -> Senders:
     """Plan the senders of a rank's receives from any source, for communicators whose messages may not fit."""
-    wild = _wild_families(trace, rank)
-    if not wild:
-        return Senders()
-    lengths: dict[int, dict[int, set[int]]] = {family: {} for family in wild}
-    for sender in sorted({world for family in wild for world in _peers(trace, family, rank)}):
-        _note_lengths(trace, sender, rank, lengths)
-    families = {
-        family for family, least in wild.items() if _may_misfit(least, set().union(*lengths[family].values()))
-    }
+    families, lengths = _misfits(trace, rank)
     if not families:
         return Senders()
     senders = {sender for family in families for sender in lengths[family]}
@@ -93,6 +85,23 @@ def senders_of(trace: Trace, rank: int) -> Senders:
     own = _Own(trace, rank, families)
     sent = {sender: _Sent(trace, sender, own) for sender in sorted(senders)}
     return Senders({family: _plan(trace, own, sent, family) for family in families})
+
+
+def needs_plan(trace: Trace, rank: int) -> bool:
+    """Return whether a rank receives from any source where messages may not fit."""
+    return bool(_misfits(trace, rank)[0])
+
+
+def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, dict[int, set[int]]]]:
+    """Return the families whose messages may not fit, and lengths: family -> sender -> bytes."""
+    wild = _wild_families(trace, rank)
+    lengths: dict[int, dict[int, set[int]]] = {family: {} for family in wild}
+    for sender in sorted({world for family in wild for world in _peers(trace, family, rank)}):
+        _note_lengths(trace, sender, rank, lengths)
+    families = {
+        family for family, least in wild.items() if _may_misfit(least, set().union(*lengths[family].values()))
+    }
+    return families, lengths
 
 
 def _peers(trace: Trace, family: int, rank: int) -> list[int]:

@@ -181,6 +181,15 @@ class MPITransport:
             return None
         return [room.raw[start : start + n] for start, n in zip(starts, lengths.values, strict=True)]
 
+    def broadcast(self, data: bytes) -> bytes:
+        """Return on all ranks the data of rank 0, past any tracer."""
+        length = Out(self.size)
+        self.quiet("Allgather", Ints([len(data)]), 1, MPI.INT, length, 1, MPI.INT, MPI.COMM_WORLD)
+        nbytes = length.values[0]
+        room = ctypes.create_string_buffer(data if self.rank == 0 else b"", nbytes + 1)
+        self.quiet("Bcast", clibrary.address(room, 0), Count(nbytes), MPI.BYTE, 0, MPI.COMM_WORLD)
+        return room.raw[:nbytes]
+
     def any(self, mine: bool) -> bool:
         """Return on all ranks whether it is true on any, past any tracer."""
         all_ranks = Out(self.size)

@@ -11,15 +11,18 @@ import traceback
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli import replay_engine
 from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scalatrace import Trace
     from scalatrace.replay import Options, RankResult
-    from scalatrace.trace.query.factors import Rule
     from scalatrace.replay.transport.mpi import MPITransport
+    from scalatrace.trace.query.factors import Rule
 
 EXAMPLE = (
     "mpiexec -n 16 scalatrace replay app.st\n"
@@ -43,6 +46,7 @@ COLLECTIVES = ("native", "p2p")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    replay_engine.arguments(parser)
     parser.add_argument("--compute", choices=COMPUTE, default="spin", help="how to wait (default: spin)")
     parser.add_argument(
         "--times",
@@ -131,8 +135,14 @@ def _said(wrong: str, transport: MPITransport) -> bool:
 
 def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
     try:
-        result = _replay(trace, transport, options, args.verify)
-        return _report(trace, transport.gather(result.pack()), args)
+        library = replay_engine.compiled_library(trace, transport, options, args.engine)
+    except ScalatraceError as error:
+        if transport.rank == 0:
+            print(f"scalatrace: {error}", file=sys.stderr)
+        return error.exit_status
+    try:
+        result = _replay(trace, transport, options, args.verify, library)
+        return _report(trace, transport.gather(result.pack()), args, "compiled" if library else "python")
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
     except OSError as error:
@@ -160,19 +170,25 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
     return None
 
 
-def _replay(trace: Trace, transport: MPITransport, options: Options, verify: bool) -> RankResult:
+def _replay(
+    trace: Trace, transport: MPITransport, options: Options, verify: bool, library: Path | None
+) -> RankResult:
     from scalatrace.replay import run as replay_rank
     from scalatrace.replay.compare import compare
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
+    from scalatrace.replay.run_compiled import load_library, run_compiled
 
-    report = _Progress(trace) if transport.rank == 0 else None
-    result = replay_rank(trace, transport, options, report)
+    if library is not None:
+        result = run_compiled(trace, transport, load_library(library, transport, options), options)
+    else:
+        report = _Progress(trace) if transport.rank == 0 else None
+        result = replay_rank(trace, transport, options, report)
     if not verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
         return result
     return replace(result, unequal=compare(trace, result, options))
 
 
-def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) -> int:
+def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, engine: str) -> int:
     if packed is None:
         return 0
     from scalatrace.replay import RankResult, Summary
@@ -186,7 +202,7 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace) 
     summary = Summary.over([RankResult.unpack(data) for data in packed])
     if args.verify and is_probabilistic(trace):
         summary = replace(summary, unequal=volumes.compare(trace, summary, WhatIf(_rules(args))))
-    facts: dict[str, Any] = {**asdict(summary), **recorded(trace)}
+    facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "engine": engine}
     if args.json:
         print_json(facts)
     else:

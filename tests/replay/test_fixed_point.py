@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,22 @@ IGNORED = dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsit
 """A replay keeps its hands off the program's files, so their names differ."""
 SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
+QUICK_COMPILED = ("p2p", "collectives", "ring.py")
+"""The chapters and samples whose compiled replays are quick tests, too: compiling takes a second."""
+
+
+def by_engine(names: Sequence[str], values: Sequence[object] = ()) -> list[object]:
+    """Parameters (chapter or sample, engine)."""
+    return [
+        pytest.param(
+            value,
+            engine,
+            id=f"{name}-{engine}",
+            marks=[pytest.mark.slow] if engine == "compiled" and name not in QUICK_COMPILED else [],
+        )
+        for name, value in zip(names, values or names, strict=True)
+        for engine in ("python", "compiled")
+    ]
 
 
 def replay_and_record(mpi: Mpi, nprocs: int, trace: Path, *options: str) -> Path:
@@ -36,26 +53,35 @@ def assert_equal(mpi: Mpi, left: Path, right: Path, ignore: str = "callsites,tim
     assert scalatrace(mpi, "diff", left, right, "--ignore", ignore).check().stdout.strip() == "equal"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_chapters(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chapter", "engine"), by_engine(CHAPTERS))
+def test_chapters(openmpi_first: Mpi, chapter: str, engine: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, tmp_path / "a.st"
     record(mpi, 2, [str(mpi.python), PROGRAM, chapter], trace).check()
-    again = replay_and_record(mpi, 2, trace, "--verify")
+    again = replay_and_record(mpi, 2, trace, "--verify", "--engine", engine)
     assert_equal(mpi, trace, again, IGNORED.get(chapter, "callsites,times"))
 
 
-@pytest.mark.parametrize("sample", QUICK, ids=lambda s: s.name)
-def test_samples(openmpi: Mpi, sample: Sample, workshop: Workshop, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sample", "engine"), by_engine([s.source for s in QUICK], QUICK))
+def test_samples(openmpi: Mpi, sample: Sample, engine: str, workshop: Workshop, tmp_path: Path) -> None:
     trace = tmp_path / "a.st"
     record(openmpi, 4, workshop.command(openmpi, sample), trace).check()
-    assert_equal(openmpi, trace, replay_and_record(openmpi, 4, trace, "--verify"))
+    reason = "" if sample.source != "pickled.py" else "any source"
+    if engine == "compiled" and reason:
+        command = [*openmpi.scalatrace(), "replay", trace, "--engine", engine]
+        done = mpirun(openmpi, 4, command, cwd=tmp_path)
+        assert done.returncode == 1
+        assert done.stderr.count(reason) == 1
+        return
+    assert_equal(openmpi, trace, replay_and_record(openmpi, 4, trace, "--verify", "--engine", engine))
 
 
-def test_the_report_of_a_replay(openmpi: Mpi, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_the_report_of_a_replay(openmpi: Mpi, engine: str, tmp_path: Path) -> None:
     trace = tmp_path / "a.st"
     record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
-    command = [*openmpi.scalatrace(), "replay", trace, "--verify", "--json"]
+    command = [*openmpi.scalatrace(), "replay", trace, "--verify", "--json", "--engine", engine]
     facts = json.loads(mpirun(openmpi, 2, command, cwd=tmp_path).check().stdout)
+    assert facts["engine"] == engine
     assert facts["nprocs"] == 2
     assert facts["unequal"] == []
     assert facts["calls"]["Start"] == 22

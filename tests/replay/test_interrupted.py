@@ -21,11 +21,13 @@ LONG_NS = 60_000_000_000
 
 
 @pytest.mark.mpi
-def test_an_interrupted_replay_ends_at_once(mpi: Mpi, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_an_interrupted_replay_ends_at_once(mpi: Mpi, engine: str, tmp_path: Path) -> None:
     b = Builder(2)
     compute = Histogram(2, LONG_NS, LONG_NS, LONG_NS, 0)
     save(b.of(b.event("Barrier", comm=Comm(), compute=compute)), tmp_path / "a.st")
     command = [mpi.mpiexec, "-n", "2", *mpi.scalatrace(), "replay", tmp_path / "a.st", "--compute", "sleep"]
+    command += ["--engine", engine]
     environment = {**os.environ, **mpi.environment()}
     process = subprocess.Popen(
         command,
@@ -36,7 +38,7 @@ def test_an_interrupted_replay_ends_at_once(mpi: Mpi, tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the test's starter may ignore it
     )
     try:
-        time.sleep(3)
+        time.sleep(3 if engine == "python" else 6)
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)

@@ -155,11 +155,12 @@ def test_a_collective_as_messages() -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chapter", ["collectives", "vectors", "communicators"])
-def test_collectives_as_messages(openmpi: Mpi, chapter: str, tmp_path: Path) -> None:
+def test_collectives_as_messages(openmpi: Mpi, chapter: str, engine: str, tmp_path: Path) -> None:
     trace = tmp_path / "a.st"
     record(openmpi, 4, [str(openmpi.python), CHAPTERS, chapter], trace).check()
-    command = [*openmpi.scalatrace(), "replay", trace, "--collectives", "p2p", "--json"]
+    command = [*openmpi.scalatrace(), "replay", trace, "--collectives", "p2p", "--json", "--engine", engine]
     facts = json.loads(mpirun(openmpi, 4, command, cwd=tmp_path).check().stdout)
     assert facts["left"] == 0
     assert not {"Bcast", "Reduce", "Alltoall", "Gatherv", "Alltoallv"} & facts["calls"].keys()
@@ -167,6 +168,7 @@ def test_collectives_as_messages(openmpi: Mpi, chapter: str, tmp_path: Path) -> 
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "chapter",
     [
@@ -175,10 +177,13 @@ def test_collectives_as_messages(openmpi: Mpi, chapter: str, tmp_path: Path) -> 
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("persistent", "vectors", "partitioned")),
     ],
 )
-def test_messages_of_other_sizes(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
+def test_messages_of_other_sizes(openmpi_first: Mpi, chapter: str, engine: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, tmp_path / "a.st"
     record(mpi, 3, [str(mpi.python), CHAPTERS, chapter], trace).check()
-    for factor in ("0", "0.5", "3.3"):
-        command = [*mpi.scalatrace(), "replay", trace, "--bytes-scale", factor, "--verify", "--json"]
+    whatif = [("--bytes-scale", factor) for factor in ("0", "0.5", "3.3")]
+    if chapter == "p2p":
+        whatif.append(("--at", "Isend", "bytes=2", "--at", "chapters.py:1-55", "bytes=0.7"))
+    for factors in whatif:
+        command = [*mpi.scalatrace(), "replay", trace, *factors, "--verify", "--json", "--engine", engine]
         done = mpirun(mpi, 3, command, cwd=tmp_path)
         assert json.loads(done.check().stdout)["unequal"] == []

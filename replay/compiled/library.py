@@ -1,0 +1,122 @@
+"""A compiled replay in this process: its C interface (codegen/emit/runtime/hosted.c)."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from scalatrace.compilers.elf import loaded_mpi
+from scalatrace.operations import operation
+from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.common.position import Position
+
+__all__ = ["Library"]
+
+LARGE = "_c"
+"""How the names of calls with large counts end; a trace names both forms alike."""
+
+
+class _Tally(ctypes.Structure):
+    pass
+
+
+_Tally._fields_ = [
+    ("op", ctypes.c_char_p),
+    ("comm", ctypes.c_int),
+    ("calls", ctypes.c_long),
+    ("bytes", ctypes.c_double),
+    ("seconds", ctypes.c_double),
+    ("next", ctypes.POINTER(_Tally)),
+]
+
+_Stop = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+
+
+class _Hosted(ctypes.Structure):
+    _fields_ = [
+        ("stop", _Stop),
+        ("seed", ctypes.c_uint64),
+        ("sleeps", ctypes.c_int),
+        ("places", ctypes.POINTER(ctypes.c_char_p)),
+        ("at", ctypes.POINTER(ctypes.c_int)),
+        ("events", ctypes.POINTER(ctypes.c_long)),
+        ("due", ctypes.POINTER(ctypes.c_double)),
+        ("tallies", ctypes.POINTER(_Tally)),
+        ("wall", ctypes.c_double),
+        ("computed", ctypes.c_double),
+        ("between", ctypes.c_double),
+        ("delayed", ctypes.c_double),
+        ("left", ctypes.c_long),
+    ]
+
+
+class Library:
+    """The loaded library. It is never unloaded: MPI may use its memory until it is finalised."""
+
+    def __init__(self, path: Path, seed: int, sleeps: bool, stop: Callable[[str], None]) -> None:
+        """Load a library.
+
+        Args:
+            sleeps: sleep in place of computing.
+            stop: called with a message when MPI returns an error; it ends all ranks.
+
+        Raises:
+            ReplayError: it cannot be loaded, or belongs to another MPI.
+        """
+        before = loaded_mpi()
+        try:
+            self._code = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise ReplayError(f"cannot load the compiled replay: {error}") from None
+        if loaded_mpi() != before:
+            raise ReplayError(f"the compiled replay {path} is linked to another MPI than {before}")
+
+        def stopped(text: bytes) -> None:
+            stop(f"{self.position()}: {text.decode(errors='replace')}")
+
+        self._stop = _Stop(stopped)  # kept: the library has its address only
+        self._shared = _Hosted(stop=self._stop, seed=seed & (2**64 - 1), sleeps=int(sleeps))
+
+    def prepare(self) -> None:
+        """Make datatypes, arrays and what else is there before the first call."""
+        self._code.scalatrace_prepare(ctypes.byref(self._shared))
+
+    def play(self) -> None:
+        """Make all calls."""
+        self._code.scalatrace_play()
+
+    def position(self) -> Position:
+        """Return where the rank is; another thread may ask."""
+        shared = self._shared
+        if not shared.events:
+            return Position(0, "before the first call", False)
+        number = shared.events[0]
+        place = shared.places[shared.at[0]] if number else b"before the first call"
+        computes = shared.due[0] > time.clock_gettime(time.CLOCK_MONOTONIC)
+        return Position(number, place.decode(errors="replace"), computes)
+
+    def rows(self) -> Iterator[tuple[str, int, int, int, int]]:
+        """Yield (operation, communicator family, calls, nanoseconds in them, bytes sent)."""
+        tally = self._shared.tallies
+        while tally:
+            t = tally.contents
+            op = t.op.decode().removesuffix(LARGE)
+            row = operation(op)
+            sent = round(t.bytes) if row.sends and not row.flow_later else 0
+            yield op, t.comm, t.calls, round(t.seconds * 1e9), sent
+            tally = t.next
+
+    @property
+    def times_ns(self) -> tuple[int, int, int, int]:
+        """Return nanoseconds in all, of computation, of the engine between calls, and late."""
+        shared = self._shared
+        times = (shared.wall, shared.computed, shared.between, shared.delayed)
+        wall, computed, between, delayed = (round(1e9 * seconds) for seconds in times)
+        return wall, computed, between, delayed
+
+    @property
+    def left(self) -> int:
+        """Requests that no call completed."""
+        return int(self._shared.left)

@@ -1,0 +1,64 @@
+"""The replay of one rank by a compiled program, with the result that `run` has."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.compiled.library import Library
+from scalatrace.replay.result import RankResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scalatrace import Trace
+    from scalatrace.replay.transport.mpi import MPITransport
+
+__all__ = ["load_library", "run_compiled"]
+
+
+def load_library(path: Path, transport: MPITransport, options: Options) -> Library:
+    """Load a compiled replay for this rank. Raises ReplayError."""
+
+    def stop(message: str) -> None:
+        transport.abort(f"scalatrace: rank {transport.rank}, {message}")
+
+    return Library(path, options.seed, options.compute is Compute.SLEEP, stop)
+
+
+def run_compiled(trace: Trace, transport: MPITransport, library: Library, options: Options) -> RankResult:
+    """Make all calls of the transport's rank. Errors of MPI end all ranks.
+
+    Raises:
+        OSError: the folder for files cannot be made.
+    """
+    if any(op.name.startswith("File_") for op in trace.ops):
+        os.makedirs(options.io_folder, exist_ok=True)
+    library.prepare()
+    transport.gather(b"")  # start together, also with a rank that took long to prepare
+    with _ended_by_interrupt():
+        library.play()
+    return RankResult(transport.rank, *library.times_ns, _summed(library), library.left)
+
+
+@contextmanager
+def _ended_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end this process, and by that all ranks: Python sees signals only between calls of C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _summed(library: Library) -> list[tuple[str, int, int, int, int]]:
+    """The rows, both forms of an operation together."""
+    sums: dict[tuple[str, int], list[int]] = {}
+    for op, family, *amounts in library.rows():
+        known = sums.setdefault((op, family), [0, 0, 0])
+        known[:] = (a + b for a, b in zip(known, amounts, strict=True))
+    return [(op, family, calls, ns, sent) for (op, family), (calls, ns, sent) in sums.items()]
