@@ -38,6 +38,7 @@ class ExactPlayer:
             for number, (event, delay_ns) in enumerate(events):
                 if report is not None and not number & REPORT_MASK:
                     report(number)
+                rank.at = number, event
                 free = cached.get((event.place, event.values))
                 prepared = free[-1] if free else None
                 newest = prepared.newest_requests if prepared else ()

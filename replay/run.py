@@ -7,17 +7,21 @@ trace.walk(rank) -> handler of the event's operation -> transport
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.position import Position
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.player import Player, Report
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
+from scalatrace.replay.engine.whereabouts import position_of
 from scalatrace.replay.exact import ExactPlayer
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
@@ -32,11 +36,22 @@ if TYPE_CHECKING:
     from scalatrace import Trace
 
 
-def run(trace: Trace, transport: Transport, options: Options, report: Report | None = None) -> RankResult:
+Watch = Callable[[Callable[[], Position]], AbstractContextManager[None]]
+"""Watches a rank while it is replayed; takes a function that returns where the rank is."""
+
+
+def run(
+    trace: Trace,
+    transport: Transport,
+    options: Options,
+    report: Report | None = None,
+    watch: Watch = lambda position: nullcontext(),
+) -> RankResult:
     """Issue all calls of the transport's rank, in order and at their time.
 
     Args:
         report: called regularly with the number of events done.
+        watch: makes the context in which the calls are issued.
 
     Raises:
         ReplayError: MPI returned an error, or the trace is inconsistent; names the event.
@@ -57,13 +72,14 @@ def run(trace: Trace, transport: Transport, options: Options, report: Report | N
         before = ComputeTimes(trace, transport.rank, options, whatif).before
         events = ahead = Ahead((prepare(call) if prepare else call, before(call)) for call in walk)
         pace.idle = ahead.more
-    transport.gather(b"")  # start together, also with a rank that took long to plan
-    sleep_precisely()
-    pace.start()
-    start = pace.clock()
-    player.play_all(events, report)
-    wall_ns = pace.clock() - start
-    received = player.finish()
+    with watch(partial(position_of, rank)):
+        transport.gather(b"")  # start together, also with a rank that took long to plan
+        sleep_precisely()
+        pace.start()
+        start = pace.clock()
+        player.play_all(events, report)
+        wall_ns = pace.clock() - start
+        received = player.finish()
     result = RankResult.of(rank, wall_ns)
     rank.detach()
     return replace(result, received=received)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.compiled.library import Library
 from scalatrace.replay.result import RankResult
+from scalatrace.replay.run import Watch
+from scalatrace.replay.start import first_initialiser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,17 +23,20 @@ if TYPE_CHECKING:
 __all__ = ["load_library", "run_compiled"]
 
 
-def load_library(path: Path, transport: MPITransport, options: Options) -> Library:
+def load_library(path: Path, trace: Trace, transport: MPITransport, options: Options) -> Library:
     """Load a compiled replay for this rank. Raises ReplayError."""
 
     def stop(message: str) -> None:
         transport.abort(f"scalatrace: rank {transport.rank}, {message}")
 
-    return Library(path, options.seed, options.compute is Compute.SLEEP, stop)
+    first = 1 if first_initialiser(trace)[0] else 0
+    return Library(path, options.seed, options.compute is Compute.SLEEP, first, stop)
 
 
-def run_compiled(trace: Trace, transport: MPITransport, library: Library, options: Options) -> RankResult:
-    """Make all calls of the transport's rank. Errors of MPI end all ranks.
+def run_compiled(
+    trace: Trace, transport: MPITransport, library: Library, options: Options, watch: Watch
+) -> RankResult:
+    """Make all calls of the transport's rank, watched as in `run`. Errors of MPI end all ranks.
 
     Raises:
         OSError: the folder for files cannot be made.
@@ -39,8 +44,8 @@ def run_compiled(trace: Trace, transport: MPITransport, library: Library, option
     if any(op.name.startswith("File_") for op in trace.ops):
         os.makedirs(options.io_folder, exist_ok=True)
     library.prepare()
-    transport.gather(b"")  # start together, also with a rank that took long to prepare
-    with _ended_by_interrupt():
+    with watch(library.position), _ended_by_interrupt():
+        transport.gather(b"")  # start together, also with a rank that took long to prepare
         library.play()
     return RankResult(transport.rank, *library.times_ns, _summed(library), library.left)
 

@@ -12,14 +12,18 @@ class Position:
     """How far a rank is.
 
     Attributes:
-        events: number of calls so far, with the one that is made.
-        place: operation and call site of that one.
+        event: number of the event whose call is made, from 0.
+        op: operation, without `MPI_`; "" before the first call.
         computes: the rank waits for the end of a computation, not for others.
+        site: where the program made the call; "" when that is not known.
     """
 
-    events: int
-    place: str
+    event: int
+    op: str
     computes: bool
+    site: str = ""
 
     def __str__(self) -> str:
-        return f"call {self.events}, {self.place}"
+        if not self.op:
+            return "before the first call"
+        return f"MPI_{self.op}{f' at {self.site}' if self.site else ''} (event {self.event})"

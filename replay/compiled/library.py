@@ -55,16 +55,20 @@ class _Hosted(ctypes.Structure):
 class Library:
     """The loaded library. It is never unloaded: MPI may use its memory until it is finalised."""
 
-    def __init__(self, path: Path, seed: int, sleeps: bool, stop: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: Path, seed: int, sleeps: bool, first_event: int, stop: Callable[[str], None]
+    ) -> None:
         """Load a library.
 
         Args:
             sleeps: sleep in place of computing.
+            first_event: number of the event of the first call.
             stop: called with a message when MPI returns an error; it ends all ranks.
 
         Raises:
             ReplayError: it cannot be loaded, or belongs to another MPI.
         """
+        self._first_event = first_event
         before = loaded_mpi()
         try:
             self._code = ctypes.CDLL(str(path))
@@ -91,11 +95,12 @@ class Library:
         """Return where the rank is; another thread may ask."""
         shared = self._shared
         if not shared.events:
-            return Position(0, "before the first call", False)
-        number = shared.events[0]
-        place = shared.places[shared.at[0]] if number else b"before the first call"
+            return Position(0, "", False)
         computes = shared.due[0] > time.clock_gettime(time.CLOCK_MONOTONIC)
-        return Position(number, place.decode(errors="replace"), computes)
+        if not (number := shared.events[0]):
+            return Position(0, "", computes)
+        op, _, site = shared.places[shared.at[0]].decode(errors="replace").partition(" ")
+        return Position(number - 1 + self._first_event, op, computes, site)
 
     def rows(self) -> Iterator[tuple[str, int, int, int, int]]:
         """Yield (operation, communicator family, calls, nanoseconds in them, bytes sent)."""

@@ -81,6 +81,7 @@ class RankReplay:
         self.buffers, self.stats = Buffers(transport), CallStats()
         self.cache = CallCache(self.buffers)
         self.family = WORLD
+        self.at: tuple[int, AnyCall | None] = (0, None)
         self.counted_as = ""
         self.aside: Handle | None = None
         self.max_buffered_nbytes = 0

@@ -75,6 +75,7 @@ class ProbabilisticPlayer:
         for number, (plan, delay_ns) in enumerate(events):
             if report is not None and not number & REPORT_MASK:
                 report(number)
+            self.rank.at = number, plan.call
             try:
                 self._play(plan, delay_ns)
             except ReplayError as error:

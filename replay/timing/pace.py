@@ -47,6 +47,7 @@ class Pace:
         waited_ns: computation so far, in full.
         late_ns: sum of the times beyond deadlines.
         engine_ns: the engine's own time between calls, hidden or not.
+        rests_until_ns: when the last wait ends.
         nap_ns: how long to sleep at first when something polls.
         poll: called regularly in longer waits; returns whether it did something.
         idle: does a part of later work; returns False when there is none.
@@ -62,6 +63,7 @@ class Pace:
     waited_ns: int = 0
     late_ns: int = 0
     engine_ns: int = 0
+    rests_until_ns: int = 0
     nap_ns: int = NAP_NS
 
     def start(self) -> None:
@@ -89,6 +91,7 @@ class Pace:
 
     def _rest(self, deadline_ns: int, left: int) -> int:
         """Wait until the deadline; return the time left, which is negative."""
+        self.rests_until_ns = deadline_ns
         lets_go = self.compute is Compute.SPIN and left > SHORT_NS
         while left > AHEAD_NS and self.idle():
             left = deadline_ns - self.clock()

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli import replay_engine
@@ -65,11 +66,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
+    parser.add_argument(
+        "--stall-limit", type=_seconds, default=60.0, metavar="S",
+        help="end a replay in which no rank has moved for S seconds (default: 60; 0: never)",
+    )  # fmt: skip
     parser.add_argument("--record", metavar="TRACE", help="record the replay")
     parser.add_argument(
         "--force", action="store_true", help="also where calls wait for what `record --only ...` left out"
     )
     add_json(parser)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, from 0 on")
+    return seconds
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,7 +156,7 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
     try:
-        result = _replay(trace, transport, options, args.verify, library)
+        result = _replay(trace, transport, options, args, library)
         return _report(trace, transport.gather(result.pack()), args, "compiled" if library else "python")
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
@@ -171,19 +186,22 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
 
 
 def _replay(
-    trace: Trace, transport: MPITransport, options: Options, verify: bool, library: Path | None
+    trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace, library: Path | None
 ) -> RankResult:
     from scalatrace.replay import run as replay_rank
     from scalatrace.replay.compare import compare
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.replay.run_compiled import load_library, run_compiled
+    from scalatrace.replay.stalls import watched
 
+    watch = partial(watched, transport, args.stall_limit)
     if library is not None:
-        result = run_compiled(trace, transport, load_library(library, transport, options), options)
+        code = load_library(library, trace, transport, options)
+        result = run_compiled(trace, transport, code, options, watch)
     else:
         report = _Progress(trace) if transport.rank == 0 else None
-        result = replay_rank(trace, transport, options, report)
-    if not verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
+        result = replay_rank(trace, transport, options, report, watch)
+    if not args.verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
         return result
     return replace(result, unequal=compare(trace, result, options))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "compiled", "python")
 
 MIN_EVENTS = 50_000
-"""Events of the mean rank from which `auto` compiles: Python replays fewer in the time that compiling takes."""
+"""Events of a rank from which `auto` compiles: Python replays fewer in the time that compiling takes."""
 
 MAX_CALLS = 600
 """Call statements of a program that `auto` compiles: each takes the compiler some 10 ms."""

@@ -12,7 +12,7 @@ from scalatrace.report.style import DIM, duration, nbytes, number, op_text, perc
 
 
 class ReplayReporter:
-    """Shows the facts of a replay: the fields of its summary, `recorded_s`, and the result of a comparison.
+    """Shows the facts of a replay: the fields of its summary, `recorded_s`, `engine`, what a comparison says.
 
     `facts["unequal"]` is None when nothing was compared, else a list of rows
     {op, communicator, ranks, calls_recorded, calls_replayed, bytes_recorded, bytes_replayed}.
@@ -31,11 +31,7 @@ class ReplayReporter:
             console.print(
                 Text(f"recorded: {shown} per rank on average; the replay took {ratio} of it", style=DIM)
             )
-        waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
-        own = duration(f["engine_s"] * 1e9)
-        hidden = f"own time {own}, of which {late} could not be hidden in it"
-        line = f"per rank on average: computation waited out {waited}; {hidden}"
-        console.print(Text(line, style=DIM))
+        self._engine(console)
         if f.get("received"):
             text = f"{number(f['received'])} messages came to receivers drawn from histograms"
             console.print(Text(text, style=DIM))
@@ -43,6 +39,18 @@ class ReplayReporter:
             console.print(Text(f"{number(f['left'])} requests were never completed, as recorded", style=DIM))
         self._calls(console)
         self._comparison(console)
+
+    def _engine(self, console: Console) -> None:
+        f = self.facts
+        ncalls = sum(f["calls"].values()) / f["nprocs"]
+        own = duration(f["engine_s"] * 1e9 / max(1, ncalls))
+        line = f"per rank on average: {number(round(ncalls))} calls"
+        if f["engine_s"]:
+            line += f", between two of them {own} of the {f['engine']} engine"
+        if f["computed_s"]:
+            waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
+            line += f"; {waited} of computation waited out; calls began {late} late, all together"
+        console.print(Text(line, style=DIM))
 
     def _calls(self, console: Console) -> None:
         numbers = ("calls", "sent", "MPI time", "mean")

@@ -221,12 +221,13 @@ def test_matrix_of_few_and_of_many_ranks() -> None:
 def test_replay_reporter_tells_what_differs() -> None:
     facts = {
         "nprocs": 2, "wall_s": 2.0, "recorded_s": 1.0, "computed_s": 0.5, "late_s": 0.25, "left": 1,
-        "engine_s": 0.5,
+        "engine_s": 0.5, "engine": "python",
         "calls": {"Send": 4}, "mpi_s": {"Send": 0.1}, "sent": {"Send": 4000}, "unequal": [],
     }  # fmt: skip
     shown = drawn(ReplayReporter(facts))
     assert "the replay took 200.0 % of it" in shown
-    assert "own time 500 ms, of which 250 ms could not be hidden" in shown
+    assert "2 calls, between two of them 250 ms of the python engine" in shown
+    assert "500 ms of computation waited out; calls began 250 ms late, all together" in shown
     assert "verified" in shown
     row = {
         "op": "Send",

@@ -195,7 +195,7 @@ class _Writing(CData):
         note = f" /* {c_comment(site)} */" if site else ""
         mark = ""
         if self.options.hosted:
-            place = f"MPI_{call.op.removesuffix(SUFFIX)}" + (f" at {c_comment(site)}" if site else "")
+            place = f"{call.op.removesuffix(SUFFIX)} {c_comment(site)}"
             mark = f"AT({self.places.setdefault(place, len(self.places))}); "
         self.lines.add(f"{mark}{self.called(call)};{note}")
         if call.mark in self.marks:

@@ -7,7 +7,7 @@ static struct hosted {
     uint64_t seed;
     int sleeps;
     /* while it runs, for another thread */
-    const char *const *places; /* the calls of the text: operation and call site */
+    const char *const *places; /* the calls of the text: operation, blank, call site */
     const int *at;             /* the place of the call that is made */
     const long *events;        /* how many were made, with this one */
     const double *due;         /* when the computation before it ends, by CLOCK_MONOTONIC */
