@@ -67,6 +67,8 @@ PYTHON_SAMPLES = (
 )
 COMPILED_SAMPLES = (
     Sample("heat.c"),
+    Sample("wavefront.c", ("6", "8")),
+    Sample("conjgrad.c", ("2",)),
     Sample("sort.cpp"),
     Sample("transpose.F90"),
     Sample("transpose.F90", flags=("-DUSE_F08",)),
