@@ -3,6 +3,7 @@
 python -m benchmarks.replay accuracy [--only lu mg] [--ranks 4 9 16] [--repeat 3] [--keep]
 python -m benchmarks.replay real     the same with the programs' own computation, on two ranks
 python -m benchmarks.replay speed    events per second of one pair of ranks, and the engine's part in it
+python -m benchmarks.replay engines  C programs with small messages, and both engines on 2 and 4 ranks
 python -m benchmarks.replay seeds    100 replays of each trace with histograms
 """
 
@@ -12,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from benchmarks.replay import accuracy, seeds, speed
+from benchmarks.replay import accuracy, engines, seeds, speed
 from benchmarks.result_table import table_of
 from support.mpis import Mpi, installed
 from support.workloads import WORKLOADS, Workload
@@ -25,8 +26,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("accuracy", "real", "speed", "seeds"))
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the workloads")
+    parser.add_argument("what", choices=("accuracy", "real", "speed", "engines", "seeds"))
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the workloads or programs")
     parser.add_argument("--ranks", nargs="+", type=int, default=[4, 9, 16])
     parser.add_argument("--repeat", type=int, help="default: 3; seeds: 100")
     parser.add_argument("--mpi", default="openmpi")
@@ -38,6 +39,7 @@ def main() -> int:
         "accuracy": (accuracy, "Replay time against the program's", _accuracy),
         "real": (accuracy, "Replay time, with computation of its own", _real),
         "speed": (speed, "Replays of small messages, two ranks", _speed),
+        "engines": (engines, "Replays of C programs with small messages", _engines),
         "seeds": (seeds, "Replays of traces with histograms", _seeds),
     }[args.what]
     return table_of(f"replay_{args.what}", title, module, 2, args.keep).measure(lines(mpi, args, chosen))
@@ -53,6 +55,10 @@ def _real(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Ite
 
 def _speed(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
     return speed.lines(mpi, args.repeat or 3)
+
+
+def _engines(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
+    return engines.lines(mpi, args.repeat or 3, args.only)
 
 
 def _seeds(mpi: Mpi, args: argparse.Namespace, chosen: Sequence[Workload]) -> Iterator[list[str]]:
