@@ -21,6 +21,8 @@ EXAMPLE = (
     "  scalatrace ncptl compile latency.ncptl -o latency.c && mpicc latency.c -o latency -lm"
 )
 SEED_VARIABLE = "NCPTL_SEED"
+MAX_CHECKED_STEPS = 1_000_000
+"""Of a run of all tasks that `check --tasks` goes through: statements, tasks and events."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +30,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
     check = actions.add_parser("check", help="report errors and warnings of programs", allow_abbrev=False)
     check.add_argument("files", nargs="+", metavar="FILE")
-    check.add_argument("-n", "--tasks", type=int, metavar="N", help="report errors of a run on N tasks, too")
+    check.add_argument(
+        "-n",
+        "--tasks",
+        type=int,
+        metavar="N",
+        help="report errors of a run on N tasks, too, up to a million steps",
+    )
     add_json(check)
     add_budgets(check, READING)
     run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
@@ -86,17 +94,24 @@ def _verdict(accepted: bool) -> str:
 
 
 def _try(report: Any, tasks: int, path: str) -> None:
-    from scalatrace.codegen.conceptual.errors import ProgramError
+    from scalatrace.codegen.conceptual.errors import Note, ProgramError
+    from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
     from scalatrace.codegen.conceptual.lowering.faults import find_faults
     from scalatrace.codegen.conceptual.lowering.lower import lower
 
     if tasks < 1:
         raise UsageError("--tasks needs at least 1")
+    place = report.program.place
     try:
-        report.notes += find_faults(lower(report.program, tasks))
+        report.notes += find_faults(lower(report.program, tasks, most=MAX_CHECKED_STEPS))
     except ProgramError as error:
         error.path = path
         report.errors.append(error)
+    except TooManyError:
+        reason = f"a run on {tasks} tasks takes over {MAX_CHECKED_STEPS:,} steps; it is not checked"
+        report.notes.append(Note(reason, place))
+    except RecursionError:
+        report.errors.append(ProgramError("the program is nested too deeply", place, path=path))
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -56,6 +56,8 @@ def compile_program(program: t.Program, path: str) -> str:
     """Return the C text of a checked program; `path` is for its messages. Raises ProgramError."""
     try:
         return _Compiler(program, path).text()
+    except RecursionError:
+        raise ProgramError("the program is nested too deeply", program.place, path=path) from None
     except ProgramError as error:
         error.path = path
         raise

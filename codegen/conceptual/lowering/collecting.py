@@ -26,7 +26,7 @@ MAX_MESSAGE_BYTES = 2**31 - 1
 
 
 class TooManyError(Exception):
-    """A program has more events than were wanted."""
+    """A program takes more steps than were wanted."""
 
 
 def string_tag(text: str) -> int:
@@ -53,7 +53,7 @@ class Collecting(ABC):
         self.out: dict[int, list[e.Event]] = {rank: [] for rank in self.ranks}
         self.active = set(self.ranks)
         self.processors = tuple(range(self.tasks))
-        self.serial = self.made = 0
+        self.serial = self.steps = 0
         self.known: set[e.Comm] = {tuple(range(self.tasks))}
 
     # collecting
@@ -66,9 +66,13 @@ class Collecting(ABC):
         """Let a rank do something."""
         if rank in self.active:
             self.out[rank].append(event)
-            self.made += 1
-            if self.most is not None and self.made > self.most:
-                raise TooManyError
+            self.charge()
+
+    def charge(self, steps: int = 1) -> None:
+        """Count steps of the work. Raises TooManyError."""
+        self.steps += steps
+        if self.most is not None and self.steps > self.most:
+            raise TooManyError
 
     def each(self, event: e.Event) -> None:
         """Let all ranks do something."""
@@ -115,6 +119,7 @@ class Collecting(ABC):
                 result = sorted(set(values(ranges, env)))
             case t.TaskGroup(group):
                 result = env.groups[group]
+        self.charge(self.tasks if isinstance(tasks, t.SuchThat) else len(result))
         return [(task, env.bind(name, task)) for task in result if 0 <= task < self.tasks]
 
     def pairs(self, source: t.Tasks, target: t.Tasks, env: Env) -> list[tuple[int, int]]:

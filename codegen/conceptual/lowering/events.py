@@ -6,6 +6,7 @@ processors in MPI_COMM_WORLD. Loops with a count stay loops.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -132,6 +133,17 @@ class Repeat(Action):
     count: int
     body: tuple[Event, ...]
     serial: int = 0
+
+
+@dataclass(frozen=True)
+class Each(Repeat):
+    """A loop over numbers whose iterations communicate alike: `body` is the first one.
+
+    `bodies` goes through the events of all iterations; `kept` is for those that are executed again.
+    """
+
+    bodies: Callable[[], Iterator[tuple[Event, ...]]] = field(compare=False, repr=False, kw_only=True)
+    kept: list[tuple[Event, ...]] = field(default_factory=list, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ no MPI can avoid are reported.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError
@@ -63,6 +65,8 @@ def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]
             pending = [*pending, event] if len(pending) < 2 else pending
         elif isinstance(event, (e.Repeat, e.Timed, e.Aside)):
             pending = _pending(event.body, pending)
+            if len(pending) == 1 and isinstance(event, e.Repeat) and event.count > 1:
+                pending = _pending(event.body, pending)
     return pending
 
 
@@ -80,6 +84,34 @@ def _restores(rank: int, events: Sequence[e.Event], depth: int = 0) -> int:
     return depth
 
 
+class _Sent:
+    """What was sent on a channel: statements with the number of messages up to and with theirs."""
+
+    def __init__(self) -> None:
+        self.upto: list[int] = []
+        self.statements: list[e.Transfer] = []
+
+    def __len__(self) -> int:
+        return self.upto[-1] if self.upto else 0
+
+    def add(self, event: e.Transfer) -> None:
+        """Add the messages of a statement."""
+        self.upto.append(len(self) + event.count)
+        self.statements.append(event)
+
+    def from_(self, number: int, count: int) -> Sequence[e.Transfer]:
+        """Return the statements that sent some messages, as far as they are sent."""
+        return self.statements[bisect_right(self.upto, number) : bisect_left(self.upto, number + count) + 1]
+
+
+class _Receive(NamedTuple):
+    """A statement that receives: where, and the number of its first message there."""
+
+    channel: Channel
+    first: int
+    event: e.Transfer
+
+
 @dataclass
 class _Task:
     """One rank on its way through its events."""
@@ -87,7 +119,7 @@ class _Task:
     steps: Iterator[e.Event]
     at: e.Event | None = None
     blocked: Callable[[], bool] | None = None
-    waits: list[tuple[Channel, int, e.Transfer]] = field(default_factory=list)
+    waits: list[_Receive] = field(default_factory=list)
     entry_counts: Counter[e.Comm] = field(default_factory=Counter)
 
 
@@ -98,7 +130,7 @@ class _Simulation:
         self.lowered = lowered
         self.left = BUDGET
         self.balanced = _balanced(lowered)
-        self.sent: dict[Channel, list[e.Transfer]] = defaultdict(list)
+        self.sent: dict[Channel, _Sent] = defaultdict(_Sent)
         self.posted: Counter[Channel] = Counter()
         self.arrived: dict[tuple[e.Comm, int], set[int]] = defaultdict(set)
         self.tasks = {rank: _Task(self._steps(events)) for rank, events in lowered.events.items()}
@@ -165,31 +197,25 @@ class _Simulation:
 
     def _transfer(self, rank: int, task: _Task, event: e.Transfer) -> Callable[[], bool] | None:
         if event.sends:
-            sent = self.sent[rank, event.peer, event.tag]
-            if event.count > self.left:
-                raise _TooMuchError
-            self.left -= event.count
-            sent.extend([event] * event.count)
+            self.sent[rank, event.peer, event.tag].add(event)
             return None
         channel = (event.peer, rank, event.tag)
-        first = self.posted[channel]
+        receive = _Receive(channel, self.posted[channel], event)
         self.posted[channel] += event.count
-        waits = [(channel, first + n, event) for n in range(event.count)]
         if not event.asynchronous:
-            return lambda: all(map(self._matched, waits))
-        task.waits += waits
+            return lambda: self._matched(receive)
+        task.waits.append(receive)
         return None
 
-    def _matched(self, wait: tuple[Channel, int, e.Transfer]) -> bool:
-        channel, number, receive = wait
-        if number >= len(self.sent[channel]):
-            return False
-        send = self.sent[channel][number]
-        if send.size > receive.size:
-            sends = f"task {channel[0]} sends {send.size} in line {send.place.line}"
-            reason = f"task {channel[1]} receives at most {receive.size} bytes here, but {sends}"
-            raise ProgramError(reason, receive.place)
-        return True
+    def _matched(self, receive: _Receive) -> bool:
+        channel, first, event = receive
+        sent = self.sent[channel]
+        for send in sent.from_(first, event.count):
+            if send.size > event.size:
+                sends = f"task {channel[0]} sends {send.size} in line {send.place.line}"
+                reason = f"task {channel[1]} receives at most {event.size} bytes here, but {sends}"
+                raise ProgramError(reason, event.place)
+        return len(sent) >= first + event.count
 
     def _collective(self, rank: int, task: _Task, event: e.Event) -> Callable[[], bool]:
         comm: e.Comm = event.comm  # type: ignore[union-attr]
@@ -226,7 +252,7 @@ class _Simulation:
         for channel, sent in self.sent.items():
             if len(sent) > self.posted[channel]:
                 reason = f"task {channel[1]} never receives what task {channel[0]} sends here"
-                result.append(Note(reason, sent[self.posted[channel]].place))
+                result.append(Note(reason, sent.from_(self.posted[channel], 1)[0].place))
         return result
 
 

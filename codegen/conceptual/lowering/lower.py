@@ -6,14 +6,17 @@ by a task description, sizes, conditions and loop bounds are evaluated here, onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.messaging import Messaging
+from scalatrace.codegen.conceptual.lowering.reassigned import assignments, involves_all, is_reassigned
+from scalatrace.codegen.conceptual.lowering.steady import Probe, is_steady
 from scalatrace.codegen.conceptual.names import mentions_me
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 from scalatrace.codegen.conceptual.words import TIME_UNITS
@@ -21,6 +24,8 @@ from scalatrace.codegen.conceptual.words import TIME_UNITS
 __all__ = ["DEFAULT_SEED", "Lowered", "lower"]
 
 DEFAULT_SEED = 1
+MIN_STEADY_ITERATIONS = 32
+"""Shorter loops over numbers are always written out."""
 
 
 @dataclass
@@ -57,15 +62,15 @@ def lower(
         parameters: values from the command line; the others have their defaults.
         ranks: whose events are wanted.
         seed: of random tasks and of whatever else all tasks must agree on.
-        most: events, in all; None: any number.
+        most: steps of this work; None: any number.
 
     Raises:
         ProgramError: the program cannot run so; with the statement's place.
-        TooManyError: more events than wanted.
+        TooManyError: more steps than wanted.
     """
     headers = [header for header in program.headers if isinstance(header, t.Parameter)]
     chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
-    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most)
+    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
     env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
     for sentence in program.sentences:
         for statement in sentence.statements:
@@ -74,11 +79,21 @@ def lower(
     return Lowered(tasks, lowering.taken(), lowering.comms, chosen, seed)
 
 
+@dataclass
 class _Lowering(Messaging):
-    """Goes through the statements."""
+    """Goes through the statements.
+
+    Attributes:
+        program: what the statements belong to.
+        is_probed: no expression for memory fails in a later iteration of a loop.
+    """
+
+    program: t.Program = field(default_factory=lambda: t.Program((), ()), kw_only=True)
+    is_probed: bool = field(default=False, kw_only=True)
 
     def statement(self, node: t.Statement, env: Env) -> None:
         """Add what a statement does, on all ranks."""
+        self.charge()
         special: dict[type, Callable[[Any, Env], None]] = {
             t.Send: self._send,
             t.Receive: self._receive,
@@ -111,10 +126,10 @@ class _Lowering(Messaging):
                 reason = f"there is no processor {processor}; expected 0 to {self.tasks - 1}"
                 raise ProgramError(reason, node.place)
             # Two tasks change places, so that every processor has one.
-            placed = list(self.processors)
-            other = placed.index(processor)
-            placed[task], placed[other] = processor, placed[task]
-            self.processors = tuple(placed)
+            if processor != self.processors[task]:
+                placed = list(self.processors)
+                placed[placed.index(processor)], placed[task] = placed[task], processor
+                self.processors = tuple(placed)
 
     def _now(self, env: Env) -> Env:
         return env if env.processors == self.processors else replace(env, processors=self.processors)
@@ -124,8 +139,43 @@ class _Lowering(Messaging):
             raise ProgramError(f"the program asserts: {node.text}", node.place)
 
     def _for_each(self, node: t.ForEach, env: Env) -> None:
-        for value in values(node.ranges, env):
-            self.statement(node.body, env.bind(node.variable, value))
+        numbers = values(node.ranges, env)
+        if len(numbers) < MIN_STEADY_ITERATIONS or not self._first_of_all(node, numbers, env):
+            for value in numbers:
+                self.statement(node.body, env.bind(node.variable, value))
+
+    def _first_of_all(self, node: t.ForEach, numbers: Sequence[int], env: Env) -> bool:
+        """Add a loop as its first iteration if that stands for all."""
+        assigned = assignments(node)
+        if not (is_reassigned(self.program, node) if assigned else is_steady(node)):
+            return False
+        draws, steps = self.draws.state, self.steps
+        bodies = self.body(node.body, env.bind(node.variable, numbers[0]))
+        if assigned and not all(involves_all(events, self.tasks) for events in bodies.values()):
+            self.draws.state, self.processors, self.steps = draws, tuple(env.processors), steps
+            return False
+        if not self.is_probed:
+            Probe(self.memory, self.charge).run(node, numbers, env)
+        for number in numbers[1:] if assigned else ():
+            for statement in assigned:
+                self.statement(statement, env.bind(node.variable, number))
+        self.serial += 1
+        for rank in self.active:
+            if bodies[rank]:
+                each = partial(self._iterations, node, numbers, env, rank, draws)
+                event = e.Each(len(numbers), bodies[rank], self.serial, place=node.place, bodies=each)
+                self.put(rank, event)
+        return True
+
+    def _iterations(
+        self, node: t.ForEach, numbers: Sequence[int], env: Env, rank: int, draws: int
+    ) -> Iterator[tuple[e.Event, ...]]:
+        """Yield what a rank does for each number; processors and random numbers start as before the loop."""
+        one = _Lowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
+        one.draws.state, one.processors = draws, tuple(env.processors)
+        for number in numbers:
+            one.statement(node.body, replace(env, draws=one.draws).bind(node.variable, number))
+            yield one.taken()[rank]
 
     def _for_count(self, node: t.ForCount, env: Env) -> None:
         count = self.count(node.count, env)

@@ -24,6 +24,8 @@ __all__ = ["Executor"]
 
 SLOTS = 256
 """Pending messages at most that have a place of their own; further ones share."""
+MAX_KEPT_ITERATIONS = 1 << 18
+"""Of a loop over numbers within another loop: it is worked out only once."""
 TYPES = {"BYTES": MPI.BYTE, "INTEGERS": MPI.INT, "DOUBLEWORDS": MPI.DOUBLE}
 
 
@@ -43,7 +45,7 @@ class Executor:
         self.own = OwnWork(self.counters, self.buffers, Draws(lowered.seed, rank), prologue, log is not None)
         self.sends: list[Any] = []
         self.receives: list[tuple[Any, e.Transfer, Any]] = []
-        self.messages = 0
+        self.messages = self.loops = 0
         self._do: dict[type, Callable[[Any], None]] = {
             e.Transfer: self._transfer,
             e.Wait: self._wait,
@@ -54,6 +56,7 @@ class Executor:
             e.Reduction: self._reduction,
             e.LocalStep: self.own.do,
             e.Repeat: self._repeat,
+            e.Each: self._each,
             e.Timed: self._timed,
             e.Aside: self._aside,
             e.EndOfTable: self._end_of_table,
@@ -182,10 +185,30 @@ class Executor:
     # loops
 
     def _repeat(self, event: e.Repeat) -> None:
+        self.loops += 1
         for _ in range(event.count):
             self._all(event.body)
+        self.loops -= 1
+
+    def _each(self, event: e.Each) -> None:
+        """Execute iterations as they are found; working them out takes none of the program's time."""
+        if event.kept:
+            for body in event.kept:
+                self._all(body)
+            return
+        bodies = event.bodies()
+        again = self.loops > 0 and event.count <= MAX_KEPT_ITERATIONS
+        while True:
+            with self.counters.paused():
+                next_body = next(bodies, None)
+            if next_body is None:
+                return
+            if again:
+                event.kept.append(next_body)
+            self._all(next_body)
 
     def _timed(self, event: e.Timed) -> None:
+        self.loops += 1
         begin = time.perf_counter_ns()
         least = np.zeros(1, np.int64)
         while least[0] < event.microseconds:
@@ -194,6 +217,7 @@ class Executor:
             self.world.Allreduce([mine, 1, MPI.LONG_LONG], [least, 1, MPI.LONG_LONG], MPI.MIN)
             if event.microseconds == 0:
                 break
+        self.loops -= 1
 
     def _aside(self, event: e.Aside) -> None:
         self.counters.store()

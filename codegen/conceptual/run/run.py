@@ -20,8 +20,8 @@ from scalatrace.errors import ScalatraceError
 __all__ = ["bind", "run"]
 
 MAX_CHECKED_TASKS = 64
-MAX_CHECKED_EVENTS = 200_000
-"""With more tasks, or more events in all, each looks at its own only: deadlocks are then not found."""
+MAX_CHECKED_STEPS = 500_000
+"""With more tasks, or more steps for all of them, each looks at its own events: deadlocks are not found."""
 
 
 def bind(program: t.Program, tasks: int, rank: int, options: Options, path: str, seed: int) -> Lowered:
@@ -58,7 +58,7 @@ def _lowered(program: t.Program, tasks: int, rank: int, options: Options, seed: 
     """All tasks' events if they are not too many, else this task's."""
     if tasks <= MAX_CHECKED_TASKS:
         try:
-            return lower(program, tasks, options.parameters, None, seed, MAX_CHECKED_EVENTS)
+            return lower(program, tasks, options.parameters, None, seed, MAX_CHECKED_STEPS)
         except TooManyError:
             pass
     return lower(program, tasks, options.parameters, (rank,), seed)

@@ -13,18 +13,22 @@ MAX_POISSON_MEAN = 500.0
 
 
 class Draws:
-    """A sequence of random numbers that its seed determines."""
+    """A sequence of random numbers that its seed determines.
+
+    Attributes:
+        state: 64 bits from which the sequence goes on.
+    """
 
     def __init__(self, seed: int, task: int | None = None) -> None:
         """`task`: a sequence of this task's own; None: the one on which all tasks agree."""
-        self._state = (seed * 0x9E3779B97F4A7C15 + (0 if task is None else task + 1)) & _MASK
+        self.state = (seed * 0x9E3779B97F4A7C15 + (0 if task is None else task + 1)) & _MASK
         if task is not None:
             self.bits()
 
     def bits(self) -> int:
         """Return 64 random bits."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
-        z = self._state
+        self.state = (self.state + 0x9E3779B97F4A7C15) & _MASK
+        z = self.state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
         return z ^ (z >> 31)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from scalatrace.codegen.conceptual.checks.program import check
+from scalatrace.codegen.conceptual.compiler.compile import compile_program
+from scalatrace.codegen.conceptual.errors import ProgramError
 from support.ncptl_programs import PROGRAMS
 from support.ncptl_stub import compiled, execute, same_calls
 
@@ -67,3 +70,10 @@ def test_faults(source: str, said: str, tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"a.ncptl:{said}")
     assert "@" not in refused.stdout
+
+
+@pytest.mark.parametrize("depth", [400, 900])
+def test_a_deep_expression_is_a_program_error(depth: int) -> None:
+    program = check(f"TASK 0 OUTPUTS {'-' * depth}1.")
+    with pytest.raises(ProgramError, match="nested too deeply"):
+        compile_program(program, "deep.ncptl")

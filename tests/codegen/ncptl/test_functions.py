@@ -98,7 +98,7 @@ def test_floating_point(text: str, value: float) -> None:
 def test_ranges(text: str, wanted: list[int]) -> None:
     loop = parse(f"FOR EACH i IN {text} {{ }}").sentences[0].statements[0]
     assert isinstance(loop, t.ForEach)
-    assert values(loop.ranges, Env()) == wanted
+    assert list(values(loop.ranges, Env())) == wanted
 
 
 @pytest.mark.parametrize("leading", [[1, 4, 9], [1, 2, 3, 5], [0, 1, 3], [1, -1, 1]])

@@ -1,0 +1,245 @@
+"""Loops over numbers whose iterations communicate alike, although the program uses the variable.
+
+    FOR EACH i IN {0, ..., 4096} {                          i decides where messages lie and what is logged,
+      TASK 0 SENDS A 1M BYTE i BYTE MISALIGNED MESSAGE ...   not who sends how much to whom
+      TASK 0 LOGS i AS "offset" }
+
+One iteration stands for all of them if no expression that decides on communication depends on the variable.
+Expressions for memory still have to be evaluated for each number, as they may fail for one: `Probe`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.names import children, free, mentions_me
+from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
+
+__all__ = ["Probe", "inner_statements", "is_steady"]
+
+Names = frozenset[str]
+MemoryOf = Callable[[Any, Env, Any], Any]
+"""Evaluates what a message (the second one: what it leaves out) says of memory."""
+Plan = Callable[[Env], None]
+"""Evaluates expressions of a statement."""
+
+
+def _depends(nodes: Iterable[t.Node | str | None], names: Names) -> bool:
+    """Return whether any of the nodes uses one of the names."""
+    return any(isinstance(node, t.Node) and not names.isdisjoint(free(node)) for node in nodes)
+
+
+def is_steady(loop: t.ForEach) -> bool:
+    """Return whether iterations differ at most in memory and in what tasks do by themselves."""
+    return _steady(loop.body, frozenset({loop.variable}))
+
+
+def _steady(node: t.Statement, names: Names) -> bool:
+    special: dict[type, Callable[[Any, Names], bool]] = {
+        t.Send: _communication,
+        t.Receive: _communication,
+        t.Multicast: _communication,
+        t.Reduce: _communication,
+        t.Assign: lambda node, names: False,
+        t.Assert: lambda node, names: not _depends((node.condition,), names),
+        t.ForEach: _for_each,
+        t.ForCount: _loop,
+        t.ForTime: _loop,
+        t.Let: _let,
+        t.If: _if,
+        t.Block: lambda node, names: all(_steady(each, names) for each in node.statements),
+    }
+    return special.get(type(node), _tasks_only)(node, names)
+
+
+def _tasks_only(node: Any, names: Names) -> bool:
+    """Return whether the same tasks do what each does by itself."""
+    return not _depends((node.tasks,), names)
+
+
+def _communication(node: Any, names: Names) -> bool:
+    parts: list[Any] = [node.source, node.target]
+    for spec in _specifications(node):
+        if getattr(spec, "unique", False):
+            return False  # each iteration has memory of its own
+        parts += [getattr(spec, name, None) for name in ("count", "size", "tag")]
+    return not _depends(parts, names)
+
+
+def _specifications(node: Any) -> list[Any]:
+    """Return the descriptions of messages in a statement."""
+    result = getattr(node, "result", None)
+    named = [getattr(node, name, None) for name in ("message", "reception", "values", "to")]
+    specs = [*named, result, result.values if result is not None else None]
+    return [spec for spec in specs if spec is not None]
+
+
+def _memories(node: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield what a statement says of memory, as `MemoryOf` takes it."""
+    for spec in (getattr(node, "message", None), getattr(node, "values", None)):
+        if spec is not None:
+            yield spec, None
+    if getattr(node, "reception", None) is not None:
+        yield node.reception, node.message
+
+
+def _sites(node: Any) -> list[list[t.Node]]:
+    """Return the expressions of `_memories`, those of each message together."""
+    result = []
+    for spec, under in _memories(node):
+        parts = [
+            getattr(spec, name) if under is None or getattr(spec, name) is not None else getattr(under, name)
+            for name in ("alignment", "buffer")
+        ]
+        result.append([part for part in parts if part is not None])
+    return result
+
+
+def _for_each(node: t.ForEach, names: Names) -> bool:
+    return not _depends(node.ranges, names) and _steady(node.body, names - {node.variable})
+
+
+def _loop(node: t.ForCount | t.ForTime, names: Names) -> bool:
+    limit = node.count if isinstance(node, t.ForCount) else node.duration
+    return not _depends((limit, node.warmup), names) and _steady(node.body, names)
+
+
+def _let(node: t.Let, names: Names) -> bool:
+    inner = names
+    for n, binding in enumerate(node.bindings):
+        inner = _after(replace(node, bindings=node.bindings[:n]), names)
+        if isinstance(binding, t.LetRandom) or (
+            isinstance(binding, t.LetTasks) and _depends((binding,), inner)
+        ):
+            return False
+    return _steady(node.body, _after(node, names))
+
+
+def _if(node: t.If, names: Names) -> bool:
+    if _depends((node.condition,), names):
+        return False
+    return _steady(node.then, names) and (node.otherwise is None or _steady(node.otherwise, names))
+
+
+class Probe:
+    """Evaluates the expressions for memory that depend on the variable of a steady loop, for its numbers."""
+
+    def __init__(self, memory: MemoryOf, charge: Callable[[], None]) -> None:
+        """`charge` is called for each iteration, and may end the work with an exception."""
+        self.memory, self.charge = memory, charge
+
+    def run(self, loop: t.ForEach, numbers: Iterable[int], env: Env) -> None:
+        """Evaluate what depends on the loop's variable. Raises ProgramError."""
+        plan = self._plan(loop.body, frozenset({loop.variable}))
+        if plan is not None:
+            self._each(loop.variable, numbers, plan, env)
+
+    def _each(self, variable: str, numbers: Iterable[int], plan: Plan, env: Env) -> None:
+        for number in numbers:
+            self.charge()
+            plan(env.bind(variable, number))
+
+    def _plan(self, node: t.Statement, names: Names) -> Plan | None:
+        """Return the evaluation of what depends on the names in a statement; None: nothing does."""
+        match node:
+            case t.ForEach(variable):
+                inner = self._plan(node.body, names - {variable})
+                return inner and partial(
+                    self._for_each, node, inner, variable in _evaluated(node.body, names)
+                )
+            case t.ForCount():
+                inner = self._plan(node.body, names)
+                return inner and partial(self._for_count, node, inner)
+            case t.ForTime():
+                return self._plan(node.body, names)
+            case t.Let():
+                after = _after(node, names)
+                inner = self._plan(node.body, after)
+                return partial(self._let, node, inner) if inner or not after <= names else None
+            case t.If():
+                then = self._plan(node.then, names)
+                otherwise = None if node.otherwise is None else self._plan(node.otherwise, names)
+                return partial(self._if, node, then, otherwise) if then or otherwise else None
+            case t.Block(statements):
+                plans = [plan for each in statements if (plan := self._plan(each, names))]
+                return partial(_all, plans) if plans else None
+        pairs = zip(_memories(node), _sites(node), strict=True)
+        chosen = [pair for pair, site in pairs if _depends(site, names)]
+        return partial(self._memories, chosen) if chosen else None
+
+    def _memories(self, pairs: Sequence[tuple[Any, Any]], env: Env) -> None:
+        for spec, under in pairs:
+            self.memory(spec, env, under)
+
+    def _for_each(self, node: t.ForEach, inner: Plan, differ: bool, env: Env) -> None:
+        """Evaluate a loop in the loop; its iterations are alike unless they depend on its variable, too."""
+        numbers = values(node.ranges, env)
+        self._each(node.variable, numbers if differ else numbers[:1], inner, env)
+
+    def _for_count(self, node: t.ForCount, inner: Plan, env: Env) -> None:
+        if integer(node.count, env) > 0 or (node.warmup is not None and integer(node.warmup, env) > 0):
+            inner(env)
+
+    def _let(self, node: t.Let, inner: Plan | None, env: Env) -> None:
+        for binding in node.bindings:
+            if isinstance(binding, t.LetValue):
+                env = env.bind(binding.name, integer(binding.value, env))
+        if inner is not None:
+            inner(env)
+
+    def _if(self, node: t.If, then: Plan | None, otherwise: Plan | None, env: Env) -> None:
+        # Where tasks go different ways, both are gone.
+        if mentions_me(node.condition):
+            chosen = [then, otherwise]
+        else:
+            chosen = [then if holds(node.condition, env) else otherwise]
+        _all([plan for plan in chosen if plan is not None], env)
+
+
+def _all(plans: Sequence[Plan], env: Env) -> None:
+    for plan in plans:
+        plan(env)
+
+
+def _after(node: t.Let, names: Names) -> Names:
+    """Return the names that depend on `names` in the body of a LET."""
+    for binding in node.bindings:
+        if isinstance(binding, t.LetValue):
+            own = frozenset({binding.name})
+            names = names | own if _depends((binding.value,), names) else names - own
+    return names
+
+
+def inner_statements(node: t.Statement) -> tuple[t.Statement, ...]:
+    """Return the statements in a loop, a condition or a block."""
+    if isinstance(node, t.Block):
+        return node.statements
+    if isinstance(node, t.If):
+        return (node.then,) if node.otherwise is None else (node.then, node.otherwise)
+    return (node.body,) if isinstance(node, (t.ForEach, t.ForCount, t.ForTime, t.Let)) else ()
+
+
+def _evaluated(node: t.Statement, names: Names) -> set[str]:
+    """Return the names on which it depends what a probe for `names` evaluates in a statement, and whether."""
+    if isinstance(node, t.Let):
+        inner = _after(node, names)
+        result = _evaluated(node.body, inner)
+        for binding in reversed(node.bindings):
+            if isinstance(binding, t.LetValue) and binding.name in inner | result:
+                result |= free(binding.value)
+        return result
+    if isinstance(node, t.ForEach):
+        names = names - {node.variable}
+    bodies = inner_statements(node)
+    if not bodies:
+        return {
+            name for site in _sites(node) if _depends(site, names) for part in site for name in free(part)
+        }
+    result = {name for each in bodies for name in _evaluated(each, names)}
+    if result:
+        result |= {name for child in children(node) if child not in bodies for name in free(child)}
+    return result
