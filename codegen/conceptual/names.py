@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
@@ -14,8 +15,17 @@ __all__ = ["bound", "children", "free", "mentions_me", "source_first"]
 
 def children(node: t.Node) -> Iterator[t.Node]:
     """Yield the nodes directly below a node, in the order of its fields."""
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, t.Node):
+            yield value
+        elif type(value) is tuple:
+            yield from _nodes(value)
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in ("place", "comments"))
 
 
 def _nodes(value: Any) -> Iterator[t.Node]:

@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual.checks.messages import MessagesChecker
 from scalatrace.codegen.conceptual.checks.names import Context, Report, Scope
 from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.names import children
-from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.parser.parse import parse, without_collection
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
 __all__ = ["Report", "check", "examine"]
@@ -28,6 +28,11 @@ _SHORT = re.compile(r"-[a-z0-9]")
 
 def examine(text: str, path: str = "") -> Report:
     """Return all that can be said of a program's text."""
+    with without_collection():
+        return _examined(text, path)
+
+
+def _examined(text: str, path: str) -> Report:
     report = Report()
     try:
         report.program = parse(text, path, report.notes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from lark import Token
-
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.parser.action_values import (
     Clause,
@@ -14,6 +12,7 @@ from scalatrace.codegen.conceptual.parser.action_values import (
     nodes_of,
     spot,
 )
+from scalatrace.codegen.conceptual.parser.lexer import Token
 
 __all__ = ["PartsBuilder"]
 

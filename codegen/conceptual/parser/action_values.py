@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from lark import Token, Transformer
+from lark import Transformer
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.parser.lexer import Token
 
 __all__ = [
     "Clause",
@@ -46,11 +47,12 @@ class Word(str):
 def spot(parts: Parts) -> Place:
     for part in parts:
         if isinstance(part, Token):
-            return Place(part.line or 0, part.column or 0)
+            return Place(part.line, part.column)
         if isinstance(part, list):
             return spot(part)
-        if getattr(part, "place", None) is not None:
-            return Place(*part.place)
+        place: Place | None = getattr(part, "place", None)
+        if place is not None:
+            return place
     return Place()
 
 

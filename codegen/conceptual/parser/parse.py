@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import lark
 import msgpack  # type: ignore[import-untyped]
-from lark import Lark, Token, UnexpectedInput, UnexpectedToken
+from lark import Lark
 from lark.exceptions import VisitError
 from lark.grammar import Rule
 from lark.lexer import TerminalDef
@@ -17,12 +19,13 @@ from lark.lexer import TerminalDef
 from scalatrace import cache, grammars
 from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.parser.actions import Builder
+from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.expected import expected, hint
-from scalatrace.codegen.conceptual.parser.lexer import NoLexer, scan
+from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
 from scalatrace.codegen.conceptual.tree import Program
 from scalatrace.codegen.conceptual.words import KEYWORDS
 
-__all__ = ["parse"]
+__all__ = ["parse", "without_collection"]
 
 _TABLES_FORMAT = 1
 """Of the cached tables; to be raised when `_tables` changes."""
@@ -60,11 +63,17 @@ def _from_tables(packed: bytes) -> Lark:
     return parser
 
 
+@functools.cache
+def _driver() -> Driver:
+    return Driver(_parser())
+
+
 def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program:
     """Return the program; warnings go to `notes`. Raises ProgramError with line and column."""
     found: list[Note] = [] if notes is None else notes
     try:
-        headers, sentences = _tree(scan(text, found), _end(text))
+        with without_collection():
+            headers, sentences = _tree(scan(text, found), _end(text))
     except ProgramError as error:
         error.path = path
         raise
@@ -73,32 +82,38 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
     return Program(headers, sentences, text, place=Place(1, 1))
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _end(text: str) -> Place:
     lines = text.rstrip().split("\n")
     return Place(len(lines), len(lines[-1]) + 1)
 
 
 def _tree(tokens: list[Token], end: Place) -> Any:
-    parsing = _parser().parse_interactive()
     try:
-        for token in tokens:
-            parsing.feed_token(token)
-        return parsing.feed_eof(Token("$END", "", line=end.line, column=end.column))  # type: ignore[no-untyped-call]
-    except UnexpectedToken as error:
-        token = error.token
-        place = Place(token.line or end.line, token.column or end.column)
-        accepted = parsing.accepts()  # type: ignore[no-untyped-call]
-        reason = "the program ends too early" if token.type == "$END" else f"unexpected {_shown(token)}"
-        if accepted == {"IDENT"} and token.type in KEYWORDS.values():
-            reason = f"{_shown(token)} is a reserved word"
-        wanted = expected(accepted) + hint(token.type, str(token))
+        return _driver().parse(tokens, token("$END", "", *end))
+    except UnexpectedTokenError as error:
+        wrong = error.token
+        reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {_shown(wrong)}"
+        if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
+            reason = f"{_shown(wrong)} is a reserved word"
+        wanted = expected(error.accepted) + hint(wrong.type, str(wrong))
+        place = Place(wrong.line, wrong.column)
         raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
             raise error.orig_exc from None
         raise
-    except UnexpectedInput as error:  # pragma: no cover - tokens are all there is
-        raise ProgramError(str(error), end, Stage.SYNTAX) from None
 
 
 def _shown(token: Token) -> str:
