@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
-from functools import cache
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
@@ -15,7 +14,7 @@ __all__ = ["bound", "children", "free", "mentions_me", "source_first"]
 
 def children(node: t.Node) -> Iterator[t.Node]:
     """Yield the nodes directly below a node, in the order of its fields."""
-    for name in _field_names(type(node)):
+    for name in _FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, t.Node):
             yield value
@@ -23,9 +22,15 @@ def children(node: t.Node) -> Iterator[t.Node]:
             yield from _nodes(value)
 
 
-@cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in ("place", "comments"))
+class _Fields(dict[type, tuple[str, ...]]):
+    """The fields of each kind of node that can hold other nodes."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        self[kind] = tuple(each.name for each in fields(kind) if each.name not in ("place", "comments"))
+        return self[kind]
+
+
+_FIELDS = _Fields()
 
 
 def _nodes(value: Any) -> Iterator[t.Node]:

@@ -19,9 +19,9 @@ class MessagesChecker(NamesChecker):
 
     # messages
 
-    def _spec(self, node: Any, scope: Scope) -> None:
+    def _spec(self, node: Any, scope: Scope, refused: Scope | None = None) -> None:
         """Check the expressions in a message specification, of whatever kind."""
-        self.expr(node, Context(scope, steady="a message specification"))
+        self.expr(node, Context(scope, steady="a message specification", refused=refused or {}))
 
     def _form(self, unique: Any, alignment: Any, buffer: t.Buffer | None) -> None:
         if buffer is None:
@@ -69,28 +69,31 @@ class MessagesChecker(NamesChecker):
 
     def _reduce(self, node: t.Reduce, scope: Scope) -> None:
         inner = self.tasks(node.source, "source", scope)
+        if node.target is not None:
+            outer = scope if isinstance(node.target, t.AllTasks) else inner
+            inner = inner | self.tasks(node.target, "source", outer)
+        # The first front end knows the variables of the tasks in all of the statement; its back end does not.
+        refused = {
+            name: definition for name, definition in inner.items() if scope.get(name) is not definition
+        }
         others = [node.to] if node.to else []
         if node.result is not None and node.result.values is not None:
             others.append(node.result.values)
         for values in (node.values, *others):
-            self._values(values, scope)
+            self._values(values, scope, refused)
         for values in others:
             self._same(node.values, values)
         if node.result is not None:
-            self._spec(node.result, scope)
+            self._spec(node.result, scope, refused)
             self._no_verification(node.result.touching)
             form = node.result.values or node.values
             self._form(form.unique, form.alignment, node.result.buffer)
-        if node.target is not None and not isinstance(node.target, t.AllTasks):
-            self.tasks(node.target, "source", inner)
-        elif node.target is not None:
-            self.tasks(node.target, "source", scope)
 
-    def _values(self, values: t.Values, scope: Scope) -> None:
+    def _values(self, values: t.Values, scope: Scope, refused: Scope) -> None:
         if values.unit not in REDUCED:
             reason = f"{values.unit} cannot be reduced; expected {' or '.join(REDUCED)}"
             self.wrong(reason, values.place)
-        self._spec(values, scope)
+        self._spec(values, scope, refused)
         self._form(values.unique, values.alignment, values.buffer)
         self._no_verification(values.touching)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.names import bound, children
+from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
 __all__ = ["Context", "NamesChecker", "Report", "Scope"]
@@ -22,18 +23,23 @@ class Definition:
     used: bool = False
 
 
+GROUP = "GROUP "
 Scope = dict[str, Definition]
 """Variables by name; task groups by "GROUP name"."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What an expression may use: names, and (None: yes) why nothing random, no counters."""
+    """What an expression may use: names, and (None: yes) why nothing random, no counters.
+
+    `refused` are names that only the language's first front end accepts.
+    """
 
     scope: Scope
     steady: str | None = None
     pure: str | None = None
     my_task: bool = False
+    refused: Scope = field(default_factory=dict)
 
 
 @dataclass
@@ -64,6 +70,10 @@ class NamesChecker:
     def note(self, text: str, place: Place) -> None:
         self.report.notes.append(Note(text, place))
 
+    def typed(self, name: str, place: Place) -> str:
+        """Return a name as the program spells it."""
+        return typed(name, self.report.program.text if self.report.program else "", place)
+
     # names
 
     def bind(self, scope: Scope, name: str, place: Place, group: bool = False) -> None:
@@ -71,19 +81,28 @@ class NamesChecker:
             self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
         definition = Definition(name, place)
         self.definitions.append(definition)
-        scope[f"GROUP {name}" if group else name] = definition
+        scope[f"{GROUP}{name}" if group else name] = definition
 
     def _use(self, node: t.Variable, ctx: Context) -> None:
         if node.name in ctx.scope:
             ctx.scope[node.name].used = True
         elif node.name not in PREDECLARED:
-            self.wrong(f"{node.name} is not bound here{self._why(node, ctx)}", node.place)
+            stage = Stage.MEANING
+            if node.name in ctx.refused:
+                ctx.refused[node.name].used, stage = True, Stage.EXECUTION
+            name = self.typed(node.name, node.place)
+            self.wrong(f"{name} is not bound here{self._why(node, ctx)}", node.place, stage)
         elif ctx.pure and node.name != "num_tasks":
             self.wrong(f"{node.name} cannot be used in {ctx.pure}", node.place)
 
     def _why(self, node: t.Variable, ctx: Context) -> str:
         if re.fullmatch(r"o+", node.name):
             return " (the digit 0 may be meant)"
+        known = [name for name in ctx.scope if not name.startswith(GROUP)]
+        if asked := meant(node.name, [self.typed(name, ctx.scope[name].place) for name in known]):
+            return asked
+        if asked := meant(node.name, PREDECLARED):
+            return asked
         if ctx.steady == "a message specification":
             return "; variables of the senders and receivers are not known in a message specification"
         return "; expected a parameter, or a variable of LET, FOR EACH or a task description"
@@ -166,9 +185,14 @@ class NamesChecker:
             self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)
 
     def _group(self, tasks: t.TaskGroup, scope: Scope) -> None:
-        definition = scope.get(f"GROUP {tasks.name}")
+        definition = scope.get(f"{GROUP}{tasks.name}")
         if definition is None:
-            self.wrong(f"there is no task group {tasks.name}; expected one bound by LET", tasks.place)
+            bound_groups = {
+                name.removeprefix(GROUP): d for name, d in scope.items() if name.startswith(GROUP)
+            }
+            groups = [self.typed(name, each.place) for name, each in bound_groups.items()]
+            asked = meant(tasks.name, groups) or "; expected one bound by LET"
+            self.wrong(f"there is no task group {self.typed(tasks.name, tasks.place)}{asked}", tasks.place)
             return
         definition.used = True
         scope[tasks.name] = Definition(tasks.name, tasks.place, used=True)

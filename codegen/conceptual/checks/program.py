@@ -70,7 +70,8 @@ class _Checker(MessagesChecker):
                 self.statement(statement, scope)
         for definition in self.definitions:
             if not definition.used:
-                self.note(f"{definition.name} is bound but never used", definition.place)
+                name = self.typed(definition.name, definition.place)
+                self.note(f"{name} is bound but never used", definition.place)
 
     # headers
 

@@ -23,11 +23,11 @@ Reduction = tuple[Callable[[list[Any]], Any] | None, int, str]
 
 
 class UnexpectedTokenError(Exception):
-    """A token does not fit; `accepted` are the terminals that do."""
+    """The token with this index does not fit; `accepted` are the terminals that do."""
 
-    def __init__(self, token: Token, accepted: set[str]) -> None:
+    def __init__(self, token: Token, index: int, accepted: set[str]) -> None:
         super().__init__(token)
-        self.token, self.accepted = token, accepted
+        self.token, self.index, self.accepted = token, index, accepted
 
 
 class Driver:
@@ -58,12 +58,12 @@ class Driver:
         stack: list[Any] = [self.start]
         values: list[Any] = []
         row = states[self.start]
-        for token in (*tokens, end):
+        for index, token in enumerate((*tokens, end)):
             kind = token.type
             while True:
                 action = row.get(kind)
                 if action is None:
-                    raise UnexpectedTokenError(token, self._accepted(stack, values))
+                    raise UnexpectedTokenError(token, index, self._accepted(stack, values))
                 if type(action) is not tuple:
                     stack.append(action)
                     values.append(token)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.parser.lexer import Token
+from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
 
-__all__ = ["expected", "hint"]
+__all__ = ["expected", "hint", "unknown_word"]
 
 _MARKS = {
     "COMMA": '","', "ELLIPSIS": '"..."', "LBRACE": '"{"', "RBRACE": '"}"', "LSQUARE": '"["', "RSQUARE": '"]"',
@@ -63,6 +66,54 @@ def hint(terminal: str, word: str) -> str:
     if result is None and terminal == "IDENT":
         result = _split(word.lower())
     return f" ({result})" if result else ""
+
+
+_AGGREGATES = (
+    "MEAN", "HARMONIC MEAN", "GEOMETRIC MEAN", "MEDIAN", "STANDARD DEVIATION", "VARIANCE", "SUM", "MINIMUM",
+    "MAXIMUM", "FINAL", "PERCENTILE", "HISTOGRAM", "MEDIAN ABSOLUTE DEVIATION",
+)  # fmt: skip
+_SYNONYMS = {
+    "average": "MEAN",
+    "avg": "MEAN",
+    "last": "FINAL",
+    "total": "SUM",
+    "stddev": "STANDARD DEVIATION",
+}
+_CALLED = {
+    *FUNCTIONS,
+    "MESH_NEIGHBOR",
+    "MESH_COORDINATE",
+    "MESH_DISTANCE",
+    "FILE_DATA",
+    "STATIC_FILE_DATA",
+    "REAL",
+}
+
+
+def unknown_word(
+    text: str, tokens: Sequence[Token], index: int, accepted: set[str]
+) -> tuple[str, Place] | None:
+    """Return what is wrong, and where, if a function, an aggregate or a word is none of the language."""
+    wrong = tokens[index] if index < len(tokens) else None
+    before = tokens[index - 1] if index else None
+    if wrong is not None and before is not None and before.type == "IDENT":
+        place = Place(before.line, before.column)
+        name = typed(str(before), text, place)
+        if wrong.type == "LPAR":
+            return f"there is no function {name}{meant(name, _CALLED)}", place
+        if wrong.type == "OF" and index > 1 and tokens[index - 2].type in ("THE", "AND", "A"):
+            other = _SYNONYMS.get(name.lower())
+            asked = f"; did you mean {other}?" if other else meant(name, _AGGREGATES)
+            return (
+                f"there is no aggregate {name}{asked or f'; expected {_AGGREGATES[0]}, MEDIAN, SUM ...'}",
+                place,
+            )
+    if wrong is not None and wrong.type == "IDENT" and not hint(wrong.type, str(wrong)):
+        place = Place(wrong.line, wrong.column)
+        name = typed(str(wrong), text, place)
+        asked = meant(name, (form.upper() for form, terminal in KEYWORDS.items() if terminal in accepted))
+        return (f"unexpected {name!r}{asked}", place) if asked else None
+    return None
 
 
 def _split(word: str) -> str | None:

@@ -20,8 +20,9 @@ from scalatrace import cache, grammars
 from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.parser.actions import Builder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
-from scalatrace.codegen.conceptual.parser.expected import expected, hint
+from scalatrace.codegen.conceptual.parser.expected import expected, hint, unknown_word
 from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
+from scalatrace.codegen.conceptual.spelling import typed
 from scalatrace.codegen.conceptual.tree import Program
 from scalatrace.codegen.conceptual.words import KEYWORDS
 
@@ -73,7 +74,7 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
     found: list[Note] = [] if notes is None else notes
     try:
         with without_collection():
-            headers, sentences = _tree(scan(text, found), _end(text))
+            headers, sentences = _tree(text, scan(text, found))
     except ProgramError as error:
         error.path = path
         raise
@@ -99,16 +100,19 @@ def _end(text: str) -> Place:
     return Place(len(lines), len(lines[-1]) + 1)
 
 
-def _tree(tokens: list[Token], end: Place) -> Any:
+def _tree(text: str, tokens: list[Token]) -> Any:
     try:
-        return _driver().parse(tokens, token("$END", "", *end))
+        return _driver().parse(tokens, token("$END", "", *_end(text)))
     except UnexpectedTokenError as error:
-        wrong = error.token
-        reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {_shown(wrong)}"
+        wrong, place = error.token, Place(error.token.line, error.token.column)
+        unknown = unknown_word(text, tokens, error.index, error.accepted)
+        if unknown is not None:
+            raise ProgramError(*unknown, Stage.SYNTAX) from None
+        shown = _shown(text, wrong)
+        reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {shown}"
         if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
-            reason = f"{_shown(wrong)} is a reserved word"
+            reason = f"{shown} is a reserved word"
         wanted = expected(error.accepted) + hint(wrong.type, str(wrong))
-        place = Place(wrong.line, wrong.column)
         raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
@@ -116,7 +120,9 @@ def _tree(tokens: list[Token], end: Place) -> Any:
         raise
 
 
-def _shown(token: Token) -> str:
+def _shown(text: str, token: Token) -> str:
     if token.type == "STRING":
         return "a string"
-    return repr(str(token)) if token.type in ("IDENT", "INTEGER") else repr(str(token).upper())
+    if token.type == "IDENT":
+        return repr(typed(str(token), text, Place(token.line, token.column)))
+    return repr(str(token)) if token.type == "INTEGER" else repr(str(token).upper())

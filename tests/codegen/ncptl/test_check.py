@@ -47,7 +47,6 @@ SENSELESS = [
     ("TASK GROUP g SYNCHRONIZES.", 1, "no task group g"),
     ("ALL TASKS t SEND A t*8 BYTE MESSAGE TO TASK 0.", 20, "not known in a message specification"),
     ("ALL TASKS t MULTICAST A t BYTE MESSAGE TO ALL OTHER TASKS.", 25, "t is not bound"),
-    ("ALL TASKS t REDUCE t INTEGERS.", 20, "t is not bound"),
     ("TASK 0 SENDS A u BYTE MESSAGE TO TASKS u SUCH THAT u>0.", 16, "u is not bound"),
     ("TASK O RESETS ITS COUNTERS.", 6, "digit 0"),
     ("TASKS {0,1} OUTPUT t.", 20, "not bound"),
@@ -137,3 +136,35 @@ def test_warnings() -> None:
 def test_all_errors_are_reported_in_their_order() -> None:
     report = examine("TASK x SYNCHRONIZES.\nTASK y SYNCHRONIZES.")
     assert [error.place.line for error in report.errors] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "ALL TASKS t REDUCE t+1 INTEGERS.",
+        "TASKS t SUCH THAT t<2 REDUCE t INTEGERS TO TASK 0.",
+        "ALL TASKS REDUCE u INTEGERS TO TASKS u SUCH THAT u<2.",
+    ],
+)
+def test_variables_of_tasks_in_reductions_are_refused_by_the_back_end_only(source: str) -> None:
+    report = examine(source)
+    assert [error.stage for error in report.errors] == [Stage.EXECUTION]
+    assert report.notes == []
+    assert examine("ALL TASKS REDUCE t INTEGERS.").errors[0].stage is Stage.MEANING
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("FOR EACH MsgSize IN {1,2} TASK 0 OUTPUTS MsgSzie.", "MsgSzie is not bound here; did you mean MsgSize?"),
+        ("TASK 0 OUTPUTS Elapsed_usec.", "Elapsed_usec is not bound here; did you mean elapsed_usecs?"),
+        ("LET Evens BE TASKS {0,2} WHILE TASK GROUP Evnes SYNCHRONIZES.", "no task group Evnes; did you mean Evens?"),
+        ("TASK 0 OUTPUTS Sqrrt(4).", "there is no function Sqrrt; did you mean SQRT?"),
+        ('TASK 0 LOGS THE Meadian OF 1 AS "x".', "there is no aggregate Meadian; did you mean MEDIAN?"),
+        ('TASK 0 LOGS THE SUM AND THE Average OF 1 AS "x".', "there is no aggregate Average; did you mean MEAN?"),
+        ("TASK 0 Snyc.", "expected"),
+        ("FOR 3 Repitions ALL TASKS SYNCHRONIZE.", "unexpected 'Repitions'; did you mean REPETITIONS?"),
+    ],
+)  # fmt: skip
+def test_unknown_names_are_shown_as_typed_and_what_may_be_meant(source: str, said: str) -> None:
+    assert said in str(examine(source).errors[0])

@@ -1,0 +1,29 @@
+"""Names as a program spells them, and names that may be meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from scalatrace.codegen.conceptual.errors import Place
+
+__all__ = ["meant", "typed"]
+
+LIKENESS = 0.7
+"""Share of letters in common (of both names) from which on a name may be meant."""
+
+
+def typed(name: str, text: str, place: Place) -> str:
+    """Return a name as it is spelled in a text at a place, or at the first place behind it."""
+    lines = text.split("\n", place.line)[place.line - 1 :] if place.line else []
+    rest = "\n".join(lines)[place.column - 1 :]
+    found = re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)
+    return found.group() if found else name
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" if one of the known names is like a name, else ""."""
+    spelled = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), spelled, 1, LIKENESS)
+    return f"; did you mean {spelled[close[0]]}?" if close else ""
