@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
-from scalatrace.replay.common.errors import AloneError, MissingError, RanksError, UnsupportedError
+from scalatrace.replay.common.errors import (
+    AloneError,
+    MissingError,
+    RanksError,
+    ThreadsError,
+    UnsupportedError,
+)
 from scalatrace.replay.common.options import Collectives, Options
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
@@ -25,6 +31,9 @@ if TYPE_CHECKING:
 NEW_COMM = "newcomm"
 """The parameter of calls that make a communicator."""
 
+UNKNOWN = "unknown"
+"""Kind of a communicator that no recorded call made."""
+
 MAX_VALUES = 1 << 16
 """So many values of a vector are looked at."""
 
@@ -33,7 +42,8 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
 
     Args:
-        force: do not check that the calls of a selected part have their partners in it.
+        force: do not check that the calls of a selected part have their partners in it, nor that one
+            thread of each rank made all calls.
 
     Raises:
         UsageError: a rule of the options is for calls that the trace does not have.
@@ -41,6 +51,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
         UnsupportedError: some operations have no handler, or what was summarised cannot be drawn.
         MissingError: a communicator is used that no call of the trace makes.
         AloneError: not all calls were recorded, and one would wait for what is not there.
+        ThreadsError: several threads of a rank made calls.
     """
     if size != trace.nprocs:
         raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
@@ -56,6 +67,12 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     _check_communicators(trace)
     if options:
         Factors(options.rules).check(trace)
+    if not force and "threads" in trace.meta:
+        raise ThreadsError(
+            f"{trace.meta['threads']} threads of a rank called MPI, and the trace does not know which one "
+            f"made a call; one thread would make all in the order in which they ended, so ranks may wait for "
+            f"each other for ever (--force replays it all the same)"
+        )
     if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
         raise AloneError(
             f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
@@ -78,12 +95,14 @@ def _check_communicators(trace: Trace) -> None:
                 used |= dict.fromkeys(families, op.name)
     for family in sorted(used.keys() - made):
         if family >= 0:
-            which = f"MPI_{used[family]} uses communicator {family} ({_kind(trace, family)})"
-            raise MissingError(f"{which}, but no call in the trace makes it")
+            made_by = _kind(trace, family)
+            which = f"MPI_{used[family]} uses communicator {family} ({made_by})"
+            why = "; MPI_Comm_join, which may have made it, is not replayed" if made_by == UNKNOWN else ""
+            raise MissingError(f"{which}, but no call in the trace makes it{why}")
 
 
 def _kind(trace: Trace, family: int) -> str:
-    return trace.comms[family].kind if family < len(trace.comms) else "unknown"
+    return trace.comms[family].kind if family < len(trace.comms) else UNKNOWN
 
 
 def _values(value: Elastic) -> set[int]:

@@ -19,6 +19,10 @@ class AloneError(ScalatraceError):
     """Some calls of a selected part of a program have no partner in it; none was issued."""
 
 
+class ThreadsError(ScalatraceError):
+    """Several threads of a rank made calls; none was issued."""
+
+
 class RanksError(ScalatraceError):
     """The replay runs on another number of ranks than the program did."""
 

@@ -35,6 +35,9 @@ WORLD, SELF, NULL = 0, 1, 2
 ATTACHED, BUFFERED = 1 << 24, 64
 """Memory for buffered sends: at least so many bytes, and room for so many of the largest messages."""
 
+FAR_NBYTES = 1 << 40
+"""Displacements from here on are addresses of the recorded program, relative to MPI_BOTTOM."""
+
 PREDEFINED = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF", NULL: "MPI_COMM_NULL"}
 
 
@@ -49,12 +52,17 @@ class BuiltType:
     true_extent: int
 
     def span(self, first: int, elements: int) -> tuple[int, int]:
-        """Return (bytes before the address, bytes in all) of `elements` from element `first` on."""
+        """Return (bytes before the address, bytes in all) of `elements` from element `first` on.
+
+        The address itself is within these bytes, unless the displacements are addresses (for MPI_BOTTOM).
+        """
         if elements <= 0:
             return 0, 0
         ends = (first * self.extent, (first + elements - 1) * self.extent)
-        low = min(0, min(ends) + self.true_lb)
-        high = max(0, max(ends) + self.true_lb + self.true_extent)
+        low = min(ends) + self.true_lb
+        high = max(ends) + self.true_lb + self.true_extent
+        if abs(self.true_lb) < FAR_NBYTES:
+            low, high = min(0, low), max(0, high)
         return -low, high - low
 
 

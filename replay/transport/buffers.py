@@ -6,11 +6,14 @@ completes; then the buffer is used again.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.transport.base import Buffer, Transport
 
 MIN_NBYTES = 64
+PHYSICAL_NBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 class Buffers:
@@ -27,14 +30,26 @@ class Buffers:
         if self._random is None or self._random.nbytes < nbytes:
             if self._random is not None:
                 self._old.append(self._random)  # a send may still be reading it
-            self._random = self._transport.buffer(size_class(nbytes), random=True)
+            self._random = self._made(nbytes, random=True)
         return self._random
 
     def incoming(self, nbytes: int) -> Buffer:
         """Return a buffer of at least `nbytes` for the caller alone, until it is given back."""
         size = size_class(nbytes)
         free = self._free.get(size)
-        return free.pop() if free else self._transport.buffer(size)
+        return free.pop() if free else self._made(nbytes)
+
+    def _made(self, nbytes: int, random: bool = False) -> Buffer:
+        """Return a new buffer. Raises ReplayError where a datatype reaches further than there is memory."""
+        try:
+            if nbytes > PHYSICAL_NBYTES:
+                raise MemoryError
+            return self._transport.buffer(size_class(nbytes), random=random)
+        except MemoryError:
+            raise ReplayError(
+                f"a message spans {nbytes} bytes of memory, which this machine does not have; "
+                f"the datatype may hold addresses of the recorded program"
+            ) from None
 
     def give_back(self, buffers: list[Any]) -> None:
         """Take buffers back for later use."""

@@ -31,10 +31,7 @@ EXAMPLE = (
     "  mpiexec -n 16 scalatrace replay app.st --at solver.py:120-180 compute=0.1 --at Allreduce bytes=4\n"
     "  mpiexec -n 16 scalatrace replay app.st --record again.st"
 )
-THREADS = (
-    "several threads of a rank called MPI; one replays their calls in the order in which they ended, "
-    "so ranks may wait for each other for ever"
-)
+THREADS = "several threads of a rank called MPI; one replays their calls in the order in which they ended"
 PROGRESS_S = 10
 INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
@@ -72,7 +69,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--record", metavar="TRACE", help="record the replay")
     parser.add_argument(
-        "--force", action="store_true", help="also where calls wait for what `record --only ...` left out"
+        "--force",
+        action="store_true",
+        help="also where calls wait for what `record --only ...` left out, or several threads made calls",
     )
     add_json(parser)
 

@@ -17,17 +17,21 @@ PROGRAM = Path(__file__).parents[1] / "replay" / "chapters.py"
 CHAPTERS = (
     "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
     "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
-    "file_transfers", "shared_pointers",
+    "file_transfers", "shared_pointers", "addresses", "no_process",
 )  # fmt: skip
 QUICK = ("partitioned", "one_sided", "files")
 STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 
 
-def chapters() -> pytest.MarkDecorator:
+def chapters(*without: str) -> pytest.MarkDecorator:
     """All chapters; those that other tests hardly touch among the quick tests."""
     return pytest.mark.parametrize(
         "chapter",
-        [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CHAPTERS],
+        [
+            pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+            for name in CHAPTERS
+            if name not in without
+        ],
     )
 
 
@@ -61,7 +65,7 @@ def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     assert_same(mpi, chapter, trace, again)
 
 
-@chapters()
+@chapters("addresses")
 def test_python(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
     source, again = tmp_path / "bench.py", tmp_path / "again.st"

@@ -387,6 +387,29 @@ def datatypes() -> None:
 
 
 @chapter
+def addresses() -> None:
+    """Datatypes for MPI_BOTTOM, whose displacements are addresses."""
+    one, other = doubles(4), doubles(7)
+    places = [MPI.Get_address(one), MPI.Get_address(other)]
+    both = MPI.Datatype.Create_struct([4, 7], places, [MPI.DOUBLE, MPI.DOUBLE]).Commit()
+    message = [MPI.BOTTOM, 1, both]
+    request = WORLD.Isend(message, 1 - RANK)
+    WORLD.Recv([doubles(11), 11, MPI.DOUBLE], 1 - RANK)
+    request.Wait()
+    WORLD.Bcast(message, 0)
+    both.Free()
+
+
+@chapter
+def no_process() -> None:
+    """The message of MPI_PROC_NULL."""
+    for _ in range(2):
+        MPI.Message.Probe(WORLD, MPI.PROC_NULL).Irecv(doubles(4)).Wait()
+        MPI.Message.Iprobe(WORLD, MPI.PROC_NULL).Recv(doubles(4))
+    WORLD.Barrier()
+
+
+@chapter
 def one_sided() -> None:
     memory = doubles(8)
     window = MPI.Win.Create(memory, 8, comm=WORLD)

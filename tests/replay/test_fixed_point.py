@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).with_name("chapters.py")
 CHAPTERS = (
     "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
     "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
-    "file_transfers", "shared_pointers",
+    "file_transfers", "shared_pointers", "addresses", "no_process",
 )  # fmt: skip
 IGNORED = dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsites,times,filename")
 """A replay keeps its hands off the program's files, so their names differ."""
@@ -114,3 +114,45 @@ def test_a_fault_on_one_rank_ends_all(openmpi: Mpi, tmp_path: Path) -> None:
     done = mpirun(openmpi, 2, [*openmpi.scalatrace(), "replay", trace], cwd=tmp_path, timeout=60)
     assert done.returncode != 0
     assert "MPI_DOUBLE has size 8" in done.stderr
+
+
+GENERALIZED = """
+from mpi4py import MPI
+for _ in range(3):
+    request = MPI.Grequest.Start(lambda status: None, lambda: None, lambda completed: None)
+    request.Complete()
+    while MPI.Request.Testsome([request]) == []:
+        pass
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def test_calls_that_complete_generalized_requests_only(openmpi_first: Mpi, tmp_path: Path) -> None:
+    """These requests are no calls of MPI to repeat: the replay passes null requests."""
+    trace, program = tmp_path / "a.st", tmp_path / "generalized.py"
+    program.write_text(GENERALIZED)
+    record(openmpi_first, 2, [str(openmpi_first.python), program], trace).check()
+    command = [*openmpi_first.scalatrace(), "replay", trace, "--verify", "--json"]
+    facts = json.loads(mpirun(openmpi_first, 2, command, cwd=tmp_path).check().stdout)
+    assert (facts["unequal"], facts["calls"]["Testsome"]) == ([], 6)
+
+
+THREADED = """
+import threading
+from mpi4py import MPI
+for _ in range(2):
+    thread = threading.Thread(target=MPI.COMM_WORLD.Barrier)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_several_threads_are_refused_unless_forced(openmpi: Mpi, tmp_path: Path) -> None:
+    trace, program = tmp_path / "a.st", tmp_path / "threaded.py"
+    program.write_text(THREADED)
+    record(openmpi, 2, [str(openmpi.python), program], trace).check()
+    command = [*openmpi.scalatrace(), "replay", trace]
+    done = mpirun(openmpi, 2, command, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("threads of a rank called MPI") == 1
+    mpirun(openmpi, 2, [*command, "--force"], cwd=tmp_path).check()

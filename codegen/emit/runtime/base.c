@@ -191,15 +191,17 @@ static const MPI_Aint *places_of(int array) {
 }
 
 //: span | types base
-/* Bytes before and in all of n elements from element `first` on. */
+/* Bytes before and in all of n elements from element `first` on. The address itself is within them, unless the
+   displacements are so large that they are addresses (relative to MPI_BOTTOM). */
 static size_t span(long first, long n, int type, size_t *before) {
     const struct type *t = &types[type];
     *before = 0;
     if (n <= 0) return 0;
     long a = first * t->extent, b = (first + n - 1) * t->extent;
     long low = (a < b ? a : b) + t->true_lb, high = (a < b ? b : a) + t->true_lb + t->true_extent;
-    if (low > 0) low = 0;
-    if (high < 0) high = 0;
+    int far = t->true_lb >> 40 > 0 || t->true_lb >> 40 < -1;
+    if (low > 0 && !far) low = 0;
+    if (high < 0 && !far) high = 0;
     *before = (size_t)-low;
     return (size_t)(high - low);
 }
