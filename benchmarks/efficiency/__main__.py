@@ -20,7 +20,7 @@ import numpy as np
 
 import scalatrace
 from benchmarks.table import keep, printed, show
-from scalatrace.trace.query.efficiency import Efficiency, efficiency
+from scalatrace.report.costs.efficiency import Efficiency, efficiency
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.running import record

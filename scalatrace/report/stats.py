@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
 from scalatrace.report.costs.rows import KEYS, RANK, Row, by_node, by_rank, whole_time
@@ -28,7 +29,6 @@ from scalatrace.report.style import (
     table,
 )
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.efficiency import efficiency
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.summaries import byte_parameters, summarised
 

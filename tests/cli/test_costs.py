@@ -12,13 +12,13 @@ import pytest
 import scalatrace
 from scalatrace.cli.dispatch import main
 from scalatrace.report.costs.comparison import ComparisonReporter
+from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import FILE_COLUMNS, console
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
-from scalatrace.trace.query.efficiency import efficiency
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm

@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.operations import Category, operation
+from scalatrace.report.costs.efficiency import Efficiency, efficiency
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
 from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.efficiency import Efficiency, efficiency
 
 __all__ = ["PerformanceReporter", "efficiency_lines", "plain_efficiency"]
 

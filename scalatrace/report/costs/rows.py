@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scalatrace.report.costs.efficiency import rank_totals
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
-from scalatrace.trace.query.efficiency import rank_totals
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
