@@ -73,6 +73,8 @@ def _comment(note: str, indent: str) -> Iterator[str]:
         at = at if at > 0 else width
         yield f"{lead}{start}{text[:at].rstrip()}{end}"
         text = text[at:].lstrip()
+        if start == "/* " and not end:  # the comment goes on after this line
+            start = " * "
 
 
 def _code(line: str, indent: str, in_brackets: bool) -> Iterator[str]:

@@ -142,5 +142,8 @@ def test_comments_are_cut_between_words() -> None:
     words = "word " * 60
     assert all(line.endswith("*/") for line in wrapped(f"  /* {words}*/", "c").split("\n"))
     assert all(line.startswith(" * ") for line in wrapped(f" * {words}", "c").split("\n"))
+    first, *others = wrapped(f"/* {words}", "c").split("\n")
+    assert first.startswith("/* ")
+    assert all(line.startswith(" * ") for line in others)
     assert all(line.startswith("# ") for line in wrapped(f"# {words}", "python").split("\n"))
     assert len(wrapped(f"/* {'x' * 500} */", "c").split("\n")) > 3
