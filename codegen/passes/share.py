@@ -122,6 +122,8 @@ class _Sharing:
     def argument(self, argument: Argument, out: list[Stmt]) -> Argument:
         """An argument; indices into tables keep their alternatives, by which emitters know the entries."""
         e = argument.value
+        if isinstance(e, Const | Var):
+            return argument
         value: Value
         if argument.kind in (Kind.INT, Kind.PEER) and not isinstance(e, Symbolic):
             value = self.expression(e, out)

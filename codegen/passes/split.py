@@ -22,7 +22,7 @@ from scalatrace.codegen.program.tree import (
     needed_by,
     statements,
 )
-from scalatrace.formula import Var, names_in
+from scalatrace.formula import Const, Var, names_in
 
 __all__ = ["with_functions"]
 
@@ -109,7 +109,7 @@ def _names(stmt: Stmt) -> set[str]:
     """The variables that a statement itself reads or assigns, or hands to a function."""
     if isinstance(stmt, Part):
         return {variable.name for variable in stmt.parameters}
-    names = names_in(*needed_by(stmt))
+    names = names_in(*(part for part in needed_by(stmt) if not isinstance(part, Const)))
     return names | {stmt.variable.name} if isinstance(stmt, Let) else names
 
 

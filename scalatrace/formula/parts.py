@@ -89,27 +89,22 @@ def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
 
 def length(*parts: nodes.Value | nodes.Cond) -> int:
     """How many variables and numbers there are, as often as they would be written."""
-    return sum(
-        1 if isinstance(part, nodes.Const | nodes.Var | nodes.Special | nodes.Truth) else _length(part)
-        for part in parts
-    )
+    total = 0
+    for part in parts:
+        total += 1 if type(part) in _UNITS else _length(part)
+    return total
+
+
+_UNITS = frozenset({nodes.Const, nodes.Var, nodes.Special, nodes.Truth})
+_WITH_NAME = frozenset({nodes.Element, nodes.Item, nodes.Lookup, nodes.Member})
+"""Kinds whose name of an array, table or set counts beside their parts."""
 
 
 def _length(part: nodes.Value | nodes.Cond) -> int:
     try:
         return part._length  # type: ignore[union-attr]
     except AttributeError:
-        match part:
-            case nodes.Element(_, e) | nodes.Item(_, e) | nodes.Lookup(_, e) | nodes.Member(e, _, _):
-                result = 1 + length(e)
-            case nodes.Binary(_, a, b) | nodes.Compare(_, a, b):
-                result = length(a, b)
-            case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
-                result = length(cond, a, b)
-            case nodes.Called(_, arguments):
-                result = length(*arguments)
-            case nodes.AllOf(conds) | nodes.AnyOf(conds):
-                result = length(*conds)
+        result = length(*children(part)) + (type(part) in _WITH_NAME)
         object.__setattr__(part, "_length", result)
         return result
 
