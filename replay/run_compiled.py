@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compiled.library import Library
+from scalatrace.replay.engine.player import Report
+from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.run import Watch
 from scalatrace.replay.start import first_initialiser
+from scalatrace.replay.transport.buffers import attached_nbytes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from scalatrace import Trace
     from scalatrace.replay.transport.mpi import MPITransport
+
+REPORT_S = 1.0
+"""Seconds between two reports of progress."""
 
 __all__ = ["load_library", "run_compiled"]
 
@@ -30,13 +38,20 @@ def load_library(path: Path, trace: Trace, transport: MPITransport, options: Opt
         transport.abort(f"scalatrace: rank {transport.rank}, {message}")
 
     first = 1 if first_initialiser(trace)[0] else 0
-    return Library(path, options.seed, options.compute is Compute.SLEEP, first, stop)
+    largest = largest_sent(trace, transport.rank, WhatIf(options.rules), buffered)
+    sleeps = options.compute is Compute.SLEEP
+    return Library(path, options.seed, sleeps, attached_nbytes(largest), first, stop)
 
 
 def run_compiled(
-    trace: Trace, transport: MPITransport, library: Library, options: Options, watch: Watch
+    trace: Trace,
+    transport: MPITransport,
+    library: Library,
+    options: Options,
+    report: Report | None,
+    watch: Watch,
 ) -> RankResult:
-    """Make all calls of the transport's rank, watched as in `run`. Errors of MPI end all ranks.
+    """Make all calls of the transport's rank, watched and reported as in `run`. Errors of MPI end all ranks.
 
     Raises:
         OSError: the folder for files cannot be made.
@@ -44,10 +59,27 @@ def run_compiled(
     if any(op.name.startswith("File_") for op in trace.ops):
         os.makedirs(options.io_folder, exist_ok=True)
     library.prepare()
-    with watch(library.position), _ended_by_interrupt():
+    with watch(library.position), _reported(library, report), _ended_by_interrupt():
         transport.gather(b"")  # start together, also with a rank that took long to prepare
         library.play()
     return RankResult(transport.rank, *library.times_ns, _summed(library), library.left)
+
+
+@contextmanager
+def _reported(library: Library, report: Report | None) -> Iterator[None]:
+    """Report regularly how many events are done, from a thread."""
+    ended = threading.Event()
+
+    def tell() -> None:
+        while report and not ended.wait(REPORT_S):
+            report(library.position().event)
+
+    if report:
+        threading.Thread(target=tell, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 @contextmanager

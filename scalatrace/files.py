@@ -9,12 +9,13 @@ import stat
 import sys
 from contextlib import suppress
 from os import PathLike, fspath, urandom
+from zlib import crc32
 
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
 __all__ = [
-    "check_output", "is_stdout", "is_stream", "read_file", "read_text", "replace_file", "resolved",
-    "unreadable", "write_file",
+    "check_output", "is_stdout", "is_stream", "path_below", "read_file", "read_text", "replace_file",
+    "resolved", "unreadable", "write_file",
 ]  # fmt: skip
 
 MAX_LINKS = 40
@@ -33,6 +34,16 @@ _NEXT_STEPS = {
     errno.ENOTDIR: "give a folder",
 }
 """Error of the system -> what the user can do."""
+
+
+def path_below(folder: str, recorded: str) -> str:
+    """Return the path of a replay's or benchmark's own file for a path in a trace. It is in the folder.
+
+    It is equal on all ranks, and different for files of one name in two folders.
+    """
+    above, name = os.path.split(recorded.replace("\0", "_"))
+    mark = f"{crc32(above.encode('utf-8', 'surrogateescape')):08x}-" if above else ""
+    return os.path.join(folder, mark + (name if name not in ("", ".", "..") else "unnamed"))
 
 
 def read_file(path: FilePath) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
@@ -36,6 +35,7 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError, FormulaError
+from scalatrace.files import path_below
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE
 from scalatrace.trace.anonymize.words import words
@@ -371,6 +371,5 @@ class Writing(ABC):
         return self.infix.expr(of(array.vec, variable))
 
     def file(self, index: int) -> Foreign:
-        """Where the program has a file of the application: under its last name in a folder of its own."""
-        name = os.path.basename(self.program.strings[index].raw) or "unnamed"
-        return Foreign(os.path.join(self.options.io_folder, name))
+        """Where the program has a file of the application: in a folder of its own."""
+        return Foreign(path_below(self.options.io_folder, self.program.strings[index].raw))

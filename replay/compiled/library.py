@@ -14,6 +14,8 @@ from scalatrace.replay.common.position import Position
 
 __all__ = ["Library"]
 
+INT_MAX = 2**31 - 1
+
 LARGE = "_c"
 """How the names of calls with large counts end; a trace names both forms alike."""
 
@@ -39,6 +41,7 @@ class _Hosted(ctypes.Structure):
         ("stop", _Stop),
         ("seed", ctypes.c_uint64),
         ("sleeps", ctypes.c_int),
+        ("buffer_size", ctypes.c_int),
         ("places", ctypes.POINTER(ctypes.c_char_p)),
         ("at", ctypes.POINTER(ctypes.c_int)),
         ("events", ctypes.POINTER(ctypes.c_long)),
@@ -56,12 +59,19 @@ class Library:
     """The loaded library. It is never unloaded: MPI may use its memory until it is finalised."""
 
     def __init__(
-        self, path: Path, seed: int, sleeps: bool, first_event: int, stop: Callable[[str], None]
+        self,
+        path: Path,
+        seed: int,
+        sleeps: bool,
+        buffered_nbytes: int,
+        first_event: int,
+        stop: Callable[[str], None],
     ) -> None:
         """Load a library.
 
         Args:
             sleeps: sleep in place of computing.
+            buffered_nbytes: of the memory for buffered sends.
             first_event: number of the event of the first call.
             stop: called with a message when MPI returns an error; it ends all ranks.
 
@@ -81,7 +91,8 @@ class Library:
             stop(f"{self.position()}: {text.decode(errors='replace')}")
 
         self._stop = _Stop(stopped)  # kept: the library has its address only
-        self._shared = _Hosted(stop=self._stop, seed=seed & (2**64 - 1), sleeps=int(sleeps))
+        given = {"seed": seed & (2**64 - 1), "sleeps": sleeps, "buffer_size": min(buffered_nbytes, INT_MAX)}
+        self._shared = _Hosted(stop=self._stop, **given)
 
     def prepare(self) -> None:
         """Make datatypes, arrays and what else is there before the first call."""

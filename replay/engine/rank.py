@@ -6,13 +6,12 @@ request of an age, the window of an ordinal. They issue calls through it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from zlib import crc32
 
+from scalatrace.files import path_below
 from scalatrace.operations import Category, operation
 from scalatrace.predefined import OPERATIONS
 from scalatrace.replay.common.call_stats import CallStats, Tally
@@ -26,14 +25,11 @@ from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.replay.transport.base import Handle, Prepared, Transport
-from scalatrace.replay.transport.buffers import Buffers
+from scalatrace.replay.transport.buffers import Buffers, attached_nbytes
 from scalatrace.trace.model.typetree import TypeTree, parse
 
 WORLD, SELF, NULL = 0, 1, 2
 """Families of communicators that every trace has."""
-
-ATTACHED, BUFFERED = 1 << 24, 64
-"""Memory for buffered sends: at least so many bytes, and room for so many of the largest messages."""
 
 FAR_NBYTES = 1 << 40
 """Displacements from here on are addresses of the recorded program, relative to MPI_BOTTOM."""
@@ -176,7 +172,7 @@ class RankReplay:
         Attach once, for the largest: MPI_Buffer_detach would wait for messages that are received later.
         """
         if self._attached is None:
-            wanted = max(ATTACHED, BUFFERED * max(nbytes, self.max_buffered_nbytes))
+            wanted = attached_nbytes(max(nbytes, self.max_buffered_nbytes))
             self._attached = self.mpi.buffer(wanted)
             self.mpi.quiet("Buffer_attach", self.mpi.at(self._attached, 0), Count(wanted))
 
@@ -275,13 +271,8 @@ class RankReplay:
         return self._ops[name]
 
     def file_path(self, recorded: str) -> str:
-        """Return the path of the replay's file for a recorded path. It is in the folder of the replay.
-
-        It is equal on all ranks, and different for files of one name in two folders.
-        """
-        folder, name = os.path.split(recorded.replace("\0", "_"))
-        mark = f"{crc32(folder.encode('utf-8', 'surrogateescape')):08x}-" if folder else ""
-        return os.path.join(self._io_folder, mark + (name if name not in ("", ".", "..") else "unnamed"))
+        """Return the path of the replay's file for a recorded path. It is in the folder of the replay."""
+        return path_below(self._io_folder, recorded)
 
     def named_constant(self, text: str) -> int:
         """Return the integer of a constant by its name, of several joined by |, or of a number."""

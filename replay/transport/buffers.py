@@ -16,6 +16,15 @@ MIN_NBYTES = 64
 PHYSICAL_NBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+ATTACHED, BUFFERED = 1 << 24, 64
+"""Memory for buffered sends: at least so many bytes, and room for so many of the largest messages."""
+
+
+def attached_nbytes(largest: int) -> int:
+    """Return the bytes to attach for buffered sends whose largest has so many bytes."""
+    return max(ATTACHED, BUFFERED * largest)
+
+
 class Buffers:
     """The payload memory of one rank."""
 

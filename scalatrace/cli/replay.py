@@ -194,11 +194,11 @@ def _replay(
     from scalatrace.replay.stalls import watched
 
     watch = partial(watched, transport, args.stall_limit)
+    report = _Progress(trace) if transport.rank == 0 else None
     if library is not None:
         code = load_library(library, trace, transport, options)
-        result = run_compiled(trace, transport, code, options, watch)
+        result = run_compiled(trace, transport, code, options, report, watch)
     else:
-        report = _Progress(trace) if transport.rank == 0 else None
         result = replay_rank(trace, transport, options, report, watch)
     if not args.verify or is_probabilistic(trace):  # whose totals are compared, not what each rank did
         return result

@@ -265,7 +265,7 @@ def written(offsets: Vec) -> Trace:
 
 def test_files_lie_in_a_folder_of_their_own() -> None:
     text = generate(written(vec_of([n * 1000 for n in range(6)])), "c").text
-    assert 'File_open(WORLD, "bench-io/reactor.dat", MPI_MODE_CREATE | MPI_MODE_RDWR, 0);' in text
+    assert 'File_open(WORLD, "bench-io/f5ce8cb2-reactor.dat", MPI_MODE_CREATE | MPI_MODE_RDWR, 0);' in text
     assert "        File_write_at(0, WORLD, i1 * 1000, 4, DOUBLE);" in text
 
 

@@ -75,7 +75,7 @@ class CEmitter(ImperativeEmitter):
         " counts that pragma push pop options optimize many calls and nothing between them"
         " an does not hold it needs of version or later ifndef endif datatype"
     )
-    reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "BUFSIZ", "RAND_MAX"})
+    reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "NOTE", "POLL", "AT", "BUFSIZ", "RAND_MAX"})
 
     @property
     def library(self) -> Library:
@@ -168,6 +168,8 @@ class _Writing(CData):
             setup.append(f"dice = 88172645463325252u + 1000003u * (uint64_t)rank{seed};")
         if hosted and "out_bytes" in used:
             setup.append(f"payload += 1000003u * (uint64_t)rank{seed};")
+        if hosted and "buffered" in used:
+            setup.append("buffer_size = host->buffer_size;")
         pieces = self.emitter.library.pieces
         lines = "".join(f"    {line}\n" for line in setup)
         prepare = pieces["prepare"].text.replace("    $setup;\n", lines)

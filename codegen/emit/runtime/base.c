@@ -41,11 +41,25 @@ static void note(struct tally *t, const char *op, int of, double bytes) {
     t->seconds += last - started;
 }
 
-/* Makes a call, and notes how long it took: from the end of the call or computation before it. */
-#define CALL(op, bytes, call)                                                                                          \
+/* Calls on files return their errors, others may. */
+static void good(const char *op, int code) {
+    char text[MPI_MAX_ERROR_STRING], both[MPI_MAX_ERROR_STRING + 40];
+    int n;
+    if (code == MPI_SUCCESS) return;
+    PMPI_Error_string(code, text, &n);
+    snprintf(both, sizeof both, "MPI_%s: %s", op, text);
+    stop(both);
+}
+
+/* Makes a call, or makes it until it sets its flag. */
+#define CALL(op, bytes, call) NOTE(op, bytes, good(#op, call))
+#define POLL(op, call) NOTE(op, 0, while (good(#op, call), !flag) sched_yield())
+
+/* Notes how long a call took: from the end of the call or computation before it. */
+#define NOTE(op, bytes, statement)                                                                                     \
     do {                                                                                                               \
         static struct tally mine[COMMS];                                                                               \
-        call;                                                                                                          \
+        statement;                                                                                                     \
         last = now();                                                                                                  \
         note(&mine[comm], #op, comm, (double)(bytes));                                                                 \
         started = last;                                                                                                \
@@ -333,6 +347,7 @@ static void ended(void) {
 
 //: gather | of_age arrays
 static MPI_Request *handles; /* of the requests that a call is given */
+static MPI_Status *statuses; /* Open MPI may lose an error of a request without them */
 
 /* Two arrays in turns: calls on one array, one after the other, a tracer may take for one loop. */
 static int gather(int ages) {
@@ -342,6 +357,8 @@ static int gather(int ages) {
     if (n > most) {
         free(handles);
         free(others);
+        free(statuses);
+        statuses = memory((size_t)n * sizeof *statuses);
         handles = memory((size_t)(most = n) * sizeof *handles);
         others = memory((size_t)n * sizeof *others);
     }
@@ -405,10 +422,11 @@ static $count enough$_c($count count, int type, MPI_Count bytes) {
 }
 
 //: buffered | base
+static int buffer_size = 1 << 24; /* bytes */
+
 static void buffered(void) {
     static void *attached;
-    const int size = 1 << 24;
-    if (!attached) PMPI_Buffer_attach(attached = memory((size_t)size), size);
+    if (!attached) PMPI_Buffer_attach(attached = memory((size_t)buffer_size), buffer_size);
 }
 
 //: any_op |

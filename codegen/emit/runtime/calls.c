@@ -75,7 +75,7 @@ static void $op(int source, int tag, int comm) { CALL($op, 0, MPI_$op(source, ta
 //: Iprobe | tally comms
 static void $op(int source, int tag, int comm) {
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    POLL($op, MPI_$op(source, tag, comms[comm], &flag, MPI_STATUS_IGNORE));
 }
 
 //: Mprobe | tally comms message
@@ -91,7 +91,7 @@ static void $op(int source, int tag, int comm) {
     MPI_Message found;
     MPI_Status status;
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(source, tag, comms[comm], &flag, &found, &status), !flag) sched_yield());
+    POLL($op, MPI_$op(source, tag, comms[comm], &flag, &found, &status));
     if (source != MPI_PROC_NULL) message(found, &status);
 }
 
@@ -124,7 +124,7 @@ static void $op(int age) {
 static void $op(int age) {
     struct live *r = of_age(age);
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(&r->handle, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    POLL($op, MPI_$op(&r->handle, &flag, MPI_STATUS_IGNORE));
     r->gone = !r->persistent;
     ended();
 }
@@ -133,20 +133,20 @@ static void $op(int age) {
 static void $op(int age) {
     struct live *r = of_age(age);
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(r->handle, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    POLL($op, MPI_$op(r->handle, &flag, MPI_STATUS_IGNORE));
 }
 
 //: Waitall | tally gather scatter
 static void $op(int ages) {
     int n = gather(ages);
-    CALL($op, 0, MPI_$op(n, handles, MPI_STATUSES_IGNORE));
+    CALL($op, 0, MPI_$op(n, handles, statuses));
     scatter(ages, 1);
 }
 
 //: Testall | tally gather scatter
 static void $op(int ages) {
     int n = gather(ages), flag = 0;
-    CALL($op, 0, while (MPI_$op(n, handles, &flag, MPI_STATUSES_IGNORE), !flag) sched_yield());
+    POLL($op, MPI_$op(n, handles, &flag, statuses));
     scatter(ages, 1);
 }
 
@@ -196,7 +196,7 @@ static void $op(int ages, int index) {
 //: Testany | tally one_of one_done
 static void $op(int ages, int index) {
     int n = one_of(ages, index), done, flag = 0;
-    CALL($op, 0, while (MPI_$op(n, handles, &done, &flag, MPI_STATUS_IGNORE), !flag) sched_yield());
+    POLL($op, MPI_$op(n, handles, &done, &flag, MPI_STATUS_IGNORE));
     one_done(ages, index, done);
 }
 
@@ -205,7 +205,7 @@ static void $op(int ages) {
     int n = gather(ages), done = 0, *indices = memory((size_t)(n + 1) * sizeof *indices);
 
     for (int i = 0; i < n; i++) await_quietly(handles[i]);
-    CALL($op, 0, MPI_$op(n, handles, &done, indices, MPI_STATUSES_IGNORE));
+    CALL($op, 0, MPI_$op(n, handles, &done, indices, statuses));
 
     scatter(ages, 1);
     free(indices);

@@ -5,7 +5,7 @@ struct tally;
 static struct hosted {
     void (*stop)(const char *what); /* ends all ranks */
     uint64_t seed;
-    int sleeps;
+    int sleeps, buffer_size; /* whether to sleep in place of computing; bytes for buffered sends */
     /* while it runs, for another thread */
     const char *const *places; /* the calls of the text: operation, blank, call site */
     const int *at;             /* the place of the call that is made */

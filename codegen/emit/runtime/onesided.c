@@ -92,7 +92,7 @@ static void $op(int number, int comm) { CALL($op, 0, MPI_$op(window(number, comm
 //: Win_test | tally windows
 static void $op(int number, int comm) {
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(window(number, comm)->handle, &flag), !flag) sched_yield());
+    POLL($op, MPI_$op(window(number, comm)->handle, &flag));
 }
 
 //: Win_post Win_start | tally windows group

@@ -24,5 +24,5 @@ static void $op(int n, int partitions, int age) {
 //: Parrived | tally of_age
 static void $op(int age, int partition) {
     int flag = 0;
-    CALL($op, 0, while (MPI_$op(of_age(age)->handle, partition, &flag), !flag) sched_yield());
+    POLL($op, MPI_$op(of_age(age)->handle, partition, &flag));
 }
