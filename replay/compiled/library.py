@@ -14,6 +14,7 @@ from scalatrace.replay.common.position import Position
 
 __all__ = ["Library"]
 
+CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 INT_MAX = 2**31 - 1
 
 LARGE = "_c"
@@ -42,6 +43,7 @@ class _Hosted(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("sleeps", ctypes.c_int),
         ("buffer_size", ctypes.c_int),
+        ("counts", ctypes.c_int),
         ("places", ctypes.POINTER(ctypes.c_char_p)),
         ("at", ctypes.POINTER(ctypes.c_int)),
         ("events", ctypes.POINTER(ctypes.c_long)),
@@ -53,6 +55,14 @@ class _Hosted(ctypes.Structure):
         ("delayed", ctypes.c_double),
         ("left", ctypes.c_long),
     ]
+
+
+def _kernel_counts() -> bool:
+    """Return whether the kernel reads time from the counter of the processor, if it is constant."""
+    try:
+        return CLOCK_SOURCE.read_text().startswith("tsc")
+    except OSError:
+        return False
 
 
 class Library:
@@ -92,7 +102,7 @@ class Library:
 
         self._stop = _Stop(stopped)  # kept: the library has its address only
         given = {"seed": seed & (2**64 - 1), "sleeps": sleeps, "buffer_size": min(buffered_nbytes, INT_MAX)}
-        self._shared = _Hosted(stop=self._stop, **given)
+        self._shared = _Hosted(stop=self._stop, counts=_kernel_counts(), **given)
 
     def prepare(self) -> None:
         """Make datatypes, arrays and what else is there before the first call."""

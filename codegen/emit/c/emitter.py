@@ -121,7 +121,7 @@ class _Writing(CData):
             self.wanted[name] = None
         # What a host needs stands first: it has its own form of what all others need.
         self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
-        given = ("types", "arrays", "lists", *(("stop",) if hosted else ()))
+        given = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
         pieces = list(self.pieces(given))
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()

@@ -1,13 +1,17 @@
 /* Pieces of generated C programs. A piece begins with a line "//: names | pieces it needs" and is taken when one of
    its names is wanted; $op is that name, $after what a nonblocking or persistent form has more than the blocking one. */
 
-//: base | stop
-static double now(void) {
+//: clock |
+static double kernel_clock(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+//: now | clock
+static double now(void) { return kernel_clock(); }
+
+//: base | stop now
 static double last;    /* when the call before returned */
 static double started; /* when the next call starts: then, or when the computation before it ends */
 static double step;    /* what one look at the clock costs */

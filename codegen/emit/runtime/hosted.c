@@ -1,4 +1,4 @@
-//: hosted | rank
+//: hosted | rank clock
 /* What a replay's process and this library tell each other; replay/compiled/library.py declares the same fields. */
 struct tally;
 
@@ -6,6 +6,7 @@ static struct hosted {
     void (*stop)(const char *what); /* ends all ranks */
     uint64_t seed;
     int sleeps, buffer_size; /* whether to sleep in place of computing; bytes for buffered sends */
+    int counts;              /* whether the kernel's clock is the processor's counter */
     /* while it runs, for another thread */
     const char *const *places; /* the calls of the text: operation, blank, call site */
     const int *at;             /* the place of the call that is made */
@@ -26,6 +27,30 @@ static void stop(const char *what) {
     exit(1);
 }
 
+/* Seconds as of the kernel's clock, by the processor's counter: a third of the time per look. */
+#if defined(__x86_64__)
+static uint64_t first_ticks;
+static double first_s, per_tick;
+
+static double now(void) {
+    if (per_tick == 0) return kernel_clock();
+    return first_s + per_tick * (double)(__builtin_ia32_rdtsc() - first_ticks);
+}
+
+/* In 2 ms: one look at the clock is uncertain by some 50 ns, the result by one in 20,000. */
+static void start_clock(void) {
+    if (!host->counts) return;
+    first_s = kernel_clock();
+    first_ticks = __builtin_ia32_rdtsc();
+    double end = first_s;
+    while (end - first_s < 2e-3) end = kernel_clock();
+    per_tick = (end - first_s) / (double)(__builtin_ia32_rdtsc() - first_ticks);
+}
+#else
+static double now(void) { return kernel_clock(); }
+static void start_clock(void) {}
+#endif
+
 //: hosted_main | tally compute
 /* The process that has started MPI may want errors to be returned. */
 static void failed(MPI_Comm *handle, int *code, ...) {
@@ -43,6 +68,7 @@ void scalatrace_prepare(struct hosted *given) {
     host = given;
     host->places = places, host->at = &at, host->events = &events, host->due = &due;
     sleeps = host->sleeps;
+    start_clock();
     watched[0] = MPI_COMM_WORLD, watched[1] = MPI_COMM_SELF;
     PMPI_Comm_create_errhandler(failed, &own_handler);
     for (int i = 0; i < 2; i++) {
