@@ -90,7 +90,7 @@ def test_roots_of_rows_that_go_around_are_one_statement() -> None:
     what = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "root": vec_of([2, 0, 1])}
     text = said(b.of(b.loop(3, b.event("Reduce", **what, comm=row, in_place=0))))
     assert text.count("REDUCE") == 1
-    assert "FOR EACH c IN {0, ..., 1} TASKS t SUCH THAT t / 3 = c REDUCE 2 INTEGERS TO TASK" in text
+    assert "FOR EACH c IN {0, 1} TASKS t SUCH THAT t / 3 = c REDUCE 2 INTEGERS TO TASK" in text
 
 
 def test_many_values_without_a_rule() -> None:

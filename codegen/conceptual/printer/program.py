@@ -146,7 +146,8 @@ class _Printer(PartsPrinter):
 
     def delay(self, node: t.Delay) -> str:
         does = self.does(node.tasks, "SLEEP" if node.sleeps else "COMPUTE")
-        return f"{does} FOR {self.atom(node.duration)} {node.unit}"
+        unit = node.unit.removesuffix("S") if node.duration == t.Integer(1) else node.unit
+        return f"{does} FOR {self.atom(node.duration)} {unit}"
 
     def touch_memory(self, node: t.TouchMemory) -> str:
         some = f"{self._typed(node.amount)} OF" if node.amount else ""

@@ -17,6 +17,8 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
     SILENT,
 )
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
+from scalatrace.codegen.emit.conceptual.common.sharing import shared
+from scalatrace.codegen.emit.conceptual.common.simplify import simplified
 from scalatrace.codegen.emit.conceptual.fixed.emitter import FixedEmitter
 from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -61,7 +63,7 @@ class ConceptualEmitter:
     def emit(self, program: Program, options: EmitOptions) -> str:
         """Return the text. Raises GenerateError also for a text that the language's parser rejects."""
         emitter = ScalableEmitter(program) if program.shape else FixedEmitter(program, options)
-        text = show(emitter.tree())
+        text = show(shared(simplified(emitter.tree())))
         try:
             parse(text)
         except ProgramError as error:

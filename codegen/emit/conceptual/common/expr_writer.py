@@ -57,7 +57,9 @@ def integer(value: int) -> t.Expr:
 
 def range_to(last: t.Expr) -> t.Range:
     """Return the range {0, ..., last}."""
-    return t.Progression((t.Integer(0),), last) if last != t.Integer(0) else t.Listing((last,))
+    if last in (t.Integer(0), t.Integer(1)):
+        return numbers(range(last.value + 1)) if isinstance(last, t.Integer) else t.Listing((last,))
+    return t.Progression((t.Integer(0),), last)
 
 
 def numbers(values: Sequence[int]) -> t.Range:

@@ -1,0 +1,273 @@
+"""Remove from generated programs what never happens: cases that no iteration reaches, loops of one iteration.
+
+The values that loop variables can have are known as intervals, and so are those of sums, products, quotients
+and remainders of them. Behind a condition on an expression, its interval is smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.names import children
+from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt
+
+__all__ = ["simplified"]
+
+INFINITE = 1 << 80
+"""Beyond all 64-bit integers."""
+EVERYTHING = (-INFINITE, INFINITE)
+NOTHING = t.Block(())
+Interval = tuple[int, int]
+Facts: TypeAlias = Mapping[t.Node, Interval]
+"""Intervals of expressions, in particular of variables."""
+
+
+def simplified(program: t.Program) -> t.Program:
+    """Return a program that does the same, without unreachable cases."""
+    done = [
+        replace(each, statements=tuple(_flat(_statement(one, {}) for one in each.statements)))
+        for each in program.sentences
+    ]
+    return replace(program, sentences=tuple(each for each in done if each.statements))
+
+
+def _statement(node: t.Statement, facts: Facts) -> t.Statement:
+    match node:
+        case t.Block(statements):
+            done = [_statement(each, facts) for each in statements]
+            return replace(node, statements=tuple(_flat(done)))
+        case t.If():
+            return _if(node, facts)
+        case t.ForEach():
+            return _for_each(node, facts)
+        case t.ForCount() if node.warmup is None and not node.synchronized:
+            count = _expr(node.count, facts)
+            body = _statement(node.body, facts)
+            if body == NOTHING or count in (t.Integer(0), t.Integer(1)):
+                return body if count == t.Integer(1) else NOTHING
+            return replace(node, count=count, body=body)
+        case t.Let() | t.ForTime() | t.ForCount():
+            return node
+    result: t.Statement = rebuilt(node, lambda part: _part(part, facts))
+    return result
+
+
+def _flat(statements: Iterable[t.Statement]) -> Iterator[t.Statement]:
+    """Yield statements, and those of blocks without comments in their place."""
+    for each in statements:
+        if isinstance(each, t.Block) and each.comments == t.Comments():
+            yield from _flat(each.statements)
+        else:
+            yield each
+
+
+def _if(node: t.If, facts: Facts) -> t.Statement:
+    condition = _rel(node.condition, facts)
+    if isinstance(condition, bool):
+        chosen = node.then if condition else node.otherwise
+        return NOTHING if chosen is None else _statement(chosen, facts)
+    then = _statement(node.then, _assumed(condition, True, facts))
+    otherwise = None
+    if node.otherwise is not None:
+        otherwise = _statement(node.otherwise, _assumed(condition, False, facts))
+    if then == NOTHING and otherwise in (None, NOTHING):
+        return NOTHING
+    return replace(node, condition=condition, then=then, otherwise=otherwise)
+
+
+def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
+    ranges: tuple[Any, ...] = tuple(_part(each, facts) for each in node.ranges)
+    known = _numbers(ranges, facts)
+    inner = {expr: interval for expr, interval in facts.items() if not _uses(expr, node.variable)}
+    inner[t.Variable(node.variable)] = known
+    is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
+    if is_one and not _binds(node.body, node.variable):
+        return _statement(_substituted(node.body, node.variable, t.Integer(known[0])), inner)
+    body = _statement(node.body, inner)
+    return NOTHING if body == NOTHING else replace(node, ranges=ranges, body=body)
+
+
+def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
+    """Return the interval of the numbers in ranges."""
+    low, high = INFINITE, -INFINITE
+    for each in ranges:
+        if isinstance(each, t.Listing):
+            ends = [_interval(value, facts) for value in each.values]
+        elif isinstance(each, t.Progression) and len(each.leading) == 1:
+            ends = [_interval(each.leading[0], facts), _interval(each.final, facts)]
+        else:
+            return EVERYTHING
+        low, high = min(low, *(end[0] for end in ends)), max(high, *(end[1] for end in ends))
+    return low, high
+
+
+def _is_one(node: t.Node) -> bool:
+    """Return whether a range is one number."""
+    if isinstance(node, t.Listing):
+        return len(node.values) == 1
+    return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
+
+
+def _binds(node: t.Node, name: str) -> bool:
+    """Return whether a part of a node gives a name another meaning."""
+    if name in (getattr(node, "variable", None), getattr(node, "name", None)) and not isinstance(
+        node, t.Variable
+    ):
+        return True
+    return any(_binds(child, name) for child in children(node))
+
+
+def _uses(node: t.Node, name: str) -> bool:
+    if isinstance(node, t.Variable):
+        return node.name == name
+    return any(_uses(child, name) for child in children(node))
+
+
+def _substituted(node: t.Node, name: str, value: t.Expr) -> t.Statement:
+    def part(each: t.Node) -> t.Node:
+        if isinstance(each, t.Variable):
+            return value if each.name == name else each
+        return rebuilt(each, part)
+
+    return part(node)  # type: ignore[return-value]
+
+
+# expressions
+
+
+def _part(node: t.Node, facts: Facts) -> t.Node:
+    """Return any part of a statement with simpler expressions; a relation on tasks stays one."""
+    if isinstance(node, (t.Compare, t.Parity, t.Within, t.Between, t.Logical)):
+        relation = _rel(node, facts)
+        return node if isinstance(relation, bool) else relation
+    if isinstance(node, (t.Binary, t.Conditional)):
+        return _expr(node, facts)
+    return rebuilt(node, lambda part: _part(part, facts))
+
+
+def _expr(node: t.Expr, facts: Facts) -> t.Expr:
+    if isinstance(node, t.Conditional):
+        return _conditional(node, facts)
+    if not isinstance(node, t.Binary):
+        return rebuilt(node, lambda part: _part(part, facts))
+    result = t.Binary(node.operator, _expr(node.left, facts), _expr(node.right, facts))
+    low, high = _interval(result, facts)
+    if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
+        return t.Integer(low) if low >= 0 else t.Unary("-", t.Integer(-low))
+    match result:
+        case t.Binary("MOD", left, t.Integer(n)) if (
+            0 <= _interval(left, facts)[0] <= _interval(left, facts)[1] < n
+        ):
+            return left
+        case t.Binary("*" | "/", left, t.Integer(1)) | t.Binary("+" | "-", left, t.Integer(0)):
+            return left
+        case t.Binary("+", t.Integer(0), right):
+            return right
+    return result
+
+
+def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
+    condition = _rel(node.condition, facts)
+    if isinstance(condition, bool):
+        return _expr(node.value if condition else node.otherwise, facts)
+    value = _expr(node.value, _assumed(condition, True, facts))
+    otherwise = _expr(node.otherwise, _assumed(condition, False, facts))
+    if value == otherwise and _is_pure(value) and _is_pure(condition):
+        return value
+    return replace(node, value=value, condition=condition, otherwise=otherwise)
+
+
+def _is_pure(node: t.Node) -> bool:
+    """Return whether a node has a value without drawing random numbers."""
+    if isinstance(node, (t.Call, t.FileData)):
+        return False
+    return all(map(_is_pure, children(node)))
+
+
+def _interval(node: t.Node, facts: Facts) -> Interval:
+    if node in facts:
+        return facts[node]
+    match node:
+        case t.Integer(value):
+            return value, value
+        case t.Unary("-", operand):
+            low, high = _interval(operand, facts)
+            return -high, -low
+        case t.Binary(operator, left, right):
+            return _combined(operator, _interval(left, facts), _interval(right, facts))
+        case t.Conditional(value, _, otherwise):
+            one, other = _interval(value, facts), _interval(otherwise, facts)
+            return min(one[0], other[0]), max(one[1], other[1])
+    return EVERYTHING
+
+
+def _combined(operator: str, a: Interval, b: Interval) -> Interval:
+    if operator == "MOD":
+        return (0, b[0] - 1) if b[0] == b[1] and b[0] > 0 else EVERYTHING
+    if max(map(abs, (*a, *b))) >= INFINITE:
+        return EVERYTHING
+    if operator == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if operator == "-":
+        return a[0] - b[1], a[1] - b[0]
+    if operator == "*":
+        products = [x * y for x in a for y in b]
+        return min(products), max(products)
+    if operator == "/" and b[0] == b[1] and b[0] > 0 and a[0] >= 0:
+        return a[0] // b[0], a[1] // b[0]
+    return EVERYTHING
+
+
+# relations
+
+
+def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
+    match node:
+        case t.Compare(operator, left, right):
+            left, right = _expr(left, facts), _expr(right, facts)
+            decided = _compared(operator, _interval(left, facts), _interval(right, facts))
+            return replace(node, left=left, right=right) if decided is None else decided
+        case t.Logical(conjunction, left, right):
+            one, other = _rel(left, facts), _rel(right, facts)
+            if isinstance(one, bool):
+                return other if one == conjunction else one
+            if isinstance(other, bool):
+                return one if other == conjunction else other
+            return replace(node, left=one, right=other)
+    return rebuilt(node, lambda part: _part(part, facts))
+
+
+def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
+    """Return what a comparison always is; None where it depends."""
+    if operator in (">", ">=", "<>"):
+        opposite = {">": "<=", ">=": "<", "<>": "="}[operator]
+        decided = _compared(opposite, a, b)
+        return None if decided is None else not decided
+    if operator == "<":
+        return True if a[1] < b[0] else False if a[0] >= b[1] else None
+    if operator == "<=":
+        return True if a[1] <= b[0] else False if a[0] > b[1] else None
+    if operator == "=":
+        return True if a[0] == a[1] == b[0] == b[1] else False if a[1] < b[0] or b[1] < a[0] else None
+    return None
+
+
+def _assumed(condition: t.Rel, holds: bool, facts: Facts) -> Facts:
+    """Return the facts where a condition holds or not."""
+    match condition:
+        case t.Logical(conjunction, left, right) if conjunction == holds:
+            return _assumed(right, holds, _assumed(left, holds, facts))
+        case t.Compare(operator, left, t.Integer(n)) if _is_pure(left):  # else its next value is another one
+            low, high = _interval(left, facts)
+            if not holds:
+                operator = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}.get(
+                    operator, ""
+                )
+            bounds = {"<": (low, n - 1), "<=": (low, n), ">": (n + 1, high), ">=": (n, high), "=": (n, n)}
+            if operator in bounds:
+                first, last = bounds[operator]
+                return {**facts, left: (max(low, first), min(high, last))}
+    return facts

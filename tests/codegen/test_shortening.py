@@ -1,0 +1,74 @@
+"""Generated coNCePTuaL programs made shorter: the same calls, fewer words."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace.codegen.conceptual.parser.parse import parse
+from scalatrace.codegen.conceptual.printer.program import show
+from scalatrace.codegen.emit.conceptual.common.sharing import shared
+from scalatrace.codegen.emit.conceptual.common.simplify import simplified
+from support.ncptl_programs import PROGRAMS, calls, lowered
+
+
+def shorter(source: str) -> str:
+    return show(shared(simplified(parse(source))))
+
+
+TWICE = "TASK ({0} + 1) SYNCHRONIZES THEN TASK ({0} + 2) SYNCHRONIZES"
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ("FOR EACH i IN {3} TASK i SYNCHRONIZES.", "TASK 3 SYNCHRONIZES."),
+        (
+            "FOR 1 REPETITIONS { TASK 1 SYNCHRONIZES THEN TASK 2 SYNCHRONIZES }.",
+            "TASK 1 SYNCHRONIZES THEN\nTASK 2 ",
+        ),
+        ("FOR EACH i IN {0, ..., 3} TASK (5 IF i < 4 OTHERWISE i) SYNCHRONIZES.", "TASK 5"),
+        (
+            "FOR EACH i IN {0, ..., 7} TASK (1 IF i < 4 OTHERWISE 2 IF i >= 3 OTHERWISE 3) SYNCHRONIZES.",
+            "TASK (1 IF i < 4 OTHERWISE 2)",
+        ),
+        ("FOR EACH i IN {0, ..., 7} IF i < 8 THEN TASK (i MOD 8) SYNCHRONIZES.", "{0, ..., 7} TASK i"),
+        ("FOR EACH i IN {0, ..., 7} IF i > 8 THEN TASK 0 SYNCHRONIZES.\nTASK 1 SYNCHRONIZES.", "TASK 1 "),
+        (
+            f"FOR EACH i IN {{0, ..., 63}} {{ {TWICE.format('i MOD 16 / 4')} }}.",
+            "  LET v1 BE i MOD 16 / 4 WHILE {\n    TASK (v1 + 1) SYNCHRONIZES THEN\n    TASK (v1 + 2) SYNC",
+        ),
+        ("TASK 0 COMPUTES FOR 1 MICROSECONDS.", "FOR 1 MICROSECOND."),
+    ],
+)  # fmt: skip
+def test_what_is_left(source: str, wanted: str) -> None:
+    assert wanted in shorter(source)
+
+
+DRAWN = "1 IF RANDOM_UNIFORM(0, 9) < 5 OTHERWISE 2 IF RANDOM_UNIFORM(0, 9) < 3 OTHERWISE 3"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"TASK 0 COMPUTES FOR ({DRAWN}) SECONDS.",  # each draws another number
+        # The division has no value in all iterations.
+        f"FOR EACH i IN {{0, ..., 9}} IF i > 0 THEN {{ {TWICE.format('8 / i')} }}.",
+        # A variable of tasks is not known outside its statement.
+        "FOR EACH i IN {0, ..., 9} TASKS u SUCH THAT u * 4 + i = 3 \\/ u * 4 + i = 5 SYNCHRONIZE.",
+    ],
+)
+def test_what_stays(source: str) -> None:
+    assert parse(shorter(source)) == parse(source)
+
+
+def test_names_of_the_program_are_not_bound_again() -> None:
+    text = shorter(
+        "FOR EACH v1 IN {0, ..., 9} { TASK (v1 * 3 + 4) SYNCHRONIZES THEN TASK (v1 * 3 + 4) SYNCHRONIZES }."
+    )
+    assert "LET v_1 BE v1 * 3 + 4" in text
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_calls_stay_the_same(name: str) -> None:
+    before, after = lowered(PROGRAMS[name]), lowered(shorter(PROGRAMS[name]))
+    assert [calls(after, rank) for rank in range(4)] == [calls(before, rank) for rank in range(4)]
