@@ -6,13 +6,12 @@ import pytest
 
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.printer.program import show
-from scalatrace.codegen.emit.conceptual.common.sharing import shared
-from scalatrace.codegen.emit.conceptual.common.simplify import simplified
+from scalatrace.codegen.emit.conceptual.emitter import shorter_tree
 from support.ncptl_programs import PROGRAMS, calls, lowered
 
 
 def shorter(source: str) -> str:
-    return show(shared(simplified(parse(source))))
+    return show(shorter_tree(parse(source)))
 
 
 TWICE = "TASK ({0} + 1) SYNCHRONIZES THEN TASK ({0} + 2) SYNCHRONIZES"
@@ -72,3 +71,8 @@ def test_names_of_the_program_are_not_bound_again() -> None:
 def test_calls_stay_the_same(name: str) -> None:
     before, after = lowered(PROGRAMS[name]), lowered(shorter(PROGRAMS[name]))
     assert [calls(after, rank) for rank in range(4)] == [calls(before, rank) for rank in range(4)]
+
+
+def test_a_sum_that_is_too_deep_for_the_passes_is_written_as_it_is() -> None:
+    program = parse(f"FOR EACH i IN {{0, ..., 9}} TASK ({' + '.join(['i'] * 900)}) SYNCHRONIZES.")
+    assert shorter_tree(program) is program

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
+from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.printer.program import show
@@ -27,7 +29,7 @@ from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Program
 from scalatrace.operations import operation
 
-__all__ = ["ConceptualEmitter"]
+__all__ = ["ConceptualEmitter", "shorter_tree"]
 
 PROCESS_CREATION = frozenset({"Abort", "Comm_spawn", "Comm_spawn_multiple", "Comm_connect", "Comm_accept"})
 """Operations of the categories in SILENT that start or end processes."""
@@ -63,12 +65,19 @@ class ConceptualEmitter:
     def emit(self, program: Program, options: EmitOptions) -> str:
         """Return the text. Raises GenerateError also for a text that the language's parser rejects."""
         emitter = ScalableEmitter(program) if program.shape else FixedEmitter(program, options)
-        text = show(shared(simplified(emitter.tree())))
+        text = show(shorter_tree(emitter.tree()))
         try:
             parse(text)
         except ProgramError as error:
             raise refused(text, "coNCePTuaL", error.reason, error.place.line) from None
         return text
+
+
+def shorter_tree(program: t.Program) -> t.Program:
+    """Return a program that does the same, without unreachable cases and with repeated expressions bound."""
+    with suppress(RecursionError):  # a sum of hundreds of terms stays as it is
+        return shared(simplified(program))
+    return program
 
 
 def _words(text: str) -> set[str]:

@@ -16,7 +16,7 @@ from support.running import scalatrace as command
 
 TASKS = 4
 EXACT = [name for name in PROGRAMS if name != "for-a-time"]
-QUICK = ("counters", "log")
+QUICK = ("alike-iterations", "counters", "log")
 
 
 def data(path: Path) -> str:
