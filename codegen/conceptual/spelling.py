@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 from scalatrace.codegen.conceptual.errors import Place
 
@@ -12,11 +13,18 @@ __all__ = ["meant", "typed"]
 
 LIKENESS = 0.7
 """Share of letters in common (of both names) from which on a name may be meant."""
+MAX_LINES = 20
+"""Behind the place of a statement, in which a name of it is looked for."""
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
 
 
 def typed(name: str, text: str, place: Place) -> str:
     """Return a name as it is spelled in a text at a place, or at the first place behind it."""
-    lines = text.split("\n", place.line)[place.line - 1 :] if place.line else []
+    lines = _lines(text)[place.line - 1 : place.line + MAX_LINES] if place.line else ()
     rest = "\n".join(lines)[place.column - 1 :]
     found = re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)
     return found.group() if found else name
