@@ -11,6 +11,7 @@ from hypothesis import given
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
 from scalatrace.codegen.matching.alignment import align_collectives as align_module
+from scalatrace.codegen.matching.alignment import skeleton as skeleton_module
 from scalatrace.codegen.matching.alignment.order import Order
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Groups
@@ -37,6 +38,22 @@ def test_what_never_runs_is_aligned() -> None:
     trace.ops[-1] = replace(op, params=tuple((n, Kind.COMM if n == "comm" else k) for n, k in op.params))
     assert not needs_alignment(trace)
     assert "SYNCHRONIZE" in generate(trace, "conceptual").text
+
+
+def test_nodes_that_the_compressor_leaves_and_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loops that it finds for these calls have a node that runs 0 times whenever it is met."""
+    sites = [5, 1, 2, 1, 1, 2, 1, 0, 5, 2, 5, 5, 4, 1, 2, 5, 4, 1, 2, 5]
+    names = [(f"s {site}",) for site in dict.fromkeys(sites)]
+
+    def loops(symbols: list[int], frames: object) -> Trace:
+        return skeleton_module._compressed(symbols, names)
+
+    monkeypatch.setattr(align_module, "skeleton", loops)
+    ranks = [
+        [call("Bcast", 10 * (1 + k) + r, count=k, root=0, comm="world") for k in sites] for r in range(2)
+    ]
+    trace = record(ranks)
+    assert_aligned(trace, align_collectives(trace), "Bcast")
 
 
 def assert_aligned(before: Trace, after: Trace, combined: str = "Barrier") -> None:

@@ -72,7 +72,7 @@ def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     for node in loops.nodes:
         _participants(node, entry_events, there)
     preds = times.preds()
-    nodes = [_node(trace, node, trace.ranks, entry_events, there, times) for node in loops.nodes]
+    nodes = [_node(trace, node, trace.ranks, entry_events, there, times) for node in _run(loops.nodes, there)]
     return replace(trace, nodes=nodes, preds=preds)
 
 
@@ -109,6 +109,11 @@ def _participants(node: Node, entry_events: dict[int, EntryEvent], there: dict[i
     return result
 
 
+def _run(nodes: AnySequence[Node], there: dict[int, RankList]) -> list[Node]:
+    """The nodes that any rank runs: the compressor may leave some that run 0 times each time they are met."""
+    return [node for node in nodes if len(there[id(node)])]
+
+
 def _node(
     trace: Trace,
     node: Node,
@@ -122,7 +127,7 @@ def _node(
         merged = entry_events[id(node)]
         repeat, op, params = merged.content(trace)
         return Event(_named(repeat, here, around), op, merged.signature, params, times.stats(merged))
-    inner = tuple(_node(trace, child, here, entry_events, there, times) for child in node.nodes)
+    inner = tuple(_node(trace, child, here, entry_events, there, times) for child in _run(node.nodes, there))
     return Sequence(_named(repeats(node), here, around), inner)
 
 
