@@ -217,9 +217,9 @@ sys.stdout.write(f"{comm.rank} {inside} {end - begin - inside}\\n")
 
 
 @pytest.mark.mpi
-def test_times_of_each_rank_are_measured(mpi: Mpi, tmp_path: Path) -> None:
+def test_times_of_each_rank_are_measured(openmpi_first: Mpi, tmp_path: Path) -> None:
     """A rank that sleeps before each barrier waits for nobody; the others wait for it."""
-    program, path = tmp_path / "sleeper.py", tmp_path / "a.st"
+    mpi, program, path = openmpi_first, tmp_path / "sleeper.py", tmp_path / "a.st"
     program.write_text(SLEEPER)
     done = record(mpi, 3, [str(mpi.python), program], path, timeout=60).check()
     timers = {int(rank): int(ns) for rank, ns, _ in map(str.split, done.stdout.splitlines())}

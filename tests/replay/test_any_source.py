@@ -23,7 +23,13 @@ def sample(pattern: str) -> Sample:
     return Sample("../tests/replay/any_source.py", (pattern,))
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+#: The others are among the slow tests.
+QUICK = ("workers", "by_hand", "nobody")
+
+
+@pytest.mark.parametrize(
+    "pattern", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PATTERNS]
+)
 def test_a_replay_is_a_fixed_point(
     openmpi_first: Mpi, recorded: Recorder, pattern: str, tmp_path: Path
 ) -> None:
@@ -42,7 +48,7 @@ def test_a_replay_ends_when_no_order_fits(openmpi: Mpi, recorded: Recorder, tmp_
     mpirun(openmpi, NPROCS, command, cwd=tmp_path).check()
 
 
-@pytest.mark.parametrize("pattern", ["workers", "by_hand", "nobody"])
+@pytest.mark.parametrize("pattern", QUICK)
 def test_generated_programs_end(openmpi_first: Mpi, recorded: Recorder, pattern: str, tmp_path: Path) -> None:
     mpi = openmpi_first
     trace = load(recorded(mpi, NPROCS, sample(pattern))[0])

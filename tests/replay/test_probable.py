@@ -265,6 +265,7 @@ def test_mailboxes(mpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.slow
 def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
     trace, program = tmp_path / "a.st", tmp_path / "circle.py"
     program.write_text(CIRCLE)
@@ -279,7 +280,7 @@ def test_large_messages_in_circles(mpi: Mpi, tmp_path: Path) -> None:
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     "workload",
-    [w if w.title in ("cg", "hpl") else pytest.param(w, marks=pytest.mark.slow) for w in WORKLOADS],
+    [w if w.title == "cg" else pytest.param(w, marks=pytest.mark.slow) for w in WORKLOADS],
     ids=lambda w: w.title,
 )
 def test_workloads(openmpi: Mpi, workload: Any, workshop: Any, tmp_path: Path) -> None:

@@ -156,7 +156,10 @@ def test_a_collective_as_messages() -> None:
 
 @pytest.mark.mpi
 @pytest.mark.parametrize("engine", ["python", pytest.param("compiled", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("chapter", ["collectives", "vectors", "communicators"])
+@pytest.mark.parametrize(
+    "chapter",
+    ["vectors", *(pytest.param(name, marks=pytest.mark.slow) for name in ("collectives", "communicators"))],
+)
 def test_collectives_as_messages(openmpi: Mpi, chapter: str, engine: str, tmp_path: Path) -> None:
     trace = tmp_path / "a.st"
     record(openmpi, 4, [str(openmpi.python), CHAPTERS, chapter], trace).check()
@@ -173,8 +176,10 @@ def test_collectives_as_messages(openmpi: Mpi, chapter: str, engine: str, tmp_pa
     "chapter",
     [
         "p2p",
-        "collectives",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("persistent", "vectors", "partitioned")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("collectives", "persistent", "vectors", "partitioned")
+        ),
     ],
 )
 def test_messages_of_other_sizes(openmpi_first: Mpi, chapter: str, engine: str, tmp_path: Path) -> None:
