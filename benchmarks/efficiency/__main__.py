@@ -35,9 +35,9 @@ for step in range(20):
 """
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "sleeper": ("sleeper.py",),
-    "stencil2d": (str(SAMPLES / "stencil2d.py"), "--steps", "300"),
-    "npb/cg": (str(SAMPLES / "npb/cg.py"), "--steps", "100"),
-    "npb/lu": (str(SAMPLES / "npb/lu.py"), "--steps", "60"),
+    "stencil2d": (str(SAMPLES / "stencil2d.py"), "--steps", "200", "--size", "1000"),
+    "npb/cg": (str(SAMPLES / "npb/cg.py"), "--steps", "40", "--size", "1000"),
+    "npb/lu": (str(SAMPLES / "npb/lu.py"), "--steps", "20", "--size", "40"),
     "npb/ft": (str(SAMPLES / "npb/ft.py"), "--steps", "60"),
 }
 COLUMNS = ["program", "ranks", "MPI off", "computation off"]
