@@ -1,8 +1,8 @@
 """End a replay in which nothing moves, and say which rank waits where.
 
-Every rank has a thread that tells rank 0 now and then where the rank is, over a connection of its own: MPI
-may have been started without threads, and all its calls may hang. A rank moves when it makes another call,
-or while it waits for the end of a computation.
+Every rank has a thread that sends the rank's position to rank 0 now and then, over a connection of its own:
+MPI may have been started without threads, and all its calls may hang. A rank moves when it makes another
+call, or while it waits for the end of a computation.
 
     rank 1 ... n - 1: position -> line of JSON -> socket -> rank 0: when has each rank moved last?
 """
@@ -33,6 +33,9 @@ MAX_RANKS = 512
 MAX_PERIOD_S = 5.0
 """Seconds between two lines of a rank; less for a short limit."""
 
+LEAVING_S = 0.2
+"""Seconds between two looks at the other ranks when rank 0 has made all its calls."""
+
 ABORT_S = 10.0
 """Seconds that MPI_Abort may take; then this process ends by itself."""
 
@@ -51,7 +54,12 @@ class Stalls:
         self._positions: dict[int, Position] = {}
         self._moved_s = dict.fromkeys(range(nranks), now_s)
 
-    def tell(self, rank: int, position: Position, now_s: float) -> None:
+    @property
+    def has_ranks(self) -> bool:
+        """Whether some rank has calls left."""
+        return bool(self._moved_s)
+
+    def move(self, rank: int, position: Position, now_s: float) -> None:
         """Take the position of a rank."""
         if rank in self._moved_s and (position.computes or position != self._positions.get(rank)):
             self._moved_s[rank] = now_s
@@ -67,7 +75,7 @@ class Stalls:
             return None
         places: dict[str, list[int]] = {}
         for rank in sorted(self._moved_s):
-            places.setdefault(str(self._positions.get(rank, "no word of it")), []).append(rank)
+            places.setdefault(str(self._positions.get(rank, "no report received")), []).append(rank)
         lines = [f"  {_ranks(ranks)}: {place}" for place, ranks in places.items()]
         more = [f"  and {len(lines) - MAX_PLACES} other places"] if len(lines) > MAX_PLACES else []
         head = f"nothing has moved for {self._limit_s:g} s (--stall-limit); the ranks wait in"
@@ -98,14 +106,28 @@ def watched(transport: MPITransport, limit_s: float, position: Callable[[], Posi
         yield
         return
     ended = threading.Event()
-    thread = threading.Thread(target=_watch, args=(transport, limit_s, position, beats, ended), daemon=True)
+    watch = _watch if transport.rank == 0 else _send
+    thread = threading.Thread(target=watch, args=(transport, limit_s, position, beats, ended), daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join()
-        beats.close()
+        if transport.rank:
+            thread.join()  # rank 0 goes on until all others have left, too
+
+
+def _send(
+    transport: MPITransport,
+    limit_s: float,
+    position: Callable[[], Position],
+    beats: Heartbeats,
+    ended: threading.Event,
+) -> None:
+    """Send the position of a rank other than 0 until it has made all its calls."""
+    while not ended.wait(min(MAX_PERIOD_S, limit_s / 4)):
+        beats.send(json.dumps(asdict(position())))
+    beats.close()
 
 
 def _watch(
@@ -115,20 +137,24 @@ def _watch(
     beats: Heartbeats,
     ended: threading.Event,
 ) -> None:
+    """Take the positions of all ranks, on rank 0, until all have made all their calls."""
     stalls = Stalls(transport.size, limit_s, time.monotonic())
-    while not ended.wait(min(MAX_PERIOD_S, limit_s / 4)):
-        if transport.rank:
-            beats.send(json.dumps(asdict(position())))
-            continue
+    period_s = min(MAX_PERIOD_S, limit_s / 4)
+    while stalls.has_ranks:
+        if ended.is_set():
+            stalls.leave(0)
+            time.sleep(min(period_s, LEAVING_S))
+        elif not ended.wait(period_s):
+            stalls.move(0, position(), time.monotonic())
         now_s = time.monotonic()
-        stalls.tell(0, position(), now_s)
         for rank, line in beats.received():
             if line is None:
                 stalls.leave(rank)
             else:
-                stalls.tell(rank, Position(**json.loads(line)), now_s)
+                stalls.move(rank, Position(**json.loads(line)), now_s)
         if report := stalls.report(now_s):
             print(f"scalatrace: {report}", file=sys.stderr, flush=True)
             time.sleep(PRINT_S)
             threading.Timer(ABORT_S, os._exit, (1,)).start()
             transport.abort("")
+    beats.close()

@@ -2,9 +2,10 @@
 
     python -m benchmarks.efficiency [--ranks 4] [--repeat 3] [--keep]
 
-The timers are in Python (own_timers.py): they include what mpi4py does before and after a call. So the
-programs wait much longer than that. "off" is the largest difference of a rank's time, over the longest time
-of a rank; efficiencies are percentages, from the trace and from the timers.
+The timers are in Python (own_timers.py): they include what mpi4py does before and after a call, which counts
+where calls are short. The exit status is 1 if an efficiency is off by more than MAX_OFF points. "off" is the
+largest difference of a rank's time, over the longest time of a rank; efficiencies are percentages, from the
+trace and from the timers.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "npb/lu": (str(SAMPLES / "npb/lu.py"), "--steps", "20", "--size", "40"),
     "npb/ft": (str(SAMPLES / "npb/ft.py"), "--steps", "60"),
 }
+MAX_OFF = 5.0
+"""Points by which an efficiency in per cent may differ from that of the timers."""
+
 COLUMNS = ["program", "ranks", "MPI off", "computation off"]
 COLUMNS += [f"{name} ({side})" for name in ("parallel", "balance", "communication") for side in ("st", "own")]
 
@@ -82,8 +86,8 @@ def rows(mpi: Mpi, nprocs: int, repeat: int) -> Iterator[list[str]]:
         ]
 
 
-def main() -> None:
-    """Measure and print."""
+def main() -> int:
+    """Measure and print; 1 when an efficiency is off."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -105,6 +109,8 @@ def main() -> None:
             "",
             f"`python -m benchmarks.efficiency`, medians of {args.repeat}.",
         )
+    pairs = [(float(row[i]), float(row[i + 1])) for row in found for i in range(4, len(COLUMNS), 2)]
+    return int(any(abs(trace - own) > MAX_OFF for trace, own in pairs))
 
 
 sys.exit(main())

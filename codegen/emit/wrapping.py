@@ -20,6 +20,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _STRING_PIECE = re.compile(r"(?:\\(?:[0-7]{3}|x..|u.{4}|U.{8}|.)|[^\\]){1,80}")
 _COMMENTS = {
     "c": re.compile(r"(?P<code>.*\S) (?P<note>/\* .* \*/)$"),
@@ -58,7 +59,7 @@ def _parts(line: str, language: str) -> Iterator[str]:
 
 def _closed(code: str) -> bool:
     """Whether no string of a line is open at its end."""
-    return len(re.findall(r"(?<!\\)\"", code)) % 2 == 0
+    return '"' not in _STRING.sub("", code)
 
 
 def _comment(note: str, indent: str) -> Iterator[str]:

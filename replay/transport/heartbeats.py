@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ __all__ = ["Heartbeats", "connected"]
 CONNECT_S = 5.0
 """Seconds to find each other."""
 
+STRANGER_S = 1.0
+"""Seconds in which a connection has to say whose it is."""
+
 CHUNK = 1 << 16
 """Bytes that are read at once."""
 
@@ -27,16 +31,17 @@ class Heartbeats:
     """The connections of a rank: to rank 0, or on rank 0 to all others."""
 
     def __init__(self, sockets: dict[int, socket.socket]) -> None:
-        self._sockets = sockets
+        self._sockets, self._unsent = sockets, b""
         self._parts = dict.fromkeys(sockets, b"")
         for one in sockets.values():
             one.setblocking(False)
 
     def send(self, line: str) -> None:
-        """Send a line to rank 0; drop it when rank 0 does not read."""
+        """Send a line to rank 0; drop it while rank 0 has not read the one before."""
         for one in self._sockets.values():
             with suppress(OSError):
-                one.send(line.encode() + b"\n")
+                self._unsent = self._unsent or line.encode() + b"\n"
+                self._unsent = self._unsent[one.send(self._unsent) :]
 
     def received(self) -> Iterator[tuple[int, str | None]]:
         """Yield the lines that have come, with the ranks that sent them; None for one that has left."""
@@ -95,14 +100,27 @@ def connected(transport: MPITransport) -> Heartbeats | None:
 def _accepted(server: socket.socket, size: int, token: str) -> dict[int, socket.socket]:
     """Return the connections of all other ranks, as far as they come in time. Others are refused."""
     sockets: dict[int, socket.socket] = {}
-    nbytes = len(token) + 9
-    with suppress(OSError, ValueError):
-        while len(sockets) < size - 1:
+    end_s = time.monotonic() + CONNECT_S
+    while len(sockets) < size - 1 and (left_s := end_s - time.monotonic()) > 0:
+        server.settimeout(left_s)
+        try:
             one, _ = server.accept()
-            one.settimeout(CONNECT_S)
-            said = one.recv(nbytes, socket.MSG_WAITALL).decode(errors="replace")
-            if secrets.compare_digest(said[: len(token)].encode(), token.encode()):
-                sockets[int(said[len(token) :])] = one
-            else:
-                one.close()
+        except OSError:
+            break
+        rank = _rank_of(one, size, token)
+        if rank is None:
+            one.close()
+        else:
+            sockets[rank] = one
     return sockets
+
+
+def _rank_of(one: socket.socket, size: int, token: str) -> int | None:
+    """Return the rank at the other end of a connection; None if it is none of this job."""
+    one.settimeout(STRANGER_S)
+    with suppress(OSError, ValueError):
+        text = one.recv(len(token) + 9, socket.MSG_WAITALL).decode(errors="replace")
+        if secrets.compare_digest(text[: len(token)].encode(), token.encode()):
+            rank = int(text[len(token) :])
+            return rank if 0 < rank < size else None
+    return None

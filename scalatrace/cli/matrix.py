@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 
 from scalatrace.cli.output import add_json, add_trace, print_json
 from scalatrace.errors import LimitError
@@ -35,12 +34,15 @@ def run(args: argparse.Namespace) -> int:
     notes = []
     if args.what == "bytes" and (names := summarised(trace, byte_parameters)):
         notes = [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
-    with suppress(LimitError):  # the matrix itself has less to count
+    try:
         notes += [
             f"not in the matrix: {number(calls)} {category.name.lower().replace('_', '-')} calls that send "
             f"{nbytes(sent)}"
             for category, (calls, sent) in outside(trace).items()
+            if sent
         ]
+    except LimitError as error:  # the matrix itself has less to count
+        notes.append(f"collectives and one-sided calls are not in the matrix, and not counted: {error}")
     reporter = MatrixReporter(pairs(trace, args.what), trace.nprocs, args.what, notes)
     if args.csv:
         sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)

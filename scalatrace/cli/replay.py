@@ -149,12 +149,12 @@ def _said(wrong: str, transport: MPITransport) -> bool:
 
 def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
     try:
-        library = replay_engine.compiled_library(trace, transport, options, args.engine)
-    except ScalatraceError as error:
-        if transport.rank == 0:
-            print(f"scalatrace: {error}", file=sys.stderr)
-        return error.exit_status
-    try:
+        try:
+            library = replay_engine.compiled_library(trace, transport, options, args.engine)
+        except ScalatraceError as error:  # on all ranks
+            if transport.rank == 0:
+                print(f"scalatrace: {error}", file=sys.stderr)
+            return error.exit_status
         result = _replay(trace, transport, options, args, library)
         return _report(trace, transport.gather(result.pack()), args, "compiled" if library else "python")
     except ScalatraceError as error:

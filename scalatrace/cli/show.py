@@ -56,10 +56,12 @@ def run(args: argparse.Namespace) -> int:
     of_tree = {"--depth": args.depth, "--top": args.top, "--at": args.at, "--legend": args.legend or None}
     if args.text or args.notation or args.rank is not None:
         for option in (option for option, value in of_tree.items() if value is not None):
-            raise UsageError(f"{option} selects nodes of the tree: leave out --text, --notation and --rank")
+            raise UsageError(f"{option} belongs to the tree: leave out --text, --notation and --rank")
     from scalatrace.trace.io.container import is_symbolic
 
     if is_symbolic(args.trace):
+        for option in (option for option, value in of_tree.items() if value is not None):
+            raise UsageError(f"{option} belongs to the tree of a trace; {args.trace} holds formulas")
         return _show_formulas(args.trace)
     trace = scalatrace.load(args.trace)
     if args.rank is not None:

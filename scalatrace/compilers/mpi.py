@@ -114,8 +114,11 @@ def _on_path(name: str) -> Path:
 
 def _of_compiler(compiler: Path) -> Mpi:
     """The MPI of a compiler wrapper: both kinds print their command with -show."""
-    result = subprocess.run([compiler, "-show"], capture_output=True, text=True, check=False)
-    words = shlex.split(result.stdout)
+    try:
+        result = subprocess.run([compiler, "-show"], capture_output=True, text=True, check=False)
+        words = shlex.split(result.stdout)
+    except (OSError, ValueError) as error:
+        raise ScalatraceError(f"{compiler} -show fails: {error}; set MPICC to a compiler wrapper") from None
     folders = [Path(w[2:]) for w in words if w.startswith("-L")]
     folders += [Path(w.removeprefix("-Wl,")) for w in words if w.startswith("-Wl,/")]
     folders += [compiler.parent.parent / "lib", Path("/usr/lib")]

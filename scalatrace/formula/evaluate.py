@@ -76,7 +76,7 @@ def evaluate_all(formulas: Sequence[Expr], names: Mapping[str, Any]) -> list[Any
         return plan_of(tuple(formulas)).evaluate(names)
     except KeyError as error:
         name = error.args[0]
-        without = next(formula for formula in formulas if name in names_in(formula))
+        without = next((formula for formula in formulas if name in names_in(formula)), formulas[0])
         raise FormulaError(f"the formula {_shown(without)} needs a value for {name}") from None
 
 

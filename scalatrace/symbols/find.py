@@ -17,7 +17,7 @@ _CACHED = re.compile(r"^\s+(\S+) \(.*\) => (/.*)$", re.MULTILINE)
 
 
 class Finder:
-    """Where modules are.
+    """Finds the files of modules by name.
 
     Args:
         program: the command line in the trace's header.

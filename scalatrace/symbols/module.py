@@ -1,17 +1,20 @@
 """One program or library: source line and function of addresses in it, from DWARF and the symbol tables.
 
-Debug information may be in a file of its own, found by build ID or by `.gnu_debuglink` as gdb does.
+Debug information may be in a file of its own, found by build ID, or by name and checksum in `.gnu_debuglink`.
 """
 
 from __future__ import annotations
 
 import os
+import struct
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from elftools.common.exceptions import DWARFError, ELFError
+from elftools.construct import ConstructError
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
@@ -23,7 +26,10 @@ from scalatrace.symbols.names import function_name
 __all__ = ["Location", "locations"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
-DAMAGE = (ELFError, DWARFError, AssertionError, KeyError, IndexError, ValueError, TypeError, AttributeError)
+DAMAGE = (
+    ELFError, DWARFError, ConstructError, zlib.error, struct.error, AssertionError, ArithmeticError,
+    LookupError, ValueError, TypeError, AttributeError, RecursionError, MemoryError,
+)  # fmt: skip
 """What pyelftools raises for files that are none, or damaged."""
 
 
@@ -201,8 +207,9 @@ def _separate_files(elf: ELFFile, path: Path) -> Iterator[Path]:
                 yield candidate
     link = elf.get_section_by_name(".gnu_debuglink")
     if link is not None:
-        name = os.path.basename(_text(link.data().split(b"\0", 1)[0]))
-        folder = path.resolve().parent
+        data = link.data()
+        name, folder = os.path.basename(_text(data.split(b"\0", 1)[0])), path.resolve().parent
+        (checksum,) = struct.unpack("<I" if elf.little_endian else ">I", data[-4:])
         for candidate in (folder / name, folder / ".debug" / name, DEBUG_FOLDER / str(folder)[1:] / name):
-            if name and candidate.is_file():
+            if name and candidate.is_file() and zlib.crc32(candidate.read_bytes()) == checksum:
                 yield candidate

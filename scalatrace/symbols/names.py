@@ -8,6 +8,9 @@ from functools import cache
 
 __all__ = ["function_name"]
 
+_BRACKETS = re.compile(
+    r"\(anonymous namespace\)|\{lambda\([^{}]*\)#\d+\}|operator\s?(?:\(\)|\[\]|<=>|<<=?|>>=?|->\*?|<=?|>=?)"
+)
 _FORTRAN_MODULE = re.compile(r"__(?P<module>\w+?)_MOD_(?P<name>\w+)")
 
 
@@ -49,12 +52,23 @@ def _cxx() -> ctypes.CDLL | None:
 
 
 def _without_arguments(name: str) -> str:
-    """The name without arguments and return type: both stand outside of template arguments."""
-    depth, start = 0, 0
-    for i, char in enumerate(name):
+    """The name without arguments and return type: both stand outside of template arguments.
+
+    Tokens with brackets of their own are hidden meanwhile: `operator()`, `operator<<`, lambdas.
+    """
+    hidden: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        hidden.append(match[0])
+        return f"\0{chr(0xE000 + len(hidden) - 1)}"
+
+    text = _BRACKETS.sub(hide, name)
+    depth, start, end = 0, 0, len(text)
+    for i, char in enumerate(text):
         depth += (char == "<") - (char == ">")
-        if depth == 0 and char == " " and not name[:i].endswith("operator"):
+        if depth == 0 and char == " " and not text[:i].endswith("operator"):
             start = i + 1
-        if depth == 0 and char == "(" and i > start and not name.startswith("(anonymous", i):
-            return name[start:i]
-    return name
+        if depth == 0 and char == "(" and i > start:
+            end = i
+            break
+    return re.sub("\0(.)", lambda match: hidden[ord(match[1]) - 0xE000], text[start:end])

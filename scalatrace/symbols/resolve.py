@@ -11,7 +11,7 @@ from pathlib import Path
 from scalatrace.errors import FormatError
 from scalatrace.symbols.find import Finder
 from scalatrace.symbols.module import Location, locations
-from scalatrace.trace.model.callsite import split_frame
+from scalatrace.trace.model.callsite import is_offset, split_frame
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Found", "resolve"]
@@ -19,7 +19,7 @@ __all__ = ["Found", "resolve"]
 
 @dataclass
 class Found:
-    """What was found of one module.
+    """How many frames of a module have a source line or a name.
 
     Attributes:
         path: its file; None: not found.
@@ -46,8 +46,8 @@ def resolve(trace: Trace, finder: Finder, force: bool = False) -> tuple[Trace, l
     offsets: dict[str, dict[str, int]] = {}
     for text in trace.frames:
         frame = split_frame(text)
-        if not frame.line and frame.function.startswith("0x"):
-            offset = frame.function.partition(":")[0]
+        offset = frame.function.partition(":")[0]
+        if not frame.line and is_offset(offset):
             offsets.setdefault(frame.file, {})[text] = int(offset, 16)
     report, new = [], {}
     for module, frames in offsets.items():

@@ -120,6 +120,24 @@ def test_two_traces_side_by_side() -> None:
     assert "1 more differ" in drawn(rows)
 
 
+@pytest.mark.parametrize(("width", "hidden"), [(140, 0), (110, 2), (80, 4), (60, 4)])
+def test_a_narrow_terminal_gets_fewer_columns(
+    monkeypatch: pytest.MonkeyPatch, width: int, hidden: int
+) -> None:
+    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    left, right = (barriers(COMPUTE, times, "Comm_split") for times in (INSIDE, (8000, 2000, 2000, 4000)))
+    out = Terminal()
+    ComparisonReporter(left, right, "op", True, 20).render(console(out))
+    assert [words for line in out.getvalue().splitlines() if (words := line.split())[:1] == ["Comm_split"]]
+    assert "8 µs" in out.getvalue()
+    assert "16 µs" in out.getvalue()
+    note = out.getvalue().partition("more columns: ")[2]
+    assert len(list(filter(None, note.strip().split(", ")))) == hidden
+
+
 def sends(count: int) -> Trace:
     b = Builder(4)
     return b.of(

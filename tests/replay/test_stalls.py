@@ -9,7 +9,10 @@ import pytest
 from scalatrace.replay.common.position import Position
 from scalatrace.replay.stalls import Stalls
 from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.mpis import Mpi
 from support.running import mpirun
@@ -24,23 +27,23 @@ def waits(event: int, computes: bool = False) -> Position:
 def test_a_rank_that_moves_keeps_all_going() -> None:
     stalls = Stalls(2, 60, 0)
     for second in range(0, 200, 5):
-        stalls.tell(0, waits(1), second)
-        stalls.tell(1, waits(second), second)
+        stalls.move(0, waits(1), second)
+        stalls.move(1, waits(second), second)
         assert stalls.report(second) is None
 
 
 def test_a_computation_is_no_stall() -> None:
     stalls = Stalls(1, 60, 0)
-    stalls.tell(0, waits(1, computes=True), 100)
+    stalls.move(0, waits(1, computes=True), 100)
     assert stalls.report(150) is None
-    stalls.tell(0, waits(1, computes=True), 150)
+    stalls.move(0, waits(1, computes=True), 150)
     assert stalls.report(200) is None
 
 
 def test_ranks_in_one_place_are_told_together() -> None:
     stalls = Stalls(4, 60, 0)
     for rank in range(3):
-        stalls.tell(rank, waits(rank // 2), 1)
+        stalls.move(rank, waits(rank // 2), 1)
     stalls.leave(3)
     assert stalls.report(60) is None
     assert stalls.report(61) == (
@@ -55,6 +58,21 @@ def test_nothing_is_left_to_watch_when_all_have_ended() -> None:
     stalls.leave(0)
     stalls.leave(1)
     assert stalls.report(1000) is None
+
+
+@pytest.mark.mpi
+def test_one_rank_waits_when_rank_0_has_ended(openmpi_first: Mpi, tmp_path: Path) -> None:
+    b, alone = Builder(2), Groups([(RankList([1]), Vec(1))])
+    trace = b.of(
+        b.event("Barrier", comm=Comm()),
+        b.event("Recv", alone, count=1, datatype=DOUBLE, source=0, tag=7, comm=Comm()),
+    )
+    save(trace, tmp_path / "a.st")
+    mpi = openmpi_first
+    command = [*mpi.scalatrace(), "replay", tmp_path / "a.st", "--stall-limit", "2"]
+    done = mpirun(mpi, 2, command, cwd=tmp_path, timeout=60)
+    assert done.returncode != 0
+    assert "rank 1: MPI_Recv" in done.stderr
 
 
 @pytest.mark.mpi

@@ -16,7 +16,7 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import FormatError
 from scalatrace.symbols.find import Finder
 from scalatrace.symbols.module import locations
-from scalatrace.symbols.names import function_name
+from scalatrace.symbols.names import _cxx, function_name
 from scalatrace.symbols.resolve import resolve
 from scalatrace.trace.model.trace import Trace
 from support.builder import Builder, Comm
@@ -124,11 +124,20 @@ def test_names_of_functions() -> None:
     assert function_name("solve_") == "solve"
     assert function_name("__solver_MOD_exchange") == "solver::exchange"
     assert function_name("MPI_Send@GLIBC_2") == "MPI_Send"
-    if function_name("_Zoo") == "_Zoo" and function_name("_Z1fv") != "_Z1fv":  # there is a C++ library
-        assert function_name("_Z1fv") == "f"
-        assert function_name("_ZN4Foam5FieldIdE6reduceEPdi") == "Foam::Field<double>::reduce"
-        assert function_name("_ZN12_GLOBAL__N_11gEi") == "(anonymous namespace)::g"
-        assert function_name("_ZNK3FoocvbEv") == "Foo::operator bool"
+    if _cxx() is None:
+        pytest.skip("no C++ library")
+    for symbol, name in {
+        "_Z1fv": "f",
+        "_ZN4Foam5FieldIdE6reduceEPdi": "Foam::Field<double>::reduce",
+        "_ZN12_GLOBAL__N_11gEi": "(anonymous namespace)::g",
+        "_ZNK3FoocvbEv": "Foo::operator bool",
+        "_ZlsRSoi": "operator<<",
+        "_ZNK3FooltERKS_": "Foo::operator<",
+        "_ZNKSt8functionIFvvEEclEv": "std::function<void ()>::operator()",
+        "_ZZ4mainENKUlvE_clEv": "main::{lambda()#1}::operator()",
+        "_Z3maxIiET_S0_S0_": "max<int>",
+    }.items():
+        assert function_name(symbol) == name
 
 
 def trace_of(program: str, *frames: str, date: str = "2100-01-01T00:00:00+00:00") -> Trace:
@@ -146,6 +155,8 @@ def test_frames_are_replaced(tmp_path: Path) -> None:
     resolved, found = resolve(trace, Finder(trace.meta["program"]))
     source = tmp_path / "app.c"
     assert resolved.frames == [f"{source}:3:inner", f"{source}:16:main", "other.so+0x10", "a.py:3:f"]
+    odd = trace_of("app", "app+0xzz", "app+0x", "app+0x10 20")
+    assert resolve(odd, Finder("app"))[0].frames == odd.frames
     assert [(one.module, one.frames, one.lines, one.names) for one in found] == [
         ("app", 2, 2, 0), ("other.so", 1, 0, 0),
     ]  # fmt: skip
@@ -174,12 +185,13 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
         locations(tmp_path / "none", [0])
 
 
-def test_damaged_debug_information(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [("-g",), ("-g", "-gz")], ids=" ".join)
+def test_damaged_debug_information(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """A wrong byte gives other lines, or an error; nothing else."""
-    path = built(tmp_path, "-g")
+    path = built(tmp_path, *flags)
     where, whole = addresses(path), bytearray(path.read_bytes())
     damaged = tmp_path / "damaged"
-    for at in range(0, len(whole), len(whole) // 60):
+    for at in range(0, len(whole), len(whole) // 70):
         data = bytearray(whole)
         data[at] ^= 0xFF
         damaged.write_bytes(data)

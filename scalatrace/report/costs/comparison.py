@@ -13,6 +13,9 @@ from scalatrace.report.costs.rows import KEYS, Row, by_node
 from scalatrace.report.style import DIM, SITE, duration, nbytes, number, op_text, or_dash, short_site, table
 from scalatrace.trace.model.trace import Trace
 
+WIDE, MEDIUM = 130, 100
+"""Characters of terminals that have room for all columns, and for calls and times."""
+
 __all__ = ["ComparisonReporter"]
 
 
@@ -90,12 +93,12 @@ class ComparisonReporter:
             console.print(Text(self.note, style=DIM), soft_wrap=True)
         if not self.pairs:
             return
-        numbers = ["calls -", "calls +", "sent -", "sent +"]
-        numbers += ["MPI time -", "MPI time +", "ratio"] if self.timed else []
+        numbers = self._columns(console)
         rows = table(*KEYS[self.by][0], *numbers, right=numbers)
         for pair in self.pairs[: self.limit]:
             site = [Text(short_site(part), style=SITE) for part in pair.key[1:]]
-            rows.add_row(op_text(pair.key[0]), *site, *self._numbers(pair))
+            shown = self._numbers(pair)
+            rows.add_row(op_text(pair.key[0]), *site, *(shown[name] for name in numbers))
         console.print(rows)
         hidden, rest = len(self.pairs) - self.limit, []
         if hidden > 0:
@@ -104,11 +107,28 @@ class ComparisonReporter:
             rest.append(f"{self.equal} are equal")
         if rest:
             console.print(Text(", ".join(rest), style=DIM))
+        if hidden_columns := [name for name in self._all_columns if name not in numbers]:
+            text = f"note: a wider terminal shows more columns: {', '.join(hidden_columns)}"
+            console.print(Text(text, style=DIM), soft_wrap=True)
 
-    def _numbers(self, pair: _Pair) -> list[str]:
-        sides = (pair.left, pair.right)
-        shown = [number(row.calls) for row in sides] + [or_dash(nbytes, row.sent) for row in sides]
-        if self.timed:
-            shown += [or_dash(duration, row.comm_ns) for row in sides]
-            shown.append(or_dash(lambda ratio: f"{ratio:.2f}", pair.time_ratio))
+    @property
+    def _all_columns(self) -> list[str]:
+        times = ["MPI time -", "MPI time +", "ratio"] if self.timed else []
+        return ["calls -", "calls +", "sent -", "sent +", *times]
+
+    def _columns(self, console: Console) -> list[str]:
+        """Return the columns that a console has room for; a file or a pipe has room for all."""
+        names = self._all_columns
+        if console.is_terminal and self.timed and console.width < WIDE:
+            names = [name for name in names if not name.startswith("sent")]
+            if console.width < MEDIUM:
+                names = [name for name in names if not name.startswith("calls")]
+        return names
+
+    def _numbers(self, pair: _Pair) -> dict[str, str]:
+        shown = {"ratio": or_dash(lambda ratio: f"{ratio:.2f}", pair.time_ratio)}
+        for side, row in (("-", pair.left), ("+", pair.right)):
+            shown[f"calls {side}"] = number(row.calls)
+            shown[f"sent {side}"] = or_dash(nbytes, row.sent)
+            shown[f"MPI time {side}"] = or_dash(duration, row.comm_ns)
         return shown

@@ -32,7 +32,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Neighbours that are not shown.
+    """Nodes of a sequence that are not shown; they are counted after the shown ones.
 
     Attributes:
         nodes: how many, with those inside them.

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-__all__ = ["Frame", "Stack", "same_stack", "short_frame", "split_frame"]
+__all__ = ["Frame", "Stack", "is_offset", "same_stack", "short_frame", "split_frame"]
 
 Stack = tuple[str, ...]
 """Frames, innermost first."""
@@ -35,6 +35,11 @@ def split_frame(text: str) -> Frame:
         return Frame(match["file"], int(match["line"]), match["function"])
     module, plus, offset = text.rpartition("+")
     return Frame(module, 0, offset) if plus and offset.startswith("0x") else Frame(text, 0, "")
+
+
+def is_offset(text: str) -> bool:
+    """Whether a text is an offset in a module, `0x...`."""
+    return _OFFSET.fullmatch(text) is not None
 
 
 @cache

@@ -147,6 +147,8 @@ def _has_loops(node: t.Node) -> bool:
 def _renamed(node: t.Node, names: dict[t.Node, t.Node]) -> t.Node:
     if isinstance(node, (t.Binary, t.Conditional)) and node in names:
         return names[node]
+    if isinstance(node, t.ForEach):  # its variable may hide one of the same name
+        names = {each: name for each, name in names.items() if node.variable not in free(each)}
     return rebuilt(node, lambda part: _renamed(part, names))
 
 
