@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,9 +63,8 @@ def traced(tmp_path: Path) -> Callable[..., Traced]:
 
     def make(mpi: Mpi, nprocs: int, argv: list[Argument], *options: Argument, **more: object) -> Traced:
         trace, logs = tmp_path / "a.st", tmp_path / "logs"
-        finished = record(
-            mpi, nprocs, argv, trace, options=["--flat-log", logs, *options], timeout=300, **more
-        )
+        given: dict[str, Any] = {"options": ["--flat-log", logs, *options], "timeout": 300, **more}
+        finished = record(mpi, nprocs, argv, trace, **given)
         return Traced(finished, trace, logs)
 
     return make

@@ -232,8 +232,17 @@ def test_a_forked_child_dies_at_once(openmpi: Mpi, tmp_path: Path) -> None:
 def test_exit_from_a_signal_handler(
     openmpi: Mpi, when: str, build: Builder, traced: Callable[..., Traced]
 ) -> None:
-    """Also while this thread is in the tracer, where nothing can be saved; it ends, with its own status."""
-    run = traced(openmpi, 1, [build(openmpi, "leaves.c"), when])
+    """Also while this thread is in the tracer, where nothing can be saved; it ends, with its own status.
+
+    A signal that comes within malloc may hang the program in exit(), traced or not: it is tried again.
+    """
+    for timeout in (40, 40, 300):
+        try:
+            run = traced(openmpi, 1, [build(openmpi, "leaves.c"), when], timeout=timeout)
+            break
+        except TimeoutError:
+            assert when == "calling"
+            assert timeout < 300
     assert run.finished.returncode == 5
     unsaved = "saves no part" in run.finished.stderr
     assert _parts(run.trace) == (set() if unsaved else _all(1))
