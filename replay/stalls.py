@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scalatrace.replay.common.position import Position
@@ -106,8 +107,8 @@ def watched(transport: MPITransport, limit_s: float, position: Callable[[], Posi
         yield
         return
     ended = threading.Event()
-    watch = _watch if transport.rank == 0 else _send
-    thread = threading.Thread(target=watch, args=(transport, limit_s, position, beats, ended), daemon=True)
+    target = partial(_send, limit_s) if transport.rank else partial(_watch, transport, limit_s)
+    thread = threading.Thread(target=target, args=(position, beats, ended), daemon=True)
     thread.start()
     try:
         yield
@@ -118,11 +119,7 @@ def watched(transport: MPITransport, limit_s: float, position: Callable[[], Posi
 
 
 def _send(
-    transport: MPITransport,
-    limit_s: float,
-    position: Callable[[], Position],
-    beats: Heartbeats,
-    ended: threading.Event,
+    limit_s: float, position: Callable[[], Position], beats: Heartbeats, ended: threading.Event
 ) -> None:
     """Send the position of a rank other than 0 until it has made all its calls."""
     while not ended.wait(min(MAX_PERIOD_S, limit_s / 4)):

@@ -49,7 +49,7 @@ COLUMNS += [f"{name} ({side})" for name in ("parallel", "balance", "communicatio
 
 
 def measured(mpi: Mpi, words: Sequence[str], nprocs: int) -> tuple[Efficiency, Efficiency]:
-    """What the trace says and what the timers say of one run."""
+    """The efficiencies of one run, from the trace and from the timers."""
     with tempfile.TemporaryDirectory() as name:
         folder, path = Path(name), Path(name, "a.st")
         (folder / "sleeper.py").write_text(SLEEPER)

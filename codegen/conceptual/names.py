@@ -14,7 +14,7 @@ __all__ = ["bound", "children", "free", "mentions_me", "source_first"]
 
 def children(node: t.Node) -> Iterator[t.Node]:
     """Yield the nodes directly below a node, in the order of its fields."""
-    for name in _FIELDS[type(node)]:
+    for name in FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, t.Node):
             yield value
@@ -30,7 +30,7 @@ class _Fields(dict[type, tuple[str, ...]]):
         return self[kind]
 
 
-_FIELDS = _Fields()
+FIELDS = _Fields()
 
 
 def _nodes(value: Any) -> Iterator[t.Node]:

@@ -18,6 +18,9 @@ from scalatrace.formula.linear import solve_linear
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
+Fit = tuple[list[int], int]
+"""The constant and the coefficients of features, and their denominator."""
+
 SAMPLED = 1500
 """Points that a system is solved with, about; all are checked."""
 
@@ -37,7 +40,7 @@ MAX_SIMPLE_UNKNOWNS = 2
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-__all__ = ["PLACES", "SAMPLED", "Solution", "determined", "enough_points", "exact", "fitted"]
+__all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points", "exact", "fitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def _independent(table: Ints, has_constant: bool) -> bool:
     return _pivot_points(table - table[:, :1] if has_constant else table) is not None
 
 
-def fitted(table: Ints, values: Ints) -> tuple[list[int], int] | None:
+def fitted(table: Ints, values: Ints) -> Fit | None:
     """The constant, the features' coefficients and their denominator, if these hold for all points."""
     solved = _coefficients(table, values)
     if solved is None:
@@ -116,9 +119,7 @@ def fitted(table: Ints, values: Ints) -> tuple[list[int], int] | None:
     return (numbers, denominator) if np.array_equal(total, denominator * values) else None
 
 
-def exact(
-    chosen: Sequence[Feature], found: tuple[list[int], int] | None, distinct: int, places: int
-) -> Solution | None:
+def exact(chosen: Sequence[Feature], found: Fit | None, distinct: int, places: int) -> Solution | None:
     """The formula over these features, with what `fitted` found; None without one, or with a zero."""
     if found is None or 0 in found[0][1:]:
         return None

@@ -21,6 +21,7 @@ from scalatrace.extrap.solve.directions import (
 from scalatrace.extrap.solve.exact import (
     PLACES,
     SAMPLED,
+    Fit,
     Solution,
     determined,
     enough_points,
@@ -122,13 +123,12 @@ class System:
             holding: features that make the values; others beside them would have the coefficient 0. New
                 ones are added.
         """
-        shorter = list(holding)
         result: list[_Candidate] = []
         limit = math.inf
         for subset in sorted(subsets, key=self._weight):
             if self._weight(subset) >= limit:
                 break
-            if any(features.issubset(subset) for features in shorter):
+            if any(features.issubset(subset) for features in holding):
                 continue
             evidence = self._evidence(subset)
             enough = enough_points(len(subset), *evidence)
@@ -150,7 +150,7 @@ class System:
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
-                result += self._with_equal_features(one, subset, values, evidence)
+                result += self._with_equal_features(one, subset, fit, evidence)
             if one.solution.confirmed:
                 margin = RIVAL_MARGIN if surplus >= STRONG_BITS else WEAK_MARGIN
                 limit = min(limit, found.weight + margin)
@@ -198,10 +198,10 @@ class System:
         return sum(self.features[i].weight for i in subset)
 
     def _with_equal_features(
-        self, one: _Candidate, subset: tuple[int, ...], values: Ints, evidence: tuple[int, int]
+        self, one: _Candidate, subset: tuple[int, ...], fit: Fit | None, evidence: tuple[int, int]
     ) -> Iterator[_Candidate]:
         """The formulas in which a feature is another one that has the same values at all points."""
-        chosen, fit = [self.features[i] for i in subset], fitted(self.table[list(subset)], values)
+        chosen = [self.features[i] for i in subset]
         for at, i in enumerate(subset):
             for other in self._equal.get(i, ()):
                 changed = [*chosen[:at], other, *chosen[at + 1 :]]

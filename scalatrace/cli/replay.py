@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli import replay_engine
-from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of
+from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of, seconds
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
     parser.add_argument(
-        "--stall-limit", type=_seconds, default=60.0, metavar="S",
+        "--stall-limit", type=seconds, default=60.0, metavar="S",
         help="end a replay in which no rank has moved for S seconds (default: 60; 0: never)",
     )  # fmt: skip
     parser.add_argument("--record", metavar="TRACE", help="record the replay")
@@ -74,16 +74,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also where calls wait for what `record --only ...` left out, or several threads made calls",
     )
     add_json(parser)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds, from 0 on")
-    return seconds
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from scalatrace.report.style import (
     DIM,
     SITE,
     duration,
+    more_columns,
     nbytes,
     number,
     op_text,
@@ -60,7 +61,7 @@ class StatsReporter:
         self.measures = [] if by == "rank" else measures(trace, KEYS[by][1])
         self.timed = COMM in trace.stat_index
         self.whole = whole_time(trace)
-        self.efficiency = efficiency(trace)
+        self.efficiency = efficiency(trace, self.whole)
         self.notes = list(_notes(trace, by))
 
     def plain(self) -> dict[str, Any]:
@@ -91,7 +92,7 @@ class StatsReporter:
             console.print(measures_table(drawn, self.names, self._key))
         notes = list(self.notes)
         if len(hidden := sorted(WIDE_ONLY - set(numbers) - (set() if self.timed else TIMES))):
-            notes.append(f"a wider terminal shows more columns: {', '.join(hidden)}")
+            notes.append(more_columns(hidden))
         for note in notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 

@@ -112,6 +112,11 @@ def duration(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
+def more_columns(hidden: Iterable[str]) -> str:
+    """Return the note that names the columns for which a terminal is too narrow."""
+    return f"a wider terminal shows more columns: {', '.join(hidden)}"
+
+
 def or_dash(shown: Callable[[float], str], value: float | None) -> str:
     """Return a number as it is shown; "-" for None, which is not known."""
     return "-" if value is None else shown(value)

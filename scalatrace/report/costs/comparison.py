@@ -10,7 +10,18 @@ from rich.text import Text
 
 from scalatrace.errors import LimitError
 from scalatrace.report.costs.rows import KEYS, Row, by_node
-from scalatrace.report.style import DIM, SITE, duration, nbytes, number, op_text, or_dash, short_site, table
+from scalatrace.report.style import (
+    DIM,
+    SITE,
+    duration,
+    more_columns,
+    nbytes,
+    number,
+    op_text,
+    or_dash,
+    short_site,
+    table,
+)
 from scalatrace.trace.model.trace import Trace
 
 WIDE, MEDIUM = 130, 100
@@ -108,8 +119,7 @@ class ComparisonReporter:
         if rest:
             console.print(Text(", ".join(rest), style=DIM))
         if hidden_columns := [name for name in self._all_columns if name not in numbers]:
-            text = f"note: a wider terminal shows more columns: {', '.join(hidden_columns)}"
-            console.print(Text(text, style=DIM), soft_wrap=True)
+            console.print(Text(f"note: {more_columns(hidden_columns)}", style=DIM), soft_wrap=True)
 
     @property
     def _all_columns(self) -> list[str]:

@@ -16,13 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.report.costs.rows import Row, rank_totals, whole_time
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 
-MAX_RANKS = 1 << 22
-"""Traces of more ranks have no totals of each rank here, which would take 100 MB."""
-
-__all__ = ["Efficiency", "efficiency", "rank_totals"]
+__all__ = ["Efficiency", "efficiency"]
 
 
 @dataclass(frozen=True)
@@ -69,30 +67,16 @@ class Efficiency:
         return self.ranks[int(self.comm_ns.argmax())]
 
 
-def efficiency(trace: Trace) -> Efficiency | None:
-    """The times of all ranks; None where the trace does not have those of each rank."""
-    compute, comm = rank_totals(trace, COMPUTE), rank_totals(trace, COMM)
+def efficiency(trace: Trace, whole: Row | None = None) -> Efficiency | None:
+    """The times of all ranks; None where the trace does not have those of each rank.
+
+    Args:
+        whole: the result of `whole_time`, if the caller has it.
+    """
+    whole = whole_time(trace) if whole is None else whole
+    compute = rank_totals(trace, COMPUTE, whole.compute_ns)
+    comm = rank_totals(trace, COMM, whole.comm_ns)
     return None if compute is None or comm is None else Efficiency(tuple(trace.ranks), compute, comm)
-
-
-def rank_totals(trace: Trace, stat: str) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Each rank's total of a statistic in its unit, within 5 %; None: only that of all ranks is known."""
-    index = trace.stat_index.get(stat)
-    if index is None:
-        return None
-    whole = 0.0
-    for leaf in trace.leaves():
-        for stats in leaf.stats:
-            histogram = stats.histograms[index] if index < len(stats.histograms) else None
-            whole += histogram.total if histogram is not None else 0.0
-    whole *= trace.stats[index].resolution
-    n = len(trace.ranks)
-    if n == 1:
-        return np.array([whole])
-    vec = trace.load[index] if index < len(trace.load) and n <= MAX_RANKS else None
-    if vec is None:
-        return None
-    return whole / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
 
 
 def _over(part: float, whole: float) -> float | None:

@@ -28,7 +28,7 @@ class PerformanceReporter:
 
     def __init__(self, trace: Trace) -> None:
         self.whole = whole_time(trace)
-        self.efficiency = efficiency(trace)
+        self.efficiency = efficiency(trace, self.whole)
         self.sites = timed_by_node(trace, "site")[:COSTLIEST]
         self.operations = timed_by_node(trace, "op")
         self.nranks = len(trace.ranks)

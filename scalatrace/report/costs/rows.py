@@ -11,15 +11,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scalatrace.report.costs.efficiency import rank_totals
+import numpy as np
+
 from scalatrace.trace.model.nodes import Event, PredStats
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["KEYS", "RANK", "Row", "by_node", "by_rank", "timed_by_node", "whole_time"]
+__all__ = ["KEYS", "RANK", "Row", "by_node", "by_rank", "rank_totals", "timed_by_node", "whole_time"]
+
+MAX_RANKS = 1 << 22
+"""Traces of more ranks have no totals of each rank here, which would take 100 MB."""
 
 RANK = "rank"
 """The name of a rank's row."""
@@ -160,6 +164,21 @@ def whole_time(trace: Trace) -> Row:
     return whole
 
 
+def rank_totals(
+    trace: Trace, stat: str, whole_ns: float | None
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """Each rank's total in ns of a statistic of times, within 5 %; None: only that of all is known."""
+    if stat not in trace.stat_index:
+        return None
+    n, whole = len(trace.ranks), whole_ns or 0.0
+    if n == 1:
+        return np.array([whole])
+    vec = trace.load_of(stat)
+    if vec is None or n > MAX_RANKS:
+        return None
+    return whole / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
+
+
 def by_rank(trace: Trace) -> list[Row]:
     """Return a row per rank.
 
@@ -168,7 +187,8 @@ def by_rank(trace: Trace) -> list[Row]:
     """
     check_visits(trace)
     whole = whole_time(trace)
-    computation, inside = rank_totals(trace, COMPUTE), rank_totals(trace, COMM)
+    computation = rank_totals(trace, COMPUTE, whole.compute_ns)
+    inside = rank_totals(trace, COMM, whole.comm_ns)
     rows = []
     for i, rank in enumerate(trace.ranks):
         row = whole if len(trace.ranks) == 1 else Row(("",))

@@ -113,15 +113,16 @@ class Trace(TraceTables):
 
     def has_load(self, stat: str) -> bool:
         """Whether the trace stores each rank's share of the total of a statistic."""
-        return self._load(stat) is not None
+        return self.load_of(stat) is not None
 
-    def _load(self, stat: str) -> Vec | None:
+    def load_of(self, stat: str) -> Vec | None:
+        """The steps of each rank's total of a statistic, over `ranks`; None where none were kept."""
         index = self.stat_index.get(stat)
         return self.load[index] if index is not None and index < len(self.load) else None
 
     def load_factor(self, stat: str, rank: int) -> float:
         """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""
-        vec = self._load(stat)
+        vec = self.load_of(stat)
         return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / LOAD_STEPS))
 
     def _known(self, rank: int) -> None:

@@ -65,8 +65,7 @@ class Loads:
 
     def __init__(self, trace: Trace, stat: str) -> None:
         self._trace, self._stat = trace, stat
-        index = trace.stat_index.get(stat)
-        self.kept = index is not None and index < len(trace.load) and trace.load[index] is not None
+        self.kept = trace.has_load(stat)
         self.means = Means(trace, stat)
 
     def over_means(self, rank: int) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.names import FIELDS
 
 __all__ = ["rebuilt"]
 
@@ -16,10 +17,8 @@ Kind = TypeVar("Kind", bound=t.Node)
 def rebuilt(node: Kind, part: Callable[[t.Node], t.Node]) -> Kind:
     """Return a node with each node directly below it replaced by what `part` returns for it."""
     changed: dict[str, Any] = {}
-    for field in fields(node):
-        if field.name in ("place", "comments"):
-            continue
-        value = getattr(node, field.name)
+    for name in FIELDS[type(node)]:
+        value = getattr(node, name)
         if isinstance(value, t.Node):
             new: Any = part(value)
         elif isinstance(value, tuple):
@@ -27,5 +26,5 @@ def rebuilt(node: Kind, part: Callable[[t.Node], t.Node]) -> Kind:
         else:
             continue
         if new != value or new is not value:
-            changed[field.name] = new
+            changed[name] = new
     return replace(node, **changed) if changed else node

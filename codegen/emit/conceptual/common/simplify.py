@@ -19,7 +19,7 @@ __all__ = ["simplified"]
 INFINITE = 1 << 80
 """Beyond all 64-bit integers."""
 EVERYTHING = (-INFINITE, INFINITE)
-NOTHING = t.Block(())
+EMPTY = t.Block(())
 Interval = tuple[int, int]
 Facts: TypeAlias = Mapping[t.Node, Interval]
 """Intervals of expressions, in particular of variables."""
@@ -46,8 +46,8 @@ def _statement(node: t.Statement, facts: Facts) -> t.Statement:
         case t.ForCount() if node.warmup is None and not node.synchronized:
             count = _expr(node.count, facts)
             body = _statement(node.body, facts)
-            if body == NOTHING or count in (t.Integer(0), t.Integer(1)):
-                return body if count == t.Integer(1) else NOTHING
+            if body == EMPTY or count in (t.Integer(0), t.Integer(1)):
+                return body if count == t.Integer(1) else EMPTY
             return replace(node, count=count, body=body)
         case t.Let() | t.ForTime() | t.ForCount():
             return node
@@ -68,13 +68,13 @@ def _if(node: t.If, facts: Facts) -> t.Statement:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
         chosen = node.then if condition else node.otherwise
-        return NOTHING if chosen is None else _statement(chosen, facts)
+        return EMPTY if chosen is None else _statement(chosen, facts)
     then = _statement(node.then, _assumed(condition, True, facts))
     otherwise = None
     if node.otherwise is not None:
         otherwise = _statement(node.otherwise, _assumed(condition, False, facts))
-    if then == NOTHING and otherwise in (None, NOTHING):
-        return NOTHING
+    if then == EMPTY and otherwise in (None, EMPTY):
+        return EMPTY
     return replace(node, condition=condition, then=then, otherwise=otherwise)
 
 
@@ -87,7 +87,7 @@ def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
     if is_one and not _binds(node.body, node.variable):
         return _statement(_substituted(node.body, node.variable, t.Integer(known[0])), inner)
     body = _statement(node.body, inner)
-    return NOTHING if body == NOTHING else replace(node, ranges=ranges, body=body)
+    return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
 def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
