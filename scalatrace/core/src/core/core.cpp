@@ -142,7 +142,7 @@ void st_core::append(const st_event &e) {
     if (flatlog) flatlog->event(op, tables, e);
     const uint64_t key = event_key(op.hash, e.signature);
     const Sample sample{last_key, stats.size(), e.stats};
-    if (Node *run = queue.running(key)) {
+    if (Node *run = queue.next(key)) {
         append_values(run, op, e, tables);
         ++run->count;
         ++run->runs;

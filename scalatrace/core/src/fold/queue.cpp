@@ -24,6 +24,7 @@ constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
 constexpr int kMaxHeads = 3;                     // target heads tried per tail
 constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
 constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
+constexpr uint64_t kUnsettled = 1024;            // events after a search that may be places to find a repetition
 constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
@@ -51,6 +52,7 @@ size_t entry(const Body &kids, size_t from, uint64_t key) {
 void Queue::abandon() {
     frames_.clear();
     queue_.clear();
+    block_.abandon();
 }
 
 /* Append a node, and link it with the last entry that ends with the same event. */
@@ -73,16 +75,31 @@ Body Queue::pop_from(size_t index) {
 }
 
 void Queue::append(Node *event) {
+    if (block_.active()) {
+        if (block_.append(pool_, order_, event)) return;
+        leave_block();
+    }
+    const bool searched = place_event(event);
+    if (!align_loops) return;
+    if (searched) last_search_ = periods_.size();
+    if (periods_.size() - last_search_ > kUnsettled) return;
+    periods_.note(searched);
+    if (!searched) return;
+    const Repetition found = periods_.find();
+    if (found.period) repeat_exactly(found);
+}
+
+bool Queue::place_event(Node *event) {
     credit_ = std::min(credit_ + kCellsPerEvent, kMaxCredit);
     next_ = nullptr;
     if (!frames_.empty()) {
-        if (advance(event)) return;
+        if (advance(event)) return false;
         spill();
     }
     next_ = event;
     while (detect()) { // a loop that ends may complete an iteration of the loop around it
         next_ = nullptr;
-        if (advance(event)) return;
+        if (advance(event)) return true;
         spill();
         next_ = event;
     }
@@ -90,13 +107,15 @@ void Queue::append(Node *event) {
     if (Node *run = running(event->first)) {
         ++run->count;
         append_content(pool_, order_, run, event);
-        return;
+        return true;
     }
     push(event);
+    return true;
 }
 
 /* A loop that ends may complete another one, and partial iterations may become whole: repeat until nothing changes. */
 void Queue::finish() {
+    if (block_.active()) leave_block();
     spill();
     while (detect()) spill();
     while (align_loops && fold(0))
@@ -111,6 +130,8 @@ Body Queue::copy(NodePool &pool) const {
     for (size_t f = 0; f < frames_.size(); ++f)
         for (const Node *p : frames_[f].pending)
             if (p->count) out.push_back(pool.clone(p)); // 0: an inner loop whose first iteration is not complete
+    const Body pending = block_.pending(pool);
+    out.insert(out.end(), pending.begin(), pending.end());
     return out;
 }
 
@@ -119,7 +140,7 @@ size_t Queue::nbytes() const {
     for (const Entry &e : queue_) n += tree_bytes(e.node);
     for (const Frame &f : frames_)
         for (const Node *p : f.pending) n += tree_bytes(p);
-    return n;
+    return n + block_.nbytes() + periods_.nbytes();
 }
 
 /* --- the cursor ------------------------------------------------------------------------------------------------ */

@@ -27,11 +27,17 @@
  *                                    seam: the step from tail to head leads back in the program's text (order.hpp)
  *
  * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded.
+ *
+ * Repetition. Where the cursor and the search leave new nodes behind again and again although the events repeat exactly
+ * (periods.hpp), the last nodes are unfolded (unfold.hpp). One period of events is folded on its own, and becomes a loop
+ * that takes the others, and those that follow, without a search (block.hpp).
  */
 #ifndef ST_QUEUE_HPP
 #define ST_QUEUE_HPP
 
+#include "fold/block.hpp"
 #include "fold/partial_iterations.hpp"
+#include "fold/periods.hpp"
 
 #include <unordered_map>
 
@@ -46,18 +52,17 @@ class Queue {
 
     bool align_loops = true; // find loops whose iterations differ?
 
+    /* Announce the next event. Return the last node if it is a run of the same event, to which the event can be
+     * appended directly; else null: a node of the event must be appended. */
+    Node *next(uint64_t key) {
+        periods_.add(key);
+        return block_.active() ? nullptr : running(key);
+    }
     void append(Node *event);        // owns it from now on
     void finish();                   // close all loops
     Body take();                     // the nodes, after finish(); the queue is empty then
     Body copy(NodePool &pool) const; // copies, with unfinished iterations laid out; the queue is unchanged
     size_t nbytes() const;
-
-    /* Return the last node if it is a run of the same event, to which the event can be appended directly; else null. */
-    Node *running(uint64_t key) {
-        if (!frames_.empty() || queue_.empty()) return nullptr;
-        Node *n = queue_.back().node;
-        return n->leaf() && n->first == key ? n : nullptr;
-    }
 
   private:
     struct Entry { // of the queue
@@ -76,10 +81,21 @@ class Queue {
     CodeOrder &order_;
     std::vector<Entry> queue_;
     std::vector<Frame> frames_;
-    const Node *next_ = nullptr;                    // the event that is about to be appended
-    int64_t credit_ = 0;                            // steps of search and alignment that may still be spent
+    Periods periods_;
+    Block block_;
+    uint64_t next_try_ = 0;      // number of events before which no repetition is tried: the cost per event is bounded
+    uint64_t last_search_ = 0; // number of events when the search was needed last
+    const Node *next_ = nullptr; // the event that is about to be appended
+    int64_t credit_ = 0;         // steps of search and alignment that may still be spent
     std::unordered_map<uint64_t, uint32_t> latest_; // last event -> index + 1 of the last entry that ends with it
 
+    /* Return the last node if it is a run of the same event; else null. */
+    Node *running(uint64_t key) {
+        if (!frames_.empty() || queue_.empty()) return nullptr;
+        Node *n = queue_.back().node;
+        return n->leaf() && n->first == key ? n : nullptr;
+    }
+    bool place_event(Node *event); // by cursor or search; true: the cursor did not expect it
     void push(Node *node);
     Body pop_from(size_t index); // the nodes of the entries from `index` on
 
@@ -90,6 +106,13 @@ class Queue {
     bool completable(const Frame &frame) const; // can the pending iteration be complete?
     void spill();
     void open(Node *loop); // put the cursor into a loop
+
+    // Exact repetitions.
+    void leave_block();
+    void repeat_exactly(const Repetition &found);
+    Body unfold_last(const Repetition &found);
+    size_t block_head(const Body &events, size_t from, uint64_t period);
+    void begin_block(Body &&events);
 
     // The search: each joins two iterations and opens the loop, or returns false and changes nothing.
     bool detect();

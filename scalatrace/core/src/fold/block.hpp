@@ -1,0 +1,53 @@
+/* block.hpp - a loop that makes the same calls in the same order again and again: in each iteration, or each time it
+ * has run some iterations.
+ *
+ *     loop      [ a [b c] ]   repeats: [b c] 2        leaves    a  b  c  b  c     the events of the block
+ *                                                                     ^ next
+ *
+ * The next event is known, so nothing is searched. Values of events are pending, as plain integers, until their block
+ * is complete. Then they join the loop, whose repeats are those of the first block once more.
+ */
+#ifndef ST_BLOCK_HPP
+#define ST_BLOCK_HPP
+
+#include "tree/match.hpp"
+
+namespace st {
+
+class Block {
+  public:
+    /* Is there a loop? */
+    bool active() const { return loop_ != nullptr; }
+    /* Follow a loop that ran one block so far. Return false, and have no loop, if this has another number of events. */
+    bool begin(Node *loop, uint64_t period);
+    /* Append an event if it is the expected one; it is released or owned from then on. */
+    bool append(NodePool &pool, CodeOrder &order, Node *event);
+    /* Nodes of the events of the block that is not complete. */
+    Body pending(NodePool &pool) const;
+    /* The same; end the loop. */
+    Body end(NodePool &pool);
+    void abandon() { loop_ = nullptr; }
+    size_t nbytes() const { return (rows_.capacity() + leaves_.capacity()) * sizeof(int64_t) + samples_.nbytes(); }
+
+  private:
+    struct Repeats { // of a node below the loop, and its executions, in a block
+        Node *node;
+        Vec repeat;
+        uint64_t runs;
+    };
+
+    Node *loop_ = nullptr; // the queue's last node
+    uint64_t trips_ = 0;   // its iterations in a block
+    Body leaves_;
+    std::vector<Repeats> repeats_;
+    size_t next_ = 0;           // index in `leaves_`
+    std::vector<int64_t> rows_; // values of the pending events ...
+    Samples samples_;           // ... and their statistics ...
+    Body wide_;                 // ... but nodes of those whose values are not in a row: null for the others
+
+    void note_repeats(Node *node);
+    void commit(NodePool &pool, CodeOrder &order);
+};
+
+} // namespace st
+#endif

@@ -1,0 +1,87 @@
+/* periods.cpp - find repetitions by anchors, and compare stretches by hashes of prefixes.
+ *
+ *   until(i)       hash of the events before i: h = h * base + key
+ *   stretch(i, j)  until(j) - until(i) * base^(j - i)
+ *
+ * A sequence has a period in [i, n) if [i, n - period) and [i + period, n) are equal.
+ */
+#include "fold/periods.hpp"
+
+#include "tree/hash.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace st {
+
+namespace {
+
+/* Powers of the base, by squaring. */
+constexpr uint64_t power(uint64_t exponent) {
+    uint64_t result = 1;
+    for (uint64_t base = kHashBase; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1) result *= base;
+    return result;
+}
+
+struct Length { // of stretches before an anchor
+    uint64_t events, factor;
+};
+constexpr Length length(uint64_t events) { return {events, power(events)}; }
+constexpr Length kLengths[] = {length(8), length(32), length(128), length(1024), length(8192), length(65536)};
+
+} // namespace
+
+/* Make room for more events; forget the older half where too many are kept. */
+void Periods::grow() {
+    if (hashes_.size() == kMaxKept) {
+        first_ += kMaxKept / 2;
+        return;
+    }
+    std::vector<uint64_t> larger(std::max<size_t>(64, 2 * hashes_.size()));
+    for (uint64_t i = first_; i < n_; ++i) larger[i & (larger.size() - 1)] = hashes_[i & (hashes_.size() - 1)];
+    hashes_.swap(larger);
+}
+
+bool Periods::periodic(uint64_t begin, uint64_t period) const {
+    const uint64_t factor = power(n_ - period - begin);
+    return stretch(begin, n_ - period, factor) == stretch(begin + period, n_, factor);
+}
+
+void Periods::note(bool always) {
+    const uint64_t kept = n_ - oldest();
+    if (kept < kLengths[0].events) return;
+    const auto ending = [this](const Length &l) { return stretch(n_ - l.events, n_, l.factor); };
+    if (!always && mix_key(ending(kLengths[0])) % kSampling) return;
+    if (tables_.empty()) tables_.resize(std::size(kLengths));
+    before_.clear();
+    for (size_t i = 0; i < std::size(kLengths) && kept >= kLengths[i].events; ++i) {
+        const uint64_t hash = ending(kLengths[i]);
+        Anchor &anchor = tables_[i][mix_key(hash) % kTableSize];
+        if (anchor.hash == hash && anchor.place != n_) before_.push_back(anchor.place);
+        anchor = Anchor{hash, n_};
+    }
+}
+
+Repetition Periods::find() const {
+    Repetition found;
+    for (const uint64_t place : before_) {
+        const uint64_t period = n_ - place, length = needed(period) * period;
+        if (n_ - oldest() < length || !periodic(n_ - length, period)) continue;
+        found.period = period;
+        break;
+    }
+    if (!found.period) return {};
+    uint64_t low = oldest(), high = n_ - needed(found.period) * found.period; // the repetition begins in [low, high]
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (periodic(middle, found.period))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    found.start = low;
+    return found;
+}
+
+} // namespace st
