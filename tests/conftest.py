@@ -20,6 +20,9 @@ ON_EVERY_MPI = ("test_launch", "test_samples", "test_fixed_point", "test_familie
 LONG = ("pointtopoint.c", "collectives.c")
 """Programs that take half a minute where more ranks than cores wait by spinning."""
 
+ON_DEBIAN = ("communicators.c", "mpi4.c", "heat.c", "transpose.F90")
+"""Programs whose quick tests run under the distribution's MPI, too."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -31,10 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("mpi"):
             item.add_marker(pytest.mark.xdist_group("mpi"))
         params = getattr(item, "callspec", None)
-        others = params is not None and {"mpich", "debian-openmpi"} & {
-            value for value in params.params.values() if isinstance(value, str)
-        }
-        if others and (item.path.stem not in ON_EVERY_MPI or any(name in item.name for name in LONG)):
+        values = {value for value in params.params.values() if isinstance(value, str)} if params else set()
+        if not values & {"mpich", "debian-openmpi"}:
+            continue
+        rare = "debian-openmpi" in values and not any(name in item.name for name in ON_DEBIAN)
+        if rare or item.path.stem not in ON_EVERY_MPI or any(name in item.name for name in LONG):
             item.add_marker(pytest.mark.slow)
 
 

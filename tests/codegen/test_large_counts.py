@@ -201,7 +201,8 @@ def test_all_large_forms_compile(mpich: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("made", [mixed, pytest.param(large_type, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("made", [mixed, large_type])
 def test_large_counts_are_recorded_again(mpich: Mpi, made: Callable[[], Trace], tmp_path: Path) -> None:
     """Messages of any number of elements without bytes: the benchmark's calls are those of the trace."""
     save(made(), tmp_path / "a.st")

@@ -135,7 +135,7 @@ def benchmark(mpi: Mpi, source: Path, language: str) -> list[str | Path]:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("language", ["c", "python"])
+@pytest.mark.parametrize("language", ["c", pytest.param("python", marks=pytest.mark.slow)])
 def test_programs_with_peers_that_are_special_in_some_iterations(
     openmpi: Mpi, language: str, tmp_path: Path
 ) -> None:

@@ -80,14 +80,14 @@ def recorded_nodes(seed: int, turns: int, kind: str, nprocs: int = 2) -> int:
 
 
 @pytest.mark.parametrize("kind", SITES)
-@pytest.mark.parametrize("seed", [110, 112, 209])
+@pytest.mark.parametrize("seed", [110, 209])
 def test_nodes_do_not_depend_on_the_repetitions(seed: int, kind: str) -> None:
     few = recorded_nodes(seed, 10, kind)
     assert recorded_nodes(seed, 40, kind) <= few
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 9), st.sampled_from(sorted(SITES)))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_walk_gives_the_calls_as_they_came(seed: int, turns: int, kind: str) -> None:
     recorded_nodes(seed, turns, kind)
 

@@ -39,6 +39,7 @@ def messages(trace: Trace) -> tuple[Counter[tuple[int, int]], Counter[tuple[int,
     return sent, received
 
 
+@pytest.mark.slow
 def test_a_ring_of_64(openmpi: Mpi, tmp_path: Path) -> None:
     traces = []
     for nprocs in (4, 5, 6):

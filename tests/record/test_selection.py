@@ -79,7 +79,10 @@ def _agree(logs: Path, run: Traced, nprocs: int, wanted: Callable[[Entry], bool]
     return sum(len(keys(run.logs, rank)) for rank in range(nprocs))
 
 
-@pytest.mark.parametrize("options", SELECTIONS)
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(one, marks=() if i % 2 else pytest.mark.slow) for i, one in enumerate(SELECTIONS)],
+)
 def test_what_is_left(
     openmpi_first: Mpi, options: str, whole: Whole, traced: Callable[..., Traced], data: Path
 ) -> None:
@@ -134,7 +137,10 @@ def _agree_in_numbers(logs: Path, run: Traced, nprocs: int, wanted: Callable[[En
         assert run.ops(rank) == Counter(op for op, *_ in picked_keys(logs, rank, wanted))
 
 
-@pytest.mark.parametrize("options", ["--only Irecv", "--only Isend", "--except Irecv"])
+@pytest.mark.parametrize(
+    "options",
+    ["--only Irecv", *(pytest.param(o, marks=pytest.mark.slow) for o in ("--only Isend", "--except Irecv"))],
+)
 def test_completion(
     mpi: Mpi, options: str, build: Builder, whole: Whole, traced: Callable[..., Traced], data: Path
 ) -> None:

@@ -72,7 +72,15 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("op", PROGRAMS)
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(
+            op, marks=() if op in ("Win_create_dynamic", "Comm_create_from_group") else pytest.mark.slow
+        )
+        for op in PROGRAMS
+    ],
+)
 def test_is_recorded(mpi: Mpi, op: str, traced: Callable[..., Traced], tmp_path: Path) -> None:
     program = tmp_path / "app.py"
     program.write_text(HEAD + PROGRAMS[op])

@@ -24,6 +24,11 @@ IGNORED = dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsit
 """A replay keeps its hands off the program's files, so their names differ."""
 SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
+SLOW_CHAPTERS = (
+    "persistent", "probe", "vectors", "nonblocking", "topologies", "file_transfers", "shared_pointers",
+    "addresses", "no_process",
+)  # fmt: skip
+"""Chapters that differ from the others in the names of the calls only."""
 QUICK_COMPILED = ("p2p", "collectives", "ring.py")
 """The chapters and samples whose compiled replays are quick tests, too: compiling takes a second."""
 
@@ -35,7 +40,9 @@ def by_engine(names: Sequence[str], values: Sequence[object] = ()) -> list[objec
             value,
             engine,
             id=f"{name}-{engine}",
-            marks=[pytest.mark.slow] if engine == "compiled" and name not in QUICK_COMPILED else [],
+            marks=[pytest.mark.slow]
+            if name in SLOW_CHAPTERS or (engine == "compiled" and name not in QUICK_COMPILED)
+            else [],
         )
         for name, value in zip(names, values or names, strict=True)
         for engine in ("python", "compiled")

@@ -19,8 +19,8 @@ Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 STEPS = 6
 
 
-#: Wildcards, neighbours that change, intercommunicators.
-QUICKLY_REPLAYED = ("lu", "amr", "coupled")
+#: Neighbours that change, intercommunicators.
+QUICKLY_REPLAYED = ("amr", "coupled")
 
 
 def on_ranks(*counts: int, slow: Collection[str] = ()) -> pytest.MarkDecorator:
@@ -35,7 +35,7 @@ def on_ranks(*counts: int, slow: Collection[str] = ()) -> pytest.MarkDecorator:
 
 
 #: The others are among the slow tests.
-QUICK = ("bt", "cg", "ft", "lu", "amr", "coupled", "hpl")
+QUICK = ("bt", "lu", "amr", "coupled", "hpl")
 
 
 @on_ranks(4, slow={w.title for w in WORKLOADS}.difference(QUICK))

@@ -16,7 +16,7 @@ from support.running import scalatrace as command
 
 TASKS = 4
 EXACT = [name for name in PROGRAMS if name != "for-a-time"]
-QUICK = ("alike-iterations", "counters", "log")
+QUICK = ("log",)
 
 
 def data(path: Path) -> str:

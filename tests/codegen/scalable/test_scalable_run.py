@@ -53,7 +53,8 @@ def test_it_does_what_the_trace_of_that_size_says(
     assert "no such option" in unknown.stderr
 
 
-@pytest.mark.parametrize("language", ["c", pytest.param("python", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["c", "python"])
 def test_sizes_that_no_trace_shows_are_refused(openmpi: Mpi, language: str, tmp_path: Path) -> None:
     """All traces divide 8 things evenly; on 3 ranks nobody knows who has how many."""
 

@@ -84,7 +84,7 @@ class Queue {
     Periods periods_;
     Block block_;
     uint64_t next_try_ = 0;      // number of events before which no repetition is tried: the cost per event is bounded
-    uint64_t last_search_ = 0; // number of events when the search was needed last
+    uint64_t last_search_ = 0;   // number of events when the search was needed last
     const Node *next_ = nullptr; // the event that is about to be appended
     int64_t credit_ = 0;         // steps of search and alignment that may still be spent
     std::unordered_map<uint64_t, uint32_t> latest_; // last event -> index + 1 of the last entry that ends with it
