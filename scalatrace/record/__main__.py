@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
     parser.add_argument("--record-queries", action="store_true", help="record local queries as events, too")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
-    parser.add_argument("--quiet", action="store_true", help="print nothing while the program runs")
+    parser.add_argument("--quiet", action="store_true", help="print no warnings, and nothing about the trace")
     parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"

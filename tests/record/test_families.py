@@ -25,7 +25,7 @@ def test_program_is_unchanged_and_trace_is_lossless(
     run = traced(any_mpi, 4, argv)
     assert run.finished.returncode == 0, run.finished.stderr
     assert sorted_lines(run.finished) == sorted_lines(untraced)
-    assert "scalatrace:" not in run.finished.stderr
+    assert "scalatrace:" not in run.finished.warnings
     assert "4 ranks" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,9 @@ from record.conftest import Builder
 from scalatrace.compilers.mpi import find_mpi
 from scalatrace.errors import UsageError
 from scalatrace.record.launch import RecordOptions, environment, parse_meta
+from scalatrace.trace.io.reader import load
 from support.mpis import Mpi
+from support.programs import SAMPLES
 from support.running import record, run
 
 
@@ -84,6 +87,22 @@ def test_quiet(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
         options = ["-o", "gone/a.st", *quiet]
         done = record(openmpi, 1, program, tmp_path / "a.st", options=options, timeout=300).check()
         assert ("scalatrace: rank 0:" in done.stderr) == (not quiet)
+
+
+@pytest.mark.mpi
+def test_the_line_about_the_trace(openmpi: Mpi, tmp_path: Path) -> None:
+    trace, program = tmp_path / "a.st", [openmpi.python, SAMPLES / "ring.py"]
+    line = re.compile(
+        rf"scalatrace: wrote (?:{re.escape(str(trace))}|a.st): (\d+) bytes, (\d+) events of 2 ranks, "
+        r"(\d+\.\d\d) s each, (\d+) % in MPI\. Next: scalatrace info, show, stats"
+    )
+    (found,) = filter(
+        None, map(line.fullmatch, record(openmpi, 2, program, trace).check().stderr.splitlines())
+    )
+    assert int(found[1]) == trace.stat().st_size
+    assert int(found[2]) == load(trace).nevents()
+    assert 0 <= int(found[4]) <= 100
+    assert not record(openmpi, 2, program, trace, options=["--quiet"]).check().stderr
 
 
 @pytest.mark.mpi

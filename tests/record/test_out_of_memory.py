@@ -33,7 +33,7 @@ def checked(mpi: Mpi, argv: list[Argument], trace: Path, rank: int, environment:
     assert traced.returncode == expected.returncode
     assert sorted_lines(traced) == sorted_lines(expected)
     assert FAILED in traced.stderr
-    return [line for line in traced.stderr.splitlines() if line.startswith("scalatrace: ")]
+    return [line for line in traced.warnings.splitlines() if line.startswith("scalatrace: ")]
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -73,7 +73,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
 def _agree(logs: Path, run: Traced, nprocs: int, wanted: Callable[[Entry], bool]) -> int:
     """Assert that a run recorded what should be left of the whole; how many events that is."""
     run.finished.check()
-    assert "scalatrace:" not in run.finished.stderr
+    assert "scalatrace:" not in run.finished.warnings
     for rank in range(nprocs):
         assert keys(run.logs, rank) == picked_keys(logs, rank, wanted)
     return sum(len(keys(run.logs, rank)) for rank in range(nprocs))

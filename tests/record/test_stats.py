@@ -261,7 +261,7 @@ def test_builtins(mpi: Mpi, traced: Run) -> None:
 def test_instructions_or_a_word_about_them(openmpi: Mpi, traced: Run) -> None:
     done = traced(openmpi, 3, [str(openmpi.python), "-c", WORK], "--stat", "instructions:both")
     trace = package.load(done.trace)
-    said = done.finished.check().stderr
+    said = done.finished.check().warnings
     if "instructions is not measured" in said:
         assert said.count("instructions") == 1
         assert "instructions" not in trace.stat_index
@@ -294,7 +294,7 @@ def test_a_plugin_in_c(mpi: Mpi, library: Path, traced: Run) -> None:
 def test_plugins_in_python(mpi: Mpi, plugin: Path, traced: Run) -> None:
     stats = ["--stat", f"{plugin}:Ones:both", "--stat", f"{plugin}:Sends:call", "--stat", "cpu"]
     done = traced(mpi, 3, [str(mpi.python), "-c", WORK], *stats)
-    assert done.finished.check().stderr == ""
+    assert done.finished.check().warnings == ""
     trace = package.load(done.trace)
     assert count(trace, "ones") == count(trace, "ones.call") == trace.nevents()
     assert {h.mean for h in samples(trace, "ones.call")} == {2.5}
@@ -307,7 +307,7 @@ def test_a_plugin_that_raises(mpi: Mpi, plugin: Path, traced: Run) -> None:
     stats = [f"{plugin}:Fails", f"{plugin}:Never", f"{plugin}:Missing", "nonesuch:Class", f"{plugin}:Ones"]
     options = [word for stat in stats for word in ("--stat", stat)]
     done = traced(mpi, 1, [str(mpi.python), "-c", WORK], *options)
-    said = done.finished.check().stderr
+    said = done.finished.check().warnings
     assert said.count("on purpose (mine.py:") == said.count("not to be made") == 1
     assert said.count("Missing") == said.count("nonesuch") == 2  # the stat, and the exception
     assert "Traceback" not in said
@@ -328,7 +328,7 @@ def test_what_a_signal_handler_raises_is_the_programs(
     command = [*openmpi.recorder(), "-o", tmp_path / "a.st", "--stat", "mine.py:Interrupts:both"]
     argv = [*command, "--", str(openmpi.python), tmp_path / "app.py", how]
     done = run(argv, env=openmpi.environment(), cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (status, said, "")
+    assert (done.returncode, done.stdout, done.warnings) == (status, said, "")
 
 
 @pytest.mark.mpi
@@ -343,7 +343,7 @@ def test_several_calls_that_are_one_event(openmpi: Mpi, plugin: Path, library: P
     """Amounts of polls add up, a level stays one; threads have states of their own."""
     stats = ["--stat", f"{plugin}:Ones:both", "--stat", "memory:call", "--stat", f"{library}:call"]
     done = traced(openmpi, 2, [str(openmpi.python), "-c", POLLS], *stats)
-    assert done.finished.check().stderr == ""
+    assert done.finished.check().warnings == ""
     trace = package.load(done.trace)
     assert trace.nevents() == count(trace, "ones.call") == count(trace, "memory_bytes.call")
     assert count(trace, "ones") == trace.nevents() - 4  # a thread's first call has nothing before it
@@ -431,7 +431,7 @@ def test_samples(openmpi: Mpi, traced: Run, tmp_path: Path) -> None:
     made = compiled(openmpi, tmp_path, (SAMPLES / "switches.c").read_text(), "switches")
     stats = ["--stat", f"{made}:both", "--stat", f"{SAMPLES / 'allocations.py'}:Allocations"]
     done = traced(openmpi, 4, [str(openmpi.python), SAMPLES / "ring.py"], *stats)
-    assert done.finished.check().stderr == ""
+    assert done.finished.check().warnings == ""
     trace = package.load(done.trace)
     assert count(trace, "blocks") == trace.nevents()
     left_out = sum(call.op == "Barrier" for rank in trace.ranks for call in trace.walk(rank))

@@ -23,6 +23,12 @@ class Finished:
     stdout: str
     stderr: str
 
+    @property
+    def warnings(self) -> str:
+        """The errors without the line about the trace that a recorded program writes at its end."""
+        kept = (line for line in self.stderr.splitlines(True) if not line.startswith("scalatrace: wrote "))
+        return "".join(kept)
+
     def check(self) -> Finished:
         """This result; AssertionError with all output unless the status is 0."""
         assert self.returncode == 0, f"status {self.returncode}\n{self.stdout}\n{self.stderr}"

@@ -250,6 +250,10 @@ int st_flatlog_close(st_core *core) {
 
 uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
 
+double st_core_total(const st_core *core, int stat) {
+    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? core->loads[static_cast<size_t>(stat)].sum() : 0;
+}
+
 uint64_t st_core_nbytes(const st_core *core) {
     uint64_t n = core->queue.nbytes() + core->tables.nbytes();
     for (const Node *root : core->roots) n += tree_bytes(root);
