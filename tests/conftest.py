@@ -14,14 +14,15 @@ from support.running import record
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 
-ON_EVERY_MPI = ("test_launch", "test_samples", "test_fixed_point", "test_families")
-"""Modules whose quick tests run under MPICH and the distribution's MPI too; others do so among the slow."""
+ON_EVERY_MPI = {
+    "test_launch": ("",),
+    "test_fixed_point": ("no_trace",),
+    "test_samples": ("pickled.py", "subcomms.py", "heat.c", "transpose.F90]"),
+    "test_families": ("communicators.c", "mpi4.c", "bindings08.f90", "completion_events"),
+}
+"""Modules and parts of names of the quick tests that run under MPICH and the distribution's MPI, too.
 
-LONG = ("pointtopoint.c", "collectives.c")
-"""Programs that take half a minute where more ranks than cores wait by spinning."""
-
-ON_DEBIAN = ("communicators.c", "mpi4.c", "heat.c", "transpose.F90")
-"""Programs whose quick tests run under the distribution's MPI, too."""
+Others run there among the slow tests."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -37,8 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         values = {value for value in params.params.values() if isinstance(value, str)} if params else set()
         if not values & {"mpich", "debian-openmpi"}:
             continue
-        rare = "debian-openmpi" in values and not any(name in item.name for name in ON_DEBIAN)
-        if rare or item.path.stem not in ON_EVERY_MPI or any(name in item.name for name in LONG):
+        if not any(name in item.name for name in ON_EVERY_MPI.get(item.path.stem, ())):
             item.add_marker(pytest.mark.slow)
 
 

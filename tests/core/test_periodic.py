@@ -131,6 +131,21 @@ def test_times_are_kept(tmp_path: Path) -> None:
     assert sum(h.count * h.mean for h in times) == pytest.approx(500 * ncalls * (ncalls - 1), rel=1e-6)
 
 
+@pytest.mark.parametrize("limit", [-1, 2])
+def test_dropped_and_summarised_parameters(tmp_path: Path, limit: int) -> None:
+    """Their values are no longer known, so nodes that have them are not unfolded."""
+    with Core(0, 1) as core:
+        core.define_comm(COMM_WORLD, 0, "world", [0])
+        core.define_stat("compute_ns")
+        core.set_policy("count", limit)
+        *_, ncalls = long_blocks(random.Random(5), core, 6)
+        core.finish()
+        core.write(tmp_path / "a.st")
+    sites = [call.site for call in load(tmp_path / "a.st").walk(0)]
+    assert len(sites) == ncalls
+    assert sites[:300] * 6 == sites
+
+
 def test_a_checkpoint_has_the_block_that_is_not_complete(tmp_path: Path) -> None:
     """Checkpoints every 130 calls, which no block of 300 calls divides."""
     every = 130

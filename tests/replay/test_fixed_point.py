@@ -26,10 +26,10 @@ SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
 SLOW_CHAPTERS = (
     "persistent", "probe", "vectors", "nonblocking", "topologies", "file_transfers", "shared_pointers",
-    "addresses", "no_process",
+    "addresses", "no_process", "partitioned", "persistent_collectives", "communicators",
 )  # fmt: skip
 """Chapters that differ from the others in the names of the calls only."""
-QUICK_COMPILED = ("p2p", "collectives", "ring.py")
+QUICK_COMPILED = ("p2p", "ring.py")
 """The chapters and samples whose compiled replays are quick tests, too: compiling takes a second."""
 
 

@@ -136,9 +136,9 @@ ST_API int st_flatlog_close(st_core *core);
 
 /* Number of events appended; bytes of heap the core holds now (approximate). */
 ST_API uint64_t st_core_nevents(const st_core *core);
+ST_API uint64_t st_core_nbytes(const st_core *core);
 /* Sum of all samples of the first or second statistic (0, 1) on all ranks; after finish. 0 for any other. */
 ST_API double st_core_total(const st_core *core, int stat);
-ST_API uint64_t st_core_nbytes(const st_core *core);
 
 /* Close all open loops. Further st_core_append calls are allowed (they start a new tail). */
 ST_API int st_core_finish(st_core *core);

@@ -111,34 +111,28 @@ static void send_to_parent(int parent) {
     st_free(bytes);
 }
 
-/* Tell the user about the trace. Times of a rank are those of its computation and its calls, so their sum is the time
- * between the first recorded call and the last. */
+/* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last
+ * recorded call. */
 static void report_written(const st_core *core) {
-    struct stat file = {0};
-    stat(st_options.output, &file);
+    struct stat file;
     const char *path = st_options.output; /* shown as the user knows it, below the current folder */
-    char folder[4096];
+    char folder[4096], size[48] = "", times[64] = "";
     size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
     if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
+    if (!stat(st_options.output, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
     double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
-    char times[64] = "";
     if (total_ns > 0)
         snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
                  100 * st_core_total(core, 1) / total_ns);
-    fprintf(stderr,
-            "scalatrace: wrote %s: %lld bytes, %llu events of %d rank%s%s. Next: scalatrace info, show, stats\n", path,
-            (long long)file.st_size, (unsigned long long)st_core_nevents(core), st_shared.nprocs,
-            st_shared.nprocs == 1 ? "" : "s", times);
+    fprintf(stderr, "scalatrace: wrote %s: %s%llu events of %d rank%s%s. Next: scalatrace info, show, stats\n", path,
+            size, (unsigned long long)st_core_nevents(core), st_shared.nprocs, st_shared.nprocs == 1 ? "" : "s", times);
 }
 
 /* Return 1 when the trace is written, else 0. */
 static int write_trace(void) {
     bool was_busy = st_hold();
     int error = st_core_write(st_shared.core, st_options.output, st_options.compress);
-    if (error < 0)
-        st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
-    else if (!st_options.quiet)
-        report_written(st_shared.core);
+    if (error < 0) st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
     st_release(was_busy);
     return error >= 0;
 }
@@ -172,4 +166,5 @@ void st_finish(void) {
     if (st_shared.rank == 0) written = write_trace();
     if (PMPI_Ibcast(&written, 1, MPI_INT, 0, st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
     if (written) discard_parts();
+    if (written && st_shared.rank == 0 && !st_options.quiet) report_written(st_shared.core);
 }

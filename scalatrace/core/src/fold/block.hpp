@@ -1,5 +1,4 @@
-/* block.hpp - a loop that makes the same calls in the same order again and again: in each iteration, or each time it
- * has run some iterations.
+/* block.hpp - a loop whose calls repeat exactly. A block is one or more of its iterations.
  *
  *     loop      [ a [b c] ]   repeats: [b c] 2        leaves    a  b  c  b  c     the events of the block
  *                                                                     ^ next
@@ -18,7 +17,8 @@ class Block {
   public:
     /* Is there a loop? */
     bool active() const { return loop_ != nullptr; }
-    /* Follow a loop that ran one block so far. Return false, and have no loop, if this has another number of events. */
+    /* Follow a loop that ran one block so far. Return false and stay inactive if this has not `period`
+     * events. */
     bool begin(Node *loop, uint64_t period);
     /* Append an event if it is the expected one; it is released or owned from then on. */
     bool append(NodePool &pool, CodeOrder &order, Node *event);
@@ -27,7 +27,9 @@ class Block {
     /* The same; end the loop. */
     Body end(NodePool &pool);
     void abandon() { loop_ = nullptr; }
-    size_t nbytes() const { return (rows_.capacity() + leaves_.capacity()) * sizeof(int64_t) + samples_.nbytes(); }
+    size_t nbytes() const {
+        return (rows_.capacity() + leaves_.capacity() + wide_.capacity()) * sizeof(int64_t) + samples_.nbytes();
+    }
 
   private:
     struct Repeats { // of a node below the loop, and its executions, in a block

@@ -29,6 +29,7 @@ struct Length { // of stretches before an anchor
 };
 constexpr Length length(uint64_t events) { return {events, power(events)}; }
 constexpr Length kLengths[] = {length(8), length(32), length(128), length(1024), length(8192), length(65536)};
+constexpr size_t kShortLengths = 3; // those noted at any place
 
 } // namespace
 
@@ -52,27 +53,30 @@ void Periods::note(bool always) {
     const uint64_t kept = n_ - oldest();
     if (kept < kLengths[0].events) return;
     const auto ending = [this](const Length &l) { return stretch(n_ - l.events, n_, l.factor); };
-    if (!always && mix_key(ending(kLengths[0])) % kSampling) return;
+    const bool anchor = mix_key(ending(kLengths[0])) % kEventsPerAnchor == 0;
+    if (!anchor && !always) return;
     if (tables_.empty()) tables_.resize(std::size(kLengths));
     before_.clear();
-    for (size_t i = 0; i < std::size(kLengths) && kept >= kLengths[i].events; ++i) {
+    const size_t nlengths = anchor ? std::size(kLengths) : kShortLengths;
+    for (size_t i = 0; i < nlengths && kept >= kLengths[i].events; ++i) {
         const uint64_t hash = ending(kLengths[i]);
-        Anchor &anchor = tables_[i][mix_key(hash) % kTableSize];
-        if (anchor.hash == hash && anchor.place != n_) before_.push_back(anchor.place);
-        anchor = Anchor{hash, n_};
+        Anchor &last = tables_[i][mix_key(hash) % kTableSize];
+        if (last.hash == hash && last.place != n_) before_.push_back(last.place);
+        last = Anchor{hash, n_};
     }
 }
 
 Repetition Periods::find() const {
     Repetition found;
     for (const uint64_t place : before_) {
-        const uint64_t period = n_ - place, length = needed(period) * period;
+        const uint64_t period = n_ - place, length = min_blocks(period) * period;
         if (n_ - oldest() < length || !periodic(n_ - length, period)) continue;
         found.period = period;
         break;
     }
     if (!found.period) return {};
-    uint64_t low = oldest(), high = n_ - needed(found.period) * found.period; // the repetition begins in [low, high]
+    uint64_t low = oldest(),
+             high = n_ - min_blocks(found.period) * found.period; // the repetition begins in [low, high]
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         if (periodic(middle, found.period))

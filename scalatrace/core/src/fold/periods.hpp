@@ -1,15 +1,17 @@
 /* periods.hpp - exact repetitions in the sequence of one rank's events.
  *
  *   events   p q  a b b a c  a b b a c  a b b a c
- *                 ^ start    `- period -'        ^ now: the last two periods equal the ones before
+ *                 ^ start    `- period -'        ^ now: three periods are equal; so short
+ *                                                                  ones are only joined when there are more
  *
  * The search of queue.hpp joins neighbouring nodes as soon as they are alike. In a long iteration with similar parts,
  * two iterations may so be folded differently, and no later one equals either. This search does not look at nodes: it
  * compares events, however they were folded.
  *
  * Hashes of all prefixes of the sequence are kept, so that any two stretches are compared in O(1). Places whose last
- * events have a certain hash, one in kSampling, are anchors. A table for each of some lengths has the last anchor
- * behind a stretch of this length. Two anchors behind equal stretches are a multiple of the period apart.
+ * events have a certain hash, one in kEventsPerAnchor, are anchors. For each of six lengths, a table maps the hash of
+ * the last events to the latest anchor behind such a stretch. Two anchors behind equal stretches are a multiple of the
+ * period apart.
  */
 #ifndef ST_PERIODS_HPP
 #define ST_PERIODS_HPP
@@ -31,8 +33,11 @@ constexpr uint64_t kHashBase = 0x9e3779b97f4a7c15; // of the hashes of prefixes
 
 class Periods {
   public:
-    /* Number of equal blocks that make a repetition: short ones may be alike by chance, and are found by others. */
-    static constexpr uint64_t needed(uint64_t period) { return period < 64 ? std::max<uint64_t>(3, 64 / period) : 2; }
+    /* Number of equal blocks that make a repetition. Short ones may be alike by chance, and the search of queue.hpp finds
+     * them. */
+    static constexpr uint64_t min_blocks(uint64_t period) {
+        return period < 64 ? std::max<uint64_t>(3, 64 / period) : 2;
+    }
 
     /* Events so far; the next one has this number. */
     uint64_t size() const { return n_; }
@@ -43,7 +48,7 @@ class Periods {
         hash_ = hash_ * kHashBase + key;
         hashes_[n_++ & (hashes_.size() - 1)] = hash_;
     }
-    /* Note this place if it is an anchor, or `always`. */
+    /* Note this place if it is an anchor; `always`: other places, too, behind shorter stretches. */
     void note(bool always);
     /* The repetition that ends at the place noted last, which has as many blocks as are needed. */
     Repetition find() const;
@@ -51,8 +56,8 @@ class Periods {
     size_t nbytes() const { return hashes_.capacity() * sizeof(uint64_t) + tables_.size() * sizeof(Anchors); }
 
   private:
-    static constexpr size_t kMaxKept = size_t{1} << 19; // events that are kept: blocks of up to 174,000 events
-    static constexpr size_t kSampling = 16;
+    static constexpr size_t kMaxKept = size_t{1} << 19; // events that are kept: blocks of up to 131,000 events
+    static constexpr size_t kEventsPerAnchor = 16;
     static constexpr size_t kTableSize = 4096;
 
     struct Anchor {

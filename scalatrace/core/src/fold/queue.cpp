@@ -1,6 +1,9 @@
 /* queue.cpp - the cursor and the search of queue.hpp.
  *
- * append()    the cursor takes the event, if it is expected: advance()
+ * append()    a block takes the event, if it is expected; else place_event(), and a look for an exact repetition
+ *
+ * place_event()
+ *             the cursor takes the event, if it is expected: advance()
  *             else all loops are left: spill()
  *             then the search looks for a loop that ends with the queue's last event: detect()
  *             a loop that is found may expect the new event, so the cursor is tried again
@@ -24,7 +27,7 @@ constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
 constexpr int kMaxHeads = 3;                     // target heads tried per tail
 constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
 constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
-constexpr uint64_t kUnsettled = 1024;            // events after a search that may be places to find a repetition
+constexpr uint64_t kMaxEventsAfterSearch = 1024; // in which anchors are noted
 constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
@@ -82,9 +85,9 @@ void Queue::append(Node *event) {
     const bool searched = place_event(event);
     if (!align_loops) return;
     if (searched) last_search_ = periods_.size();
-    if (periods_.size() - last_search_ > kUnsettled) return;
+    if (periods_.size() - last_search_ > kMaxEventsAfterSearch) return;
     periods_.note(searched);
-    if (!searched) return;
+    if (!searched || periods_.size() < next_try_) return;
     const Repetition found = periods_.find();
     if (found.period) repeat_exactly(found);
 }

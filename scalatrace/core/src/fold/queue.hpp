@@ -4,8 +4,8 @@
  *   queue    Bcast   [loop L: a {b c} d]   a   [loop M: b c]
  *                                               ^ cursor: M has run twice; expected next: b, or the event behind M
  *
- * Cursor. In the steady state the last node is a loop, and the cursor stands in its body, with a frame for each
- * nested loop. An expected event costs O(1). It is pending until its iteration is complete, then the iteration joins
+ * Cursor. In the steady state the last node is a loop, and the cursor stands in its body, with a frame for each nested
+ * loop; or the loop is an exact repetition (below). An expected event costs O(1). It is pending until its iteration is complete, then the iteration joins
  * the body:
  *
  *   frames_[0]  loop L, next = 1, pending = a          at = 0        outer loop: index in the body of what comes next
@@ -55,7 +55,7 @@ class Queue {
     /* Announce the next event. Return the last node if it is a run of the same event, to which the event can be
      * appended directly; else null: a node of the event must be appended. */
     Node *next(uint64_t key) {
-        periods_.add(key);
+        if (align_loops) periods_.add(key);
         return block_.active() ? nullptr : running(key);
     }
     void append(Node *event);        // owns it from now on
@@ -110,9 +110,12 @@ class Queue {
     // Exact repetitions.
     void leave_block();
     void repeat_exactly(const Repetition &found);
+    uint64_t max_unfolded(const Repetition &found) const;
+    bool can_unfold(const Repetition &found) const;
     Body unfold_last(const Repetition &found);
     size_t block_head(const Body &events, size_t from, uint64_t period);
-    void begin_block(Body &&events);
+    Body folded_apart(const Body &events);
+    void begin_block(const Body &events);
 
     // The search: each joins two iterations and opens the loop, or returns false and changes nothing.
     bool detect();

@@ -13,45 +13,66 @@
 namespace st {
 
 namespace {
-constexpr uint64_t kMaxPeriods = 8; // that are unfolded; older ones stay as they are
-constexpr uint64_t kSpare = 4096;   // events in nodes that began before the repetition, and are unfolded with it
+constexpr uint64_t kMaxUnfoldedPeriods = 8;          // older ones stay as they are
+constexpr uint64_t kMaxUnfolded = uint64_t{1} << 15; // events, unless two periods have more: each takes half a kB
+constexpr uint64_t kMaxEarlierEvents = 4096;         // in nodes that began before the repetition
+constexpr uint64_t kMinEventsBetweenTries = 64;
 } // namespace
 
-/* The events of the block that is not complete are appended like any other. */
+/* The cursor takes the events of the block that is not complete, as far as it can. */
 void Queue::leave_block() {
-    for (Node *event : block_.end(pool_)) place_event(event);
+    const Body pending = block_.end(pool_);
+    open(queue_.back().node);
+    for (Node *event : pending) place_event(event);
 }
 
 void Queue::repeat_exactly(const Repetition &found) {
-    if (periods_.size() < next_try_) return;
-    next_try_ = periods_.size() + found.period;
+    next_try_ = periods_.size() + std::max(found.period, kMinEventsBetweenTries);
+    if (!can_unfold(found)) return;
     spill();
     const Body events = unfold_last(found);
-    if (events.empty()) return;
     const uint64_t ago = std::min<uint64_t>(events.size(), periods_.size() - found.start);
     const size_t head = block_head(events, events.size() - ago, found.period), second = head + found.period;
-    size_t i = 0;
-    while (i < head) place_event(events[i++]);
-    spill();
-    begin_block(Body(events.begin() + static_cast<ptrdiff_t>(head), events.begin() + static_cast<ptrdiff_t>(second)));
-    i = second;
+    const auto part = [&events](size_t from, size_t end) {
+        return Body(events.begin() + static_cast<ptrdiff_t>(from), events.begin() + static_cast<ptrdiff_t>(end));
+    };
+    for (Node *node : folded_apart(part(0, head))) push(node);
+    begin_block(part(head, second));
+    size_t i = second;
     while (i < events.size() && block_.active() && block_.append(pool_, order_, events[i])) ++i;
     if (i < events.size() && block_.active()) leave_block();
     while (i < events.size()) place_event(events[i++]);
 }
 
-/* Unfold the queue's last nodes, which have the repeated blocks, but about kMaxPeriods at most. Return no
- * events, and change nothing, where too many others are in these nodes. */
-Body Queue::unfold_last(const Repetition &found) {
-    const uint64_t most = std::min(periods_.size() - found.start, kMaxPeriods * found.period);
+/* Events of the repetition that are unfolded, at most. */
+uint64_t Queue::max_unfolded(const Repetition &found) const {
+    const uint64_t longest = std::max(2 * found.period, std::min(kMaxUnfoldedPeriods * found.period, kMaxUnfolded));
+    return std::min(periods_.size() - found.start, longest);
+}
+
+/* Have the queue's last nodes, with the cursor's iteration, the repeated blocks and not too many other events? After a
+ * search this iteration has few events. */
+bool Queue::can_unfold(const Repetition &found) const {
+    const uint64_t max_events = max_unfolded(found);
     uint64_t n = 0;
-    size_t from = queue_.size();
-    while (from > 0 && n < most) {
+    for (const Frame &frame : frames_)
+        for (const Node *node : frame.pending) {
+            if (!has_all_values(node)) return false;
+            n += count_events(node);
+        }
+    for (size_t from = queue_.size(); from > 0 && n < max_events;) {
         const Node *node = queue_[--from].node;
-        if (!has_all_values(node)) return {};
+        if (!has_all_values(node)) return false;
         n += count_events(node);
     }
-    if (n < 2 * found.period || n > most + std::max(kSpare, most)) return {};
+    return n >= 2 * found.period && n <= max_events + std::max(kMaxEarlierEvents, max_events);
+}
+
+/* Unfold the queue's last nodes, which have the repeated blocks, and some events before them. */
+Body Queue::unfold_last(const Repetition &found) {
+    const uint64_t max_events = max_unfolded(found);
+    size_t from = queue_.size();
+    for (uint64_t n = 0; from > 0 && n < max_events;) n += count_events(queue_[--from].node);
     Body events;
     uint64_t before = from ? queue_[from - 1].node->last : 0;
     for (Node *node : pop_from(from)) {
@@ -77,10 +98,9 @@ size_t Queue::block_head(const Body &events, size_t from, uint64_t period) {
     return from + seam;
 }
 
-/* Fold one period of events on its own, and make it a loop that takes those that follow. */
-void Queue::begin_block(Body &&events) {
+/* Fold events on their own. */
+Body Queue::folded_apart(const Body &events) {
     Queue inner(pool_, order_);
-    const uint64_t period = events.size();
     for (Node *event : events) {
         if (Node *run = inner.next(event->first)) {
             ++run->count;
@@ -90,7 +110,13 @@ void Queue::begin_block(Body &&events) {
         }
     }
     inner.finish();
-    Body body = inner.take();
+    return inner.take();
+}
+
+/* Fold one period of events, and make it a loop that takes those that follow. */
+void Queue::begin_block(const Body &events) {
+    const uint64_t period = events.size();
+    Body body = folded_apart(events);
     Node *loop = body.size() == 1 ? body.front() : begin_loop(pool_, std::move(body));
     push(loop);
     if (!loop->leaf() && !block_.begin(loop, period)) open(loop);

@@ -32,7 +32,8 @@ std::vector<double> samples_of(const Histogram &h) {
         }
         const uint64_t inner = bin.count - 2;
         sorted.push_back(bin.min);
-        sorted.insert(sorted.end(), inner, inner ? (bin.sum - bin.min - bin.max) / static_cast<double>(inner) : 0);
+        const double mean = inner ? (bin.sum - bin.min - bin.max) / static_cast<double>(inner) : 0;
+        sorted.insert(sorted.end(), inner, std::clamp(mean, bin.min, bin.max));
         sorted.push_back(bin.max);
     }
     size_t step = std::max<size_t>(1, sorted.size() * 5 / 8);

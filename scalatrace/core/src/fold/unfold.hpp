@@ -43,8 +43,8 @@ class Visitor {
 /* Return a node of one execution of an event with these values, without a sample. */
 Node *make_execution(NodePool &pool, const Node *event, const int64_t *row);
 
-/* Release a queue node; return its events, each with its own values. Times of which only a histogram is left are
- * replaced by others of the same histogram. `before`: key of the event that ran before. */
+/* Release a queue node; return its events, each with its own values. Statistics of which only a histogram is left
+ * are rebuilt from its bins. `before`: key of the event that ran before. */
 Body unfold(NodePool &pool, Node *node, uint64_t before);
 
 } // namespace st
