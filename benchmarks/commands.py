@@ -5,7 +5,6 @@ python -m benchmarks.commands nwchem.st examl.st [--keep]
 
 from __future__ import annotations
 
-import argparse
 import resource
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.table import keep, show
+from benchmarks.given import table_of_traces
 from scalatrace import load
 
 COLUMNS = (
@@ -29,20 +28,8 @@ LIMIT_S = 600
 
 def main() -> int:
     """Measure and print; 2 if an argument is no file."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("traces", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/commands.md")
-    args = parser.parse_args()
-    if missing := [str(trace) for trace in args.traces if not trace.is_file()]:
-        print(f"no file {', '.join(missing)}", file=sys.stderr)
-        return 2
-    rows = [list(_row(trace)) for trace in args.traces]
-    show(TITLE, COLUMNS, rows)
-    if args.keep:
-        keep("commands", TITLE, COLUMNS, rows)
-    return 0
+    rows = table_of_traces(__doc__, "commands", TITLE, COLUMNS, _row)
+    return 2 if rows is None else 0
 
 
 def _row(trace: Path) -> Iterator[str]:

@@ -9,13 +9,12 @@ and times are not encoded.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.table import keep, show
+from benchmarks.given import table_of_traces
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, MAX_VALUES, Core
 from scalatrace.trace.model.tables import Kind
@@ -29,20 +28,8 @@ INTEGERS = [(f"v{i}", Kind.INT) for i in range(MAX_VALUES - 1)]
 
 def main() -> int:
     """Compress and print; 2 if an argument is no file, 1 if a walk differs from the calls."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("traces", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/refold.md")
-    args = parser.parse_args()
-    if missing := [str(trace) for trace in args.traces if not trace.is_file()]:
-        print(f"no file {', '.join(missing)}", file=sys.stderr)
-        return 2
-    rows = [list(_row(trace)) for trace in args.traces]
-    show(TITLE, COLUMNS, rows)
-    if args.keep:
-        keep("refold", TITLE, COLUMNS, rows)
-    return int(any(row[-1] != "0" for row in rows))
+    rows = table_of_traces(__doc__, "refold", TITLE, COLUMNS, _row)
+    return 2 if rows is None else int(any(row[-1] != "0" for row in rows))
 
 
 def _row(path: Path) -> Iterator[str]:

@@ -78,7 +78,6 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_flatlog_open": (c_int, (c_void_p, c_char_p)),
     "st_flatlog_close": (c_int, (c_void_p,)),
     "st_core_nevents": (c_uint64, (c_void_p,)),
-    "st_core_total": (c_double, (c_void_p, c_int)),
     "st_core_nbytes": (c_uint64, (c_void_p,)),
     "st_core_finish": (c_int, (c_void_p,)),
     "st_core_pack": (c_int, (c_void_p, POINTER(c_void_p), POINTER(c_size_t))),
@@ -260,10 +259,6 @@ class Core:
     def nevents(self) -> int:
         """Calls appended so far."""
         return int(self._lib.st_core_nevents(self._handle))
-
-    def total(self, stat: int) -> float:
-        """Sum of all samples of the first or second statistic on all ranks; after `finish`."""
-        return float(self._lib.st_core_total(self._handle, stat))
 
     @property
     def nbytes(self) -> int:

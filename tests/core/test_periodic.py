@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
 from support.spmd import Rank, record, walked
 
 SITES: dict[str, Callable[[int], str]] = {
@@ -33,7 +34,7 @@ def random_block(rng: random.Random, nsites: int, ncalls: int, depth: int) -> Bl
     while left > 0:
         if depth and rng.random() < 0.3:
             inner = random_block(rng, nsites, max(1, ncalls // 4), depth - 1)
-            out.append((rng.randint(1, 5), rng.choice(("all", "all", "even rank", "even turn")), inner))
+            out.append((rng.randint(1, 5), rng.choice(("all", "all", "even rank", "even iteration")), inner))
             left -= out[-1][0] * calls_of(inner)
         else:
             out.append(rng.randint(1, nsites))
@@ -46,19 +47,23 @@ def calls_of(block: Block) -> int:
     return sum(1 if isinstance(one, int) else one[0] * calls_of(one[2]) for one in block)
 
 
-def run(rank: Rank, block: Block, turn: int, site: Callable[[int], str]) -> None:
+def run(rank: Rank, block: Block, iteration: int, site: Callable[[int], str]) -> None:
     for one in block:
         if isinstance(one, int):
-            # Peers and counts that change from turn to turn do not matter to the repetition of calls.
-            rank.call("Send" if one % 2 else "Recv", site(one), turn % rank.nprocs, 8 + one * turn, 0)
+            # Peers and counts may change: only the calls must repeat.
+            rank.call(
+                "Send" if one % 2 else "Recv", site(one), iteration % rank.nprocs, 8 + one * iteration, 0
+            )
             continue
         trips, condition, inner = one
-        if not ((condition == "even rank" and rank.rank % 2) or (condition == "even turn" and turn % 2)):
+        if not (
+            (condition == "even rank" and rank.rank % 2) or (condition == "even iteration" and iteration % 2)
+        ):
             for _ in range(trips):
-                run(rank, inner, turn, site)
+                run(rank, inner, iteration, site)
 
 
-def recorded_nodes(seed: int, turns: int, kind: str, nprocs: int = 2) -> int:
+def recorded_nodes(seed: int, iterations: int, kind: str, nprocs: int = 2) -> int:
     """Record a random periodic program, compare with its calls, and return the nodes of its trace."""
     rng = random.Random(seed)
     nsites, ncalls = rng.choice((2, 3, 4, 6, 10, 30)), rng.choice((1, 3, 8, 20, 60, 200, 600))
@@ -68,14 +73,14 @@ def recorded_nodes(seed: int, turns: int, kind: str, nprocs: int = 2) -> int:
 
     def program(rank: Rank) -> None:
         run(rank, before, 0, SITES[kind])
-        for turn in range(turns):
-            run(rank, block, turn, SITES[kind])
+        for iteration in range(iterations):
+            run(rank, block, iteration, SITES[kind])
         run(rank, behind, 0, SITES[kind])
 
     with tempfile.TemporaryDirectory() as folder:
-        trace, told = record(program, nprocs, Path(folder))
+        trace, calls = record(program, nprocs, Path(folder))
         for r in range(nprocs):
-            assert walked(trace, r) == told[r]
+            assert walked(trace, r) == calls[r]
         return trace.nnodes
 
 
@@ -88,8 +93,8 @@ def test_nodes_do_not_depend_on_the_repetitions(seed: int, kind: str) -> None:
 
 @given(st.integers(0, 1 << 30), st.integers(1, 9), st.sampled_from(sorted(SITES)))
 @settings(max_examples=15, deadline=None)
-def test_a_walk_gives_the_calls_as_they_came(seed: int, turns: int, kind: str) -> None:
-    recorded_nodes(seed, turns, kind)
+def test_a_walk_gives_the_calls_as_they_came(seed: int, iterations: int, kind: str) -> None:
+    recorded_nodes(seed, iterations, kind)
 
 
 @pytest.mark.slow
@@ -102,29 +107,35 @@ def test_nodes_of_many_programs(kind: str) -> None:
     assert all(many <= few + 10 for few, many in grown.values()), grown
 
 
-def long_blocks(rng: random.Random, core: Core, turns: int) -> Iterator[int]:
+def long_blocks(rng: random.Random, core: Core, iterations: int) -> Iterator[int]:
     """Append blocks of 300 similar calls in a random order, which the search folds anew each time.
 
     Yields the number of calls so far; the i-th call has the time 1000 i."""
     op = core.define_op("Send", (("count", Kind.INT), ("comm", Kind.COMM)))
     order = rng.choices([core.define_signature([f"app+0x{site:x}"]) for site in range(4)], k=300)
     ncalls = 0
-    for turn in range(turns):
+    for iteration in range(iterations):
         for at, site in enumerate(order):
-            core.append(op, [at + turn, COMM_WORLD], site, stats=[1000.0 * ncalls])
+            core.append(op, [at + iteration, COMM_WORLD], site, stats=[1000.0 * ncalls])
             ncalls += 1
             yield ncalls
 
 
-def test_times_are_kept(tmp_path: Path) -> None:
-    """Where calls are unfolded, each keeps a time: count and sum of all times are those of the calls."""
+def trace_of_blocks(folder: Path, iterations: int, limit: int = 0) -> tuple[Trace, int]:
+    """The trace of long blocks, and the number of their calls; `limit`: the policy of their counts."""
     with Core(0, 1) as core:
         core.define_comm(COMM_WORLD, 0, "world", [0])
         core.define_stat("compute_ns")
-        *_, ncalls = long_blocks(random.Random(5), core, 30)
+        core.set_policy("count", limit)
+        *_, ncalls = long_blocks(random.Random(5), core, iterations)
         core.finish()
-        core.write(tmp_path / "a.st")
-    trace = load(tmp_path / "a.st")
+        core.write(folder / "a.st")
+    return load(folder / "a.st"), ncalls
+
+
+def test_times_are_kept(tmp_path: Path) -> None:
+    """Where calls are unfolded, each keeps a time: count and sum of all times are those of the calls."""
+    trace, ncalls = trace_of_blocks(tmp_path, 30)
     assert trace.nnodes < 700
     times = [h for e in trace.leaves() for s in e.stats for h in s.histograms if h is not None]
     assert sum(h.count for h in times) == ncalls
@@ -134,14 +145,8 @@ def test_times_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [-1, 2])
 def test_dropped_and_summarised_parameters(tmp_path: Path, limit: int) -> None:
     """Their values are no longer known, so nodes that have them are not unfolded."""
-    with Core(0, 1) as core:
-        core.define_comm(COMM_WORLD, 0, "world", [0])
-        core.define_stat("compute_ns")
-        core.set_policy("count", limit)
-        *_, ncalls = long_blocks(random.Random(5), core, 6)
-        core.finish()
-        core.write(tmp_path / "a.st")
-    sites = [call.site for call in load(tmp_path / "a.st").walk(0)]
+    trace, ncalls = trace_of_blocks(tmp_path, 6, limit)
+    sites = [call.site for call in trace.walk(0)]
     assert len(sites) == ncalls
     assert sites[:300] * 6 == sites
 
@@ -151,9 +156,9 @@ def test_a_checkpoint_has_the_block_that_is_not_complete(tmp_path: Path) -> None
     every = 130
     with Core(0, 1) as core:
         core.define_comm(COMM_WORLD, 0, "world", [0])
-        for turn in long_blocks(random.Random(5), core, 20):
-            if not turn % every:
-                core.write_part(tmp_path / f"{turn}.part")
+        for ncalls in long_blocks(random.Random(5), core, 20):
+            if not ncalls % every:
+                core.write_part(tmp_path / f"{ncalls}.part")
         core.finish()
         core.write(tmp_path / "a.st")
     values = [call.values[0] for call in load(tmp_path / "a.st").walk(0)]

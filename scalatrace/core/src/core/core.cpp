@@ -148,12 +148,7 @@ void st_core::append(const st_event &e) {
         ++run->runs;
         add_sample(pool, run, sample);
     } else {
-        Node *n = pool.make();
-        n->shape = n->first = n->last = key;
-        n->op = e.op;
-        n->signature = e.signature;
-        n->count = n->runs = 1;
-        n->nslots = static_cast<uint32_t>(op.nslots);
+        Node *n = make_event(pool, key, e.op, e.signature, op.nslots);
         append_values(n, op, e, tables);
         n->samples.add(sample);
         queue.append(n);

@@ -25,7 +25,7 @@ bool Block::begin(Node *loop, uint64_t period) {
 }
 
 bool Block::append(NodePool &pool, CodeOrder &order, Node *event) {
-    if (leaves_[next_]->first != event->first) return false;
+    if (leaves_[wide_.size()]->first != event->first) return false;
     if (event->raw && event->samples.size() == 1 && event->stats.empty()) {
         rows_.insert(rows_.end(), event->rows.begin(), event->rows.end());
         samples_.add(event->samples);
@@ -34,51 +34,55 @@ bool Block::append(NodePool &pool, CodeOrder &order, Node *event) {
     } else {
         wide_.push_back(event);
     }
-    if (++next_ == leaves_.size()) commit(pool, order);
+    if (wide_.size() == leaves_.size()) commit(pool, order);
     return true;
 }
 
-void Block::commit(NodePool &pool, CodeOrder &order) {
-    const int64_t *row = rows_.data();
+template <class Row, class Wide> void Block::each_pending(const Row &row, const Wide &wide) const {
+    const int64_t *values = rows_.data();
     size_t i = 0;
-    const auto append_wide = [&] {
-        for (; i < next_ && wide_[i]; ++i) append_content(pool, order, leaves_[i], wide_[i]);
+    const auto pass_wide = [&] {
+        for (; i < wide_.size() && wide_[i]; ++i) wide(leaves_[i], wide_[i]);
     };
     samples_.each([&](const Sample &sample) {
-        append_wide();
-        Node *leaf = leaves_[i++];
-        append_rows(leaf, row, 1);
-        row += leaf->nslots;
-        ++leaf->runs;
-        add_sample(pool, leaf, sample);
+        pass_wide();
+        row(leaves_[i], values, sample);
+        values += leaves_[i++]->nslots;
     });
-    append_wide();
+    pass_wide();
+}
+
+void Block::clear_pending() {
+    rows_.clear();
+    samples_.clear();
+    wide_.clear();
+}
+
+void Block::commit(NodePool &pool, CodeOrder &order) {
+    each_pending(
+        [&pool](Node *leaf, const int64_t *values, const Sample &sample) {
+            append_rows(leaf, values, 1);
+            ++leaf->runs;
+            add_sample(pool, leaf, sample);
+        },
+        [&pool, &order](Node *leaf, Node *event) { append_content(pool, order, leaf, event); });
     for (const Repeats &each : repeats_) {
         each.node->repeat.vec.concat(each.repeat);
         each.node->runs += each.runs;
     }
     loop_->count += trips_;
     loop_->runs += trips_;
-    next_ = 0;
-    rows_.clear();
-    samples_.clear();
-    wide_.clear();
+    clear_pending();
 }
 
 Body Block::pending(NodePool &pool) const {
     Body out;
-    const int64_t *row = rows_.data();
-    size_t i = 0;
-    const auto clone_wide = [&] {
-        for (; i < next_ && wide_[i]; ++i) out.push_back(pool.clone(wide_[i]));
-    };
-    samples_.each([&](const Sample &sample) {
-        clone_wide();
-        out.push_back(make_execution(pool, leaves_[i++], row));
-        row += out.back()->nslots;
-        out.back()->samples.add(sample);
-    });
-    clone_wide();
+    each_pending(
+        [&](const Node *leaf, const int64_t *values, const Sample &sample) {
+            out.push_back(make_execution(pool, leaf, values));
+            out.back()->samples.add(sample);
+        },
+        [&](const Node *, const Node *event) { out.push_back(pool.clone(event)); });
     return out;
 }
 
@@ -87,10 +91,7 @@ Body Block::end(NodePool &pool) {
     for (Node *event : wide_)
         if (event) pool.release(event);
     loop_ = nullptr;
-    next_ = 0;
-    rows_.clear();
-    samples_.clear();
-    wide_.clear();
+    clear_pending();
     return out;
 }
 

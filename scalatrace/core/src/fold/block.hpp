@@ -42,12 +42,14 @@ class Block {
     uint64_t trips_ = 0;   // its iterations in a block
     Body leaves_;
     std::vector<Repeats> repeats_;
-    size_t next_ = 0;           // index in `leaves_`
     std::vector<int64_t> rows_; // values of the pending events ...
     Samples samples_;           // ... and their statistics ...
-    Body wide_;                 // ... but nodes of those whose values are not in a row: null for the others
+    Body wide_;                 // ... one for each: its node where they are not in a row, else null
 
     void note_repeats(Node *node);
+    /* Call row(leaf, values, sample) or wide(leaf, node) for each pending event in order. */
+    template <class Row, class Wide> void each_pending(const Row &row, const Wide &wide) const;
+    void clear_pending();
     void commit(NodePool &pool, CodeOrder &order);
 };
 

@@ -4,7 +4,7 @@
  *                 ^ start    `- period -'        ^ now: three periods are equal; so short
  *                                                                  ones are only joined when there are more
  *
- * The search of queue.hpp joins neighbouring nodes as soon as they are alike. In a long iteration with similar parts,
+ * The search of queue.hpp joins neighbouring nodes as soon as they are similar. In a long iteration with similar parts,
  * two iterations may so be folded differently, and no later one equals either. This search does not look at nodes: it
  * compares events, however they were folded.
  *
@@ -33,7 +33,7 @@ constexpr uint64_t kHashBase = 0x9e3779b97f4a7c15; // of the hashes of prefixes
 
 class Periods {
   public:
-    /* Number of equal blocks that make a repetition. Short ones may be alike by chance, and the search of queue.hpp finds
+    /* Number of equal blocks that make a repetition. Short ones may be equal by chance, and the search of queue.hpp finds
      * them. */
     static constexpr uint64_t min_blocks(uint64_t period) {
         return period < 64 ? std::max<uint64_t>(3, 64 / period) : 2;

@@ -92,6 +92,12 @@ void Queue::append(Node *event) {
     if (found.period) repeat_exactly(found);
 }
 
+/* Append an event to a run of the same event. */
+void Queue::continue_run(Node *run, Node *event) {
+    ++run->count;
+    append_content(pool_, order_, run, event);
+}
+
 bool Queue::place_event(Node *event) {
     credit_ = std::min(credit_ + kCellsPerEvent, kMaxCredit);
     next_ = nullptr;
@@ -108,8 +114,7 @@ bool Queue::place_event(Node *event) {
     }
     next_ = nullptr;
     if (Node *run = running(event->first)) {
-        ++run->count;
-        append_content(pool_, order_, run, event);
+        continue_run(run, event);
         return true;
     }
     push(event);
@@ -199,8 +204,7 @@ bool Queue::advance(Node *event) {
     }
     if (how == kRun) {
         Node *run = frames_[f].pending.back();
-        ++run->count;
-        append_content(pool_, order_, run, event);
+        continue_run(run, event);
         return true;
     }
     if (how == kWrap) commit(frames_[f]);

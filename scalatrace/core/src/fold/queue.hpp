@@ -5,7 +5,7 @@
  *                                               ^ cursor: M has run twice; expected next: b, or the event behind M
  *
  * Cursor. In the steady state the last node is a loop, and the cursor stands in its body, with a frame for each nested
- * loop; or the loop is an exact repetition (below). An expected event costs O(1). It is pending until its iteration is complete, then the iteration joins
+ * loop. Or this loop is an exact repetition (below). An expected event costs O(1). It is pending until its iteration is complete, then the iteration joins
  * the body:
  *
  *   frames_[0]  loop L, next = 1, pending = a          at = 0        outer loop: index in the body of what comes next
@@ -96,6 +96,7 @@ class Queue {
         return n->leaf() && n->first == key ? n : nullptr;
     }
     bool place_event(Node *event); // by cursor or search; true: the cursor did not expect it
+    void continue_run(Node *run, Node *event);
     void push(Node *node);
     Body pop_from(size_t index); // the nodes of the entries from `index` on
 

@@ -102,12 +102,10 @@ size_t Queue::block_head(const Body &events, size_t from, uint64_t period) {
 Body Queue::folded_apart(const Body &events) {
     Queue inner(pool_, order_);
     for (Node *event : events) {
-        if (Node *run = inner.next(event->first)) {
-            ++run->count;
-            append_content(pool_, order_, run, event);
-        } else {
+        if (Node *run = inner.next(event->first))
+            inner.continue_run(run, event);
+        else
             inner.append(event);
-        }
     }
     inner.finish();
     return inner.take();

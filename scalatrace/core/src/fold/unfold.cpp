@@ -120,12 +120,7 @@ class Executions {
 } // namespace
 
 Node *make_execution(NodePool &pool, const Node *event, const int64_t *row) {
-    Node *n = pool.make();
-    n->shape = n->first = n->last = event->first;
-    n->op = event->op;
-    n->signature = event->signature;
-    n->nslots = event->nslots;
-    n->count = n->runs = 1;
+    Node *n = make_event(pool, event->first, event->op, event->signature, event->nslots);
     append_rows(n, row, 1);
     return n;
 }

@@ -107,6 +107,16 @@ void update_shape(Node *s) {
     s->shape = h & ~uint64_t{1}; // events have odd shapes, sequences even ones
 }
 
+Node *make_event(NodePool &pool, uint64_t key, uint32_t op, uint64_t signature, size_t nslots) {
+    Node *n = pool.make();
+    n->shape = n->first = n->last = key;
+    n->op = op;
+    n->signature = signature;
+    n->count = n->runs = 1;
+    n->nslots = static_cast<uint32_t>(nslots);
+    return n;
+}
+
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids) {
     Node *s = pool.make();
     s->kids = std::move(kids);

@@ -162,6 +162,8 @@ class NodePool {
     Node *free_ = nullptr; // list through Node::next_free: releasing a node allocates nothing
 };
 
+/* Return a new node of one execution of an event, without values and samples. */
+Node *make_event(NodePool &pool, uint64_t key, uint32_t op, uint64_t signature, size_t nslots);
 /* Return a new sequence of these nodes. update_shape sets its shape, first, last and nleaves from its children. */
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
 void update_shape(Node *sequence);
