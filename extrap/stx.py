@@ -186,6 +186,9 @@ def _check_family(model: Model, family: FamilyRule) -> None:
         raise FormatError(f"{what} is of dimensions that the grid does not have")
     if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
         raise FormatError(f"{what} has no sizes or no members")
+    for shape, formulas in filter(None, family.vecs):
+        if _places(shape) != len(formulas):
+            raise FormatError(f"{what} has {len(formulas)} formulas for {_places(shape)} integers")
     used = [formula for vec in family.vecs if vec is not None for formula in vec[1]]
     used += [formula for pair in family.rivals for formula in pair]
     if RANKWISE & names_in(*used, *([] if family.count is None else [family.count])):

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,13 +43,21 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the cases, by how they begin")
     parser.add_argument("--million", action="store_true", help="sizes up to 1,048,576 ranks")
+    parser.add_argument(
+        "--sides",
+        nargs="+",
+        type=int,
+        default=SIDES,
+        metavar="X",
+        help="with --million: square roots of ranks",
+    )
     parser.add_argument("--traces", type=Path, metavar="FOLDER", help="of recorded traces")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate*.md")
     args = parser.parse_args()
     chosen = [c for c in CASES if not args.only or any(c.title.startswith(name) for name in args.only)]
     mpi = installed()["openmpi"]
     with tempfile.TemporaryDirectory() as folder:
-        make = costs if args.million else exactness
+        make = partial(costs, sides=args.sides) if args.million else exactness
         title, columns, name = (
             ("What extrapolation costs", COSTS, "extrapolate_cost")
             if args.million
@@ -100,12 +109,12 @@ def exactness(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[s
         ]  # fmt: skip
 
 
-def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path) -> Iterator[list[str]]:
+def costs(mpi: Mpi, chosen: Sequence[Case], folder: Path, sides: Sequence[int]) -> Iterator[list[str]]:
     """A row per case and size: what the command takes, all of it, and walking a rank of its result."""
     for case in chosen:
         paths = [recorded(mpi, case, nprocs, folder) for nprocs in case.inputs]
         largest = max(path.stat().st_size for path in paths)
-        for side in SIDES:
+        for side in sides:
             nprocs = side * side
             head = [case.title, grouped(nprocs)]
             made = folder / "big.st"

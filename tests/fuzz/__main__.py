@@ -9,6 +9,7 @@ from hashlib import sha1
 from pathlib import Path
 
 from fuzz.campaign import FINDING, Report, fuzz, judged_apart
+from fuzz.exercise import QUICK, THOROUGH, USUAL, Effort
 from fuzz.targets import TARGETS, Target
 
 ROUND_SECONDS = 60.0
@@ -27,12 +28,15 @@ def main() -> int:
     parser.add_argument(
         "--run", nargs="+", type=Path, metavar="FILE", help="only run these inputs of a target"
     )
+    parser.add_argument(
+        "--quick", action="store_true", help="try fewer commands on each trace, to read more of them"
+    )
     parser.add_argument("--trace-errors", action="store_true", help="with --run: raise instead of judging")
     args = parser.parse_args()
     targets = [TARGETS[name] for name in args.targets]
     if args.run:
         return max(run_file(targets[0], path, args.trace_errors) for path in args.run)
-    reports = campaign(targets, args.seconds, args.seed, args.findings)
+    reports = campaign(targets, args.seconds, args.seed, args.findings, QUICK if args.quick else USUAL)
     return int(any(report.findings for report in reports))
 
 
@@ -40,13 +44,15 @@ def run_file(target: Target, path: Path, raising: bool) -> int:
     """Print the outcome of one input."""
     data = path.read_bytes()
     if raising:
-        target.run(data, thorough=True)
+        target.run(data, THOROUGH)
     result = judged_apart(target, data)
     print(f"{path}: {' '.join(filter(None, result))}")
     return int(result.outcome == FINDING)
 
 
-def campaign(targets: list[Target], seconds: float, seed: int, folder: Path) -> list[Report]:
+def campaign(
+    targets: list[Target], seconds: float, seed: int, folder: Path, effort: Effort = USUAL
+) -> list[Report]:
     """Give each target its turn until the time is over; print and keep findings when they come."""
     reports = {target.name: Report(target.name) for target in targets}
     turn = min(ROUND_SECONDS, seconds / len(targets))
@@ -55,7 +61,7 @@ def campaign(targets: list[Target], seconds: float, seed: int, folder: Path) -> 
         for target in targets:
             report = reports[target.name]
             before = set(report.findings)
-            fuzz(target, seed, min(turn, max(1.0, end - time.monotonic())), report.inputs, report)
+            fuzz(target, seed, min(turn, max(1.0, end - time.monotonic())), report.inputs, report, effort)
             for key in report.findings.keys() - before:
                 number, text = report.findings[key]
                 path = keep(target, target.make(seed, number), folder)

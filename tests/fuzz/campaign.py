@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fuzz.exercise import check_message, stage
+from fuzz.exercise import THOROUGH, USUAL, Effort, check_message, stage
 from fuzz.targets import TESTS, Target
 from scalatrace.errors import ScalatraceError
 
@@ -140,7 +140,12 @@ def _timed(seconds: float) -> Iterator[None]:
 
 
 def fuzz(
-    target: Target, seed: int, max_seconds: float, first: int = 0, report: Report | None = None
+    target: Target,
+    seed: int,
+    max_seconds: float,
+    first: int = 0,
+    report: Report | None = None,
+    effort: Effort = USUAL,
 ) -> Report:
     """Run the inputs of a target from number `first` on, until the time is over."""
     report = report or Report(target.name)
@@ -149,7 +154,7 @@ def fuzz(
     number = first
     while (left := start + max_seconds - time.monotonic()) > 0:
         made = (target.make(seed, i) for i in range(number, number + INPUTS_PER_CHILD))
-        for result in _in_child(target.run, made, left):
+        for result in _in_child(partial(target.run, effort=effort), made, left):
             report.outcomes[result.outcome] += 1
             if result.outcome == FINDING and result.key not in report.findings:
                 report.findings[result.key] = number, result.text
@@ -160,7 +165,7 @@ def fuzz(
 
 def judged_apart(target: Target, data: bytes) -> Result:
     """Run one input, in all ways, in a child process with limits."""
-    (result,) = _in_child(partial(target.run, thorough=True), [data], float("inf"))
+    (result,) = _in_child(partial(target.run, effort=THOROUGH), [data], float("inf"))
     return result
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from random import Random
 from typing import Any
@@ -34,7 +35,7 @@ from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.matrix import pairs
 
-__all__ = ["Finding", "check_message", "exercise", "stage"]
+__all__ = ["QUICK", "THOROUGH", "USUAL", "Effort", "Finding", "check_message", "exercise", "stage"]
 
 CALLS = 200
 """Calls of a rank that are walked."""
@@ -42,11 +43,28 @@ CALLS = 200
 MAX_TEXT_BYTES = 20_000
 """Payloads up to this size are also written as text and read again."""
 
-STEPS_PER_INPUT = 4
-"""Commands that are tried on a trace while fuzzing."""
 
-TEXT_SHARE = 0.2
-"""Share of the traces that go through the text form while fuzzing."""
+@dataclass(frozen=True)
+class Effort:
+    """What is done with a file that was read.
+
+    Attributes:
+        steps: commands that are tried on a trace.
+        share: of the files with which something is done.
+        text_share: of the traces that go through the text form.
+    """
+
+    steps: int
+    share: float = 1.0
+    text_share: float = 0.2
+
+    def skips(self, data: bytes) -> bool:
+        """Whether nothing is done with this file, which selects itself."""
+        return Random(crc32(data)).random() >= self.share
+
+
+QUICK, USUAL, THOROUGH = Effort(1, 0.25, 0.1), Effort(4), Effort(1000, text_share=1.0)
+"""To read as many files as possible, to fuzz, and to judge one file."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that a terminal acts on, other than the end of a line and a tabulator."""
@@ -182,7 +200,7 @@ STEPS: dict[str, Callable[[Trace], None]] = {
 }
 
 
-def exercise(trace: Trace, thorough: bool) -> None:
+def exercise(trace: Trace, effort: Effort) -> None:
     """Save the trace and load it again, then do what the commands do: all, or a few that the trace selects.
 
     Raises:
@@ -196,10 +214,12 @@ def exercise(trace: Trace, thorough: bool) -> None:
         raise Finding(f"a trace that was loaded is not saved and loaded again: {error}") from error
     if again != trace:
         raise Finding("a trace differs after save and load")
+    if effort.skips(payload):
+        return
     random = Random(crc32(payload))
-    if len(payload) <= MAX_TEXT_BYTES and (thorough or random.random() < TEXT_SHARE):
+    if len(payload) <= MAX_TEXT_BYTES and random.random() < effort.text_share:
         _round_trip(trace)
-    for name in STEPS if thorough else random.sample(list(STEPS), STEPS_PER_INPUT):
+    for name in random.sample(list(STEPS), min(effort.steps, len(STEPS))):
         with _step(name):
             STEPS[name](trace)
 

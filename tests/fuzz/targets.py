@@ -7,6 +7,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import msgpack
 
-from fuzz.exercise import Finding, exercise, stage
+from fuzz.exercise import USUAL, Effort, Finding, exercise, stage
 from fuzz.mutate import mutated_bytes, mutated_text, mutated_tree
 from scalatrace.codegen.conceptual.checks.program import check, examine
 from scalatrace.codegen.conceptual.compiler.compile import compile_program
@@ -102,8 +103,8 @@ class Target(ABC):
         """Return a changed input."""
 
     @abstractmethod
-    def run(self, data: bytes, thorough: bool = False) -> None:
-        """Read an input and use it, `thorough`: in all ways. Raises ScalatraceError where it is refused."""
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        """Read an input and use it with this effort. Raises ScalatraceError where it is refused."""
 
 
 class PayloadTarget(Target):
@@ -138,8 +139,8 @@ class TraceTarget(PayloadTarget):
 
     name, ending, symbolic, below = "trace", ".st", False, 0.2
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
-        exercise(loads(data, "a.st"), thorough)
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        exercise(loads(data, "a.st"), effort)
 
 
 class PartTarget(Target):
@@ -180,7 +181,7 @@ class PartTarget(Target):
         """The fields of all seeds' parts."""
         return [list(_fields(part)) for seed in self.seeds for part in msgpack.unpackb(seed)]
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         parts = msgpack.unpackb(data)
         merged = self.folder / "merged.st"
         stage("read_part")
@@ -199,7 +200,7 @@ class PartTarget(Target):
                 whole.merge(part)
             whole.write(merged, compress=False)
         _accepted(merged)
-        exercise(load(merged), thorough)
+        exercise(load(merged), effort)
 
     def _read(self, part: bytes) -> Core:
         whole = part.startswith(MAGIC)
@@ -238,8 +239,8 @@ class TextTarget(TextualTarget):
 
     name, ending = "text", ".txt"
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
-        exercise(load_text(self.written(data)), thorough)
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        exercise(load_text(self.written(data)), effort)
 
 
 class FlatLogTarget(TextualTarget):
@@ -252,7 +253,7 @@ class FlatLogTarget(TextualTarget):
         """The trace of the run that wrote the seeds."""
         return load(CORPUS / self.name / "seeds" / "run.st")
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         (self.folder / "rank-0.log").write_bytes(data)
         stage("read")
         for _ in islice(FlatLog(self.folder / "rank-0.log"), MAX_LOG_CALLS):
@@ -266,7 +267,7 @@ class StxTarget(PayloadTarget):
 
     name, ending, symbolic, below = "stx", ".stx", True, 0.0
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         model = stx.load(self.written(data))
         stage("show")
         if "\x1b" in (shown := "\n".join(lines(model))) or "\x9b" in shown:
@@ -275,9 +276,11 @@ class StxTarget(PayloadTarget):
         stx.save(model, again := self.folder / "again.stx")
         if stx.load(again) != model:
             raise Finding("a model differs after save and load")
+        if effort.skips(data):
+            return
         stage("instantiate")
         trace = of_model(model, NPROCS, None, target_inputs(model, {})).trace
-        exercise(loads(pack_container(pack_payload(trace))), thorough)
+        exercise(loads(pack_container(pack_payload(trace))), replace(effort, share=1.0))
 
 
 class PolicyTarget(TextualTarget):
@@ -285,7 +288,7 @@ class PolicyTarget(TextualTarget):
 
     name, ending = "policy", ".toml"
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         policy = from_toml(self.written(data))
         policy.environment()
         policy.meta()
@@ -296,7 +299,7 @@ class SnippetsTarget(TextualTarget):
 
     name, ending = "snippets", ".snippets"
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         snippets = load_snippets(self.written(data))
         stage("machine")
         Machine(snippets.snippets)
@@ -308,7 +311,7 @@ class NcptlTarget(TextualTarget):
     name, ending = "ncptl", ".ncptl"
     more_seeds = ("codegen/ncptl/programs/*.ncptl",)
 
-    def run(self, data: bytes, thorough: bool = False) -> None:
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
         path = self.written(data)
         text = read_text(path)
         report = examine(text, str(path))
