@@ -16,6 +16,9 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatr
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
 
+# Tests and benchmarks start thousands of processes: each would compile the modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench lint format clean
 
 help: ## Show this list

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.choices.canonical import canonical
@@ -29,7 +29,7 @@ from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, w
 from scalatrace.extrap.sizes import deciding
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.rules import over_ranks
+from scalatrace.extrap.timing.rules import Rows, Timing, over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
 from scalatrace.extrap.workers import each
 from scalatrace.trace.query.absolute import absolute
@@ -173,7 +173,7 @@ def check_largest(
     name = f"{real.nprocs} ranks ({run.grid})"
     try:
         smaller = fit(ordered[:-1], runs[:-1], workers)
-        predicted = of_model(smaller, real.nprocs, run.grid.dims, run.inputs, workers=workers).trace
+        predicted = _instantiated(smaller, run.grid, target_inputs(smaller, run.inputs), _no_times)
         differing = diff(predicted, real, ["times"])
     except (ExtrapolationError, InputError, FormatError) as error:
         return f"the smaller traces alone do not determine {name}: {str(error).splitlines()[0]}"
@@ -203,18 +203,31 @@ def of_model(
     timing_model(timing)
     seen = [g.nprocs for g in grids]
     rule = over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
-    try:
-        trace = instantiate(model, grid, inputs, rule, accept_unconfirmed)
-    except UndeterminedError as error:
-        decided = decided_by_messages(model, grid, inputs)
-        if decided is None:
-            first = next(deciding(grids, error, inputs), None)
-            raise error.decided_by(first) if first is not None else error from None
-        trace = instantiate(decided, grid, inputs, rule)
+    trace = _instantiated(model, grid, inputs, rule, accept_unconfirmed)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     times = tuple(total_times(model, nprocs, rule, timing))
     poor = poor_fits(model, rule, timing, run_noise)
     return Extrapolation(trace, grid, model, times=times, warnings=tuple(warnings(model, grid, poor)))
+
+
+def _instantiated(
+    model: Model, grid: Grid, inputs: Mapping[str, int], rule: Timing, accept_unconfirmed: bool = False
+) -> Trace:
+    """The trace on a grid; formulas that fit the traces equally well are decided by messages if possible."""
+    try:
+        return instantiate(model, grid, inputs, rule, accept_unconfirmed)
+    except UndeterminedError as error:
+        decided = decided_by_messages(model, grid, inputs)
+        if decided is None:
+            grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
+            first = next(deciding(grids, error, inputs), None)
+            raise error.decided_by(first) if first is not None else error from None
+        return instantiate(decided, grid, inputs, rule)
+
+
+def _no_times(rows: Rows) -> tuple[Any, ...]:
+    """The timing of a trace whose calls only are compared."""
+    return ()
 
 
 def model_of(

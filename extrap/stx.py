@@ -10,7 +10,7 @@ shape   := nil for an integer | string | [shape, ...]
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite, prod
+from math import prod
 from os import PathLike, fspath
 from typing import Any
 
@@ -24,7 +24,7 @@ from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule, events
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.special_values import read, written
@@ -166,8 +166,8 @@ def _check_tables(model: Model) -> None:
     for family in model.families:
         _check_family(model, family)
     for _, resolution in model.stats:
-        if not isfinite(resolution):
-            raise FormatError("the resolution of a statistic is not a finite number")
+        if not abs(resolution) <= MAX_RESOLUTION:
+            raise FormatError(f"the resolution of a statistic is no number up to {MAX_RESOLUTION:g}")
     for rule in events(model.nodes):
         if rule.op not in model.ops:
             raise FormatError(f"there is no operation {rule.op}")

@@ -71,6 +71,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, nargs="?", help="of recorded traces")
+    parser.add_argument("--traces", type=Path, metavar="FOLDER", help="of recorded samples, kept and reused")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the programs, by how they begin")
     parser.add_argument("--inputs", nargs="+", default=[], metavar="PROGRAM:N=V", help="parameters")
     parser.add_argument(
@@ -81,7 +82,7 @@ def main() -> int:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = (
-            samples(Path(folder), args.only, targets=True)
+            samples(args.traces or Path(folder), args.only, targets=True)
             if args.folder is None
             else programs_in(args.folder, args.inputs)
         )

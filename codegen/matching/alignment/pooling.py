@@ -26,7 +26,7 @@ def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
         seen += b.count
         upto = round(count * seen / whole)
         if upto > given:
-            result.append(replace(b, count=upto - given))
+            result.append(b._replace(count=upto - given))
         given = upto
     return tuple(result) if len(result) > 1 else ()
 

@@ -37,7 +37,7 @@ def stretched(histogram: Histogram, seen: Histogram) -> Histogram:
     if histogram.count <= seen.count or last.count < FEWEST:
         return histogram
     top = min(histogram.max + (last.mean - last.min) * log(histogram.count / seen.count), MAX_SAMPLE)
-    bins = (*histogram.bins[:-1], replace(last, max=max(top, last.max))) if histogram.bins else ()
+    bins = (*histogram.bins[:-1], last._replace(max=max(top, last.max))) if histogram.bins else ()
     return replace(histogram, max=top, bins=bins)
 
 

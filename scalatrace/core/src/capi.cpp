@@ -279,11 +279,11 @@ int st_core_pack(st_core *core, void **bytes, size_t *nbytes) {
 /* Everything is unpacked and checked before the core changes. */
 int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
     return guarded_change(core, [&] {
+        const ExpansionLimit limit(expandable(core));
         std::unique_ptr<Incoming> other = unpack(bytes, nbytes, core->pool, core);
         if (other->nprocs != core->nprocs)
             return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
         if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");
-        const ExpansionLimit limit(expandable(core));
         try {
             core->merge(std::move(*other));
         } catch (const FormatError &) { // in the middle
@@ -324,6 +324,7 @@ int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const 
 st_core *st_core_read_part(const char *path, char *error, size_t nerror) {
     try {
         const std::string payload = read_container(path);
+        const ExpansionLimit limit(kMaxPartValues);
         return unpack_core(payload.data(), payload.size()).release();
     } catch (const std::bad_alloc &) {
         std::snprintf(error, nerror, "out of memory");

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from math import isfinite
 from typing import Any
 
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import MAX_RESOLUTION, Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
@@ -113,8 +112,10 @@ def op(raw: object, fields: Fields) -> Op:
 def stat(raw: object, fields: Fields) -> Stat:
     """[name, resolution]"""
     stat_name, resolution = _parts(raw, "a statistic", 2)
-    if type(resolution) not in (int, float) or not isfinite(resolution):
-        raise ValueError(f"the resolution of statistic {stat_name!r:.60} is not a finite number")
+    if type(resolution) not in (int, float) or not abs(resolution) <= MAX_RESOLUTION:
+        raise ValueError(
+            f"the resolution of statistic {stat_name!r:.60} is no number up to {MAX_RESOLUTION:g}"
+        )
     return Stat(text(stat_name), float(resolution))
 
 

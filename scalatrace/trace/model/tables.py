@@ -10,6 +10,7 @@ from itertools import accumulate, islice
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 
 __all__ = [
+    "MAX_RESOLUTION",
     "Communicator",
     "Datatype",
     "Family",
@@ -21,6 +22,10 @@ __all__ = [
     "Stat",
     "layout_of",
 ]
+
+
+MAX_RESOLUTION = 1e30
+"""Of a statistic: no sum of its values is infinite."""
 
 
 class Kind(IntEnum):

@@ -130,10 +130,13 @@ def _is_persistent(creator: Call) -> bool:
 
 
 def ages(call: Call) -> Sequence[int]:
-    """Return the request ages that a call starts or ends; of Waitany and Testany the completed one."""
+    """Return the request ages that a call starts or ends; of Waitany and Testany the completed one.
+
+    There are none where the trace lacks the parameter.
+    """
     if "request" in call:
         return (call["request"],)
-    every: tuple[int, ...] = call["requests"]
+    every: tuple[int, ...] = call.get("requests", ())
     if "index" not in call:
         return every
     index = call["index"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from scalatrace.trace.values.rounding import COARSE, FINE, pack, unpack
 
@@ -22,11 +24,10 @@ MAX_NARROW_SAMPLES = 12
 """Samples of a histogram that may have bins of one sample; others have one bin size, so sizes are stable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """One bin: number of samples, the smallest, the largest, their mean."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # tuples have a method of this name, which is not used
     min: float
     max: float
     mean: float
@@ -113,6 +114,8 @@ class Histogram:
             raise ValueError("a histogram has a negative deviation")
         bins = tuple(_read_bins(raw, at + _HEAD.size, count <= MAX_NARROW_SAMPLES))
         low, high = min(b.min for b in bins), max(b.max for b in bins)
+        if count == 1 and low != high:
+            raise ValueError("a histogram of one sample has two")
         kept = bins if len(bins) > 1 else ()
         return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
 
@@ -158,13 +161,23 @@ def _bin(b: Bin, few: bool) -> bytes:
 def _read_bins(raw: bytes, at: int, few: bool) -> Iterator[Bin]:
     nbins = 0
     while at < len(raw) or not nbins:
-        shape = _ONE if few and raw[at : at + 2] == b"\1\0" else _WIDE
-        if len(raw) < at + shape.size or nbins == MAX_BINS:
+        one = few and raw[at : at + 2] == b"\1\0"
+        size = _ONE.size if one else _WIDE.size
+        if len(raw) < at + size or nbins == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
-        count, *codes = shape.unpack_from(raw, at)
-        if count < 1:
-            raise ValueError("a histogram has a bin without samples")
-        values = [unpack(code, COARSE) for code in codes]
-        yield Bin(unpack(count, COARSE), *(values if shape is _WIDE else values * 3))
-        at += shape.size
+        if one:
+            value = _coarse(_ONE.unpack_from(raw, at)[1])
+            yield Bin(1, value, value, value)
+        else:
+            count, low, high, mean = _WIDE.unpack_from(raw, at)
+            if count < 1:
+                raise ValueError("a histogram has a bin without samples")
+            yield Bin(_coarse(count), _coarse(low), _coarse(high), _coarse(mean))
+        at += size
         nbins += 1
+
+
+@cache
+def _coarse(code: int) -> int:
+    """The number of one of the 65,536 codes."""
+    return unpack(code, COARSE)

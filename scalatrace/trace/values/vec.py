@@ -375,7 +375,7 @@ def _ends(terms: tuple[Term, ...]) -> tuple[int, ...]:
     found: list[int] = []
     for term in terms:
         if type(term) is int:
-            found += [term] if term >= SPECIAL_MAX else []
+            found += [] if is_symbol(term) else [term]
         elif ends := _ends(term[2:]):
             reach = term[1] * max(0, term[0] - 1)
             found += [ends[0] + min(0, reach), ends[1] + max(0, reach)]

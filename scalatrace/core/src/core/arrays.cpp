@@ -149,8 +149,12 @@ int64_t ArrayTable::average_array(Averaged a, bool displacements) {
     const int64_t step =
         a.length < 2 ? 0 : round_to_int64(2.0 * static_cast<double>(a.mean) / (static_cast<double>(a.length) - 1));
     DerivedArray derived{{a.length, {}}};
-    for (uint64_t i = 0; i < a.length; ++i)
-        derived.array.values.append(displacements ? static_cast<int64_t>(i) * step : a.mean);
+    if (displacements) {
+        ExpansionLimit::take(a.length);
+        for (uint64_t i = 0; i < a.length; ++i) derived.array.values.append(static_cast<int64_t>(i) * step);
+    } else {
+        derived.array.values.append_run(a.mean, a.length);
+    }
     return index(add(std::move(derived)));
 }
 

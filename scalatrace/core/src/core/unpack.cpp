@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
+constexpr double kMaxResolution = 1e30;             // of a statistic: no sum of its values is infinite
 constexpr uint64_t kMaxSamples = UINT64_C(1) << 48; // of a histogram: sums over all ranks fit 63 bits
 constexpr int kMaxDepth = 64;                       // of trees, as in trace/io/check.py; deeper input is hostile
 
@@ -79,7 +80,7 @@ class Loader {
         for (; n >= 2; n -= 2) {
             std::string name = in_.str();
             const double resolution = in_.real();
-            if (!std::isfinite(resolution) || resolution <= 0) in_.fail("a statistic without unit");
+            if (!(resolution > 0 && resolution <= kMaxResolution)) in_.fail("a statistic without unit");
             result_->stats.emplace_back(std::move(name), resolution);
         }
     }
@@ -167,6 +168,8 @@ class Loader {
             e.summary.reset(new Summary);
             e.summary->values = *values;
             e.summary->lengths = in_.real();
+            const double longest = static_cast<double>(values->count) * static_cast<double>(Averaged::kMaxLength);
+            if (!(e.summary->lengths >= 0 && e.summary->lengths <= longest)) in_.fail("a damaged length of arrays");
         } else if (n == 5) {
             if (limited) in_.fail("a limit in a limit");
             limit(e);
@@ -183,7 +186,33 @@ class Loader {
                 RankSet r = ranks();
                 e.groups().push_back(Group{std::move(r), Vec::unpack(in_)});
             }
+            check_groups(e.groups());
         }
+    }
+
+    /* Groups have ranks, have none in common, and are in the order of their first rank. */
+    void check_groups(const std::vector<Group> &groups) {
+        if (known_ && !known_->untrusted) return; // from a rank of this program
+        bool interleaved = false;
+        uint64_t nranks = 0;
+        for (size_t i = 0; i < groups.size(); ++i) {
+            const RankSet &r = groups[i].ranks;
+            if (r.empty() || (i && r.lowest() <= groups[i - 1].ranks.lowest()))
+                in_.fail("groups of ranks that are empty or out of order");
+            interleaved = interleaved || (i && r.lowest() <= groups[i - 1].ranks.highest());
+            nranks += r.size();
+        }
+        if (nranks > nranks_ || (interleaved && overlap(groups, nranks))) in_.fail("groups of ranks that overlap");
+    }
+
+    static bool overlap(const std::vector<Group> &groups, uint64_t nranks) {
+        ExpansionLimit::take(nranks);
+        std::vector<Interval> all;
+        for (const Group &g : groups) g.ranks.each([&](Interval i) { all.push_back(i); });
+        std::sort(all.begin(), all.end(), [](Interval a, Interval b) { return a.low < b.low; });
+        for (size_t i = 1; i < all.size(); ++i)
+            if (all[i].low <= all[i - 1].high) return true;
+        return false;
     }
 
     /* The bytes of a histogram without its unused bins; bins without samples would divide by zero. */
@@ -213,7 +242,7 @@ class Loader {
     /* How often a node runs each time: no negative numbers. */
     void repeat(Elastic &e) {
         elastic(e);
-        if (e.dead || e.summary) in_.fail("a repeat without values");
+        if (e.dead || e.limit) in_.fail("a repeat without values");
         if (e.single()) return check_repeat(e.vec);
         for (const Group &g : e.groups()) check_repeat(g.vec);
     }
@@ -249,6 +278,7 @@ class Loader {
         n->skipped = flags & 1;
         n->multiple = flags & 2;
         n->ranks = in_.skip_nil() ? around : ranks();
+        if (n->ranks.empty()) in_.fail("a node without ranks");
         if (m == 4)
             sequence(n, depth);
         else
@@ -279,6 +309,7 @@ class Loader {
         n->raw = false;
         n->slots.resize(op.nslots);
         for (Elastic &e : n->slots) elastic(e);
+        check_limits(*n, op);
         rest -= op.nslots;
         n->stats.reserve(rest);
         for (; rest; --rest) {
@@ -287,6 +318,17 @@ class Loader {
             n->stats.back().pred = in_.natural();
             for (size_t i = 0; i < result_->stats.size(); ++i) n->stats.back().hist[i] = histogram();
         }
+    }
+
+    static bool is_table(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING; }
+
+    /* Arrays with a limit are averaged, and nothing else is; names of tables have no limit. */
+    void check_limits(const Node &n, const OpSchema &op) {
+        const Elastic *e = n.slots.data();
+        for (const int kind : op.kinds)
+            for (size_t k = kind == ST_PEER ? kEncodings : 1; k; --k, ++e)
+                if (e->limit && (is_table(kind) || e->averaged != (kind == ST_ARRAY)))
+                    in_.fail("a limit of a parameter that has none");
     }
 
     // --- tables

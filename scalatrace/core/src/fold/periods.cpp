@@ -10,7 +10,6 @@
 #include "tree/hash.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace st {
 
@@ -28,8 +27,9 @@ struct Length { // of stretches before an anchor
     uint64_t events, factor;
 };
 constexpr Length length(uint64_t events) { return {events, power(events)}; }
-constexpr Length kLengths[] = {length(8), length(32), length(128), length(1024), length(8192), length(65536)};
-constexpr size_t kShortLengths = 3; // those noted at any place
+constexpr Length kStretches[] = {length(8), length(32), length(128), length(1024), length(8192), length(65536)};
+constexpr size_t kShortLengths = 3;    // those noted at any place
+constexpr size_t kAnchorsPerEvent = 4; // places in a table, so that few anchors have the same one
 
 } // namespace
 
@@ -49,18 +49,37 @@ bool Periods::periodic(uint64_t begin, uint64_t period) const {
     return stretch(begin, n_ - period, factor) == stretch(begin + period, n_, factor);
 }
 
+/* The place of a hash in the table of a length, which grows with the number of events. */
+Periods::Anchor &Periods::anchor_of(size_t length, uint64_t hash) {
+    Anchors &table = tables_[length];
+    const size_t size = std::min(kMaxTableSize, kAnchorsPerEvent * hashes_.size());
+    if (table.size() < size) {
+        Anchors larger(size);
+        for (const Anchor &a : table)
+            if (a.place) larger[mix_key(a.hash) % size] = a;
+        table.swap(larger);
+    }
+    return table[mix_key(hash) % table.size()];
+}
+
+size_t Periods::nbytes() const {
+    size_t n = hashes_.capacity() * sizeof(uint64_t);
+    for (const Anchors &table : tables_) n += table.capacity() * sizeof(Anchor);
+    return n;
+}
+
 void Periods::note(bool always) {
+    static_assert(sizeof kStretches == kLengths * sizeof *kStretches);
     const uint64_t kept = n_ - oldest();
-    if (kept < kLengths[0].events) return;
+    if (kept < kStretches[0].events) return;
     const auto ending = [this](const Length &l) { return stretch(n_ - l.events, n_, l.factor); };
-    const bool anchor = mix_key(ending(kLengths[0])) % kEventsPerAnchor == 0;
+    const bool anchor = mix_key(ending(kStretches[0])) % kEventsPerAnchor == 0;
     if (!anchor && !always) return;
-    if (tables_.empty()) tables_.resize(std::size(kLengths));
     before_.clear();
-    const size_t nlengths = anchor ? std::size(kLengths) : kShortLengths;
-    for (size_t i = 0; i < nlengths && kept >= kLengths[i].events; ++i) {
-        const uint64_t hash = ending(kLengths[i]);
-        Anchor &last = tables_[i][mix_key(hash) % kTableSize];
+    const size_t nlengths = anchor ? kLengths : kShortLengths;
+    for (size_t i = 0; i < nlengths && kept >= kStretches[i].events; ++i) {
+        const uint64_t hash = ending(kStretches[i]);
+        Anchor &last = anchor_of(i, hash);
         if (last.hash == hash && last.place != n_) before_.push_back(last.place);
         last = Anchor{hash, n_};
     }

@@ -53,25 +53,27 @@ class Periods {
     /* The repetition that ends at the place noted last, which has as many blocks as are needed. */
     Repetition find() const;
 
-    size_t nbytes() const { return hashes_.capacity() * sizeof(uint64_t) + tables_.size() * sizeof(Anchors); }
+    size_t nbytes() const;
 
   private:
     static constexpr size_t kMaxKept = size_t{1} << 19; // events that are kept: blocks of up to 131,000 events
     static constexpr size_t kEventsPerAnchor = 16;
-    static constexpr size_t kTableSize = 4096;
+    static constexpr size_t kMaxTableSize = 4096;
+    static constexpr size_t kLengths = 6; // of stretches before an anchor
 
     struct Anchor {
         uint64_t hash = 0, place = 0; // of the stretch before it; number of events before it
     };
-    using Anchors = std::array<Anchor, kTableSize>;
+    using Anchors = std::vector<Anchor>; // by hash; few while there are few events
 
     uint64_t n_ = 0, first_ = 0; // number of events, and of the first one whose hash is kept
     uint64_t hash_ = 0;
-    std::vector<uint64_t> hashes_; // of the events up to the i-th, in a ring
-    std::vector<Anchors> tables_;  // by length of stretch
-    std::vector<uint64_t> before_; // places of earlier anchors behind the same stretches as the one noted last
+    std::vector<uint64_t> hashes_;         // of the events up to the i-th, in a ring
+    std::array<Anchors, kLengths> tables_; // by length of stretch
+    std::vector<uint64_t> before_;         // places of earlier anchors behind the same stretches as the one noted last
 
     void grow();
+    Anchor &anchor_of(size_t length, uint64_t hash);
     uint64_t until(uint64_t end) const { // hash of the events before number `end`
         return end == 0 ? 0 : hashes_[(end - 1) & (hashes_.size() - 1)];
     }

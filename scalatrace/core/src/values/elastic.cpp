@@ -114,6 +114,7 @@ void Elastic::normalise() {
 /* A histogram on either side makes the result a histogram. */
 void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs) {
     if (summary || other.summary) {
+        if (limit != other.limit || averaged != other.averaged) throw FormatError("values with different limits");
         summarise(mine.size());
         other.summarise(theirs.size());
         return summary->merge(*other.summary);

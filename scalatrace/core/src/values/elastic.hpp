@@ -31,15 +31,14 @@ struct Group {
 /* The length of an array and the average of its elements, in one integer: the value of an array under a limit. */
 struct Averaged {
     static constexpr int kBits = 24;
+    static constexpr int64_t kMaxLength = (int64_t{1} << kBits) - 1;
     int64_t mean;
     uint64_t length;
     int64_t packed() const { // an average of more than 39 bits becomes the nearest one that fits
         constexpr int64_t kHighest = (int64_t{1} << (63 - kBits)) - 1;
         return std::clamp(mean, -kHighest, kHighest) * (int64_t{1} << kBits) + static_cast<int64_t>(length);
     }
-    static Averaged from(int64_t packed) {
-        return {packed >> kBits, static_cast<uint64_t>(packed & ((int64_t{1} << kBits) - 1))};
-    }
+    static Averaged from(int64_t packed) { return {packed >> kBits, static_cast<uint64_t>(packed & kMaxLength)}; }
 };
 
 /* Histogram of all values of all ranks; of averaged arrays, of their averages. */
