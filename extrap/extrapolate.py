@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.choices.canonical import canonical
@@ -29,7 +29,7 @@ from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, w
 from scalatrace.extrap.sizes import deciding
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.rules import Rows, Timing, over_ranks
+from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
 from scalatrace.extrap.workers import each
 from scalatrace.trace.query.absolute import absolute
@@ -173,7 +173,7 @@ def check_largest(
     name = f"{real.nprocs} ranks ({run.grid})"
     try:
         smaller = fit(ordered[:-1], runs[:-1], workers)
-        predicted = _instantiated(smaller, run.grid, target_inputs(smaller, run.inputs), _no_times)
+        predicted = _instantiated(smaller, run.grid, target_inputs(smaller, run.inputs), no_times)
         differing = diff(predicted, real, ["times"])
     except (ExtrapolationError, InputError, FormatError) as error:
         return f"the smaller traces alone do not determine {name}: {str(error).splitlines()[0]}"
@@ -223,11 +223,6 @@ def _instantiated(
             first = next(deciding(grids, error, inputs), None)
             raise error.decided_by(first) if first is not None else error from None
         return instantiate(decided, grid, inputs, rule)
-
-
-def _no_times(rows: Rows) -> tuple[Any, ...]:
-    """The timing of a trace whose calls only are compared."""
-    return ()
 
 
 def model_of(

@@ -14,6 +14,7 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.sizes import grids_like
+from scalatrace.extrap.timing.rules import no_times
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Peer
@@ -136,7 +137,7 @@ def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) 
     """Check the traces of several sizes, without times."""
     for grid in grids:
         try:
-            trace = instantiate(model, grid, inputs, lambda rows: ())
+            trace = instantiate(model, grid, inputs, no_times)
         except (FormulaError, UsageError) as error:
             yield SizeCheck(grid, undetermined=str(error).splitlines()[0])
             continue

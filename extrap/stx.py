@@ -167,7 +167,7 @@ def _check_tables(model: Model) -> None:
         _check_family(model, family)
     for _, resolution in model.stats:
         if not abs(resolution) <= MAX_RESOLUTION:
-            raise FormatError(f"the resolution of a statistic is no number up to {MAX_RESOLUTION:g}")
+            raise FormatError(f"the resolution of a statistic is beyond {MAX_RESOLUTION:g} or none")
     for rule in events(model.nodes):
         if rule.op not in model.ops:
             raise FormatError(f"there is no operation {rule.op}")

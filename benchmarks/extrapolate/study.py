@@ -80,6 +80,8 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print each case")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate_study.md")
     args = parser.parse_args()
+    if args.folder is not None and args.traces is not None:
+        parser.error("--traces is for recorded samples: give no other folder")
     with tempfile.TemporaryDirectory() as folder:
         found = (
             samples(args.traces or Path(folder), args.only, targets=True)

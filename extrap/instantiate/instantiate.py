@@ -22,7 +22,7 @@ from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
 from scalatrace.extrap.instantiate.values import OnRival, Values, refuse
-from scalatrace.extrap.timing.rules import Timing
+from scalatrace.extrap.timing.rules import Timing, no_times
 from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
@@ -80,7 +80,7 @@ class Made:
 def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Made:
     """As `instantiate`, where formulas that the traces do not determine are only listed."""
     rivals: list[tuple[Field, Part, UndeterminedError]] = []
-    maker = _Maker(model, grid, inputs, lambda rows: (), lambda *rival: rivals.append(rival))
+    maker = _Maker(model, grid, inputs, no_times, lambda *rival: rivals.append(rival))
     return Made(maker.trace(), maker.values.ranks, maker.events, rivals)
 
 

@@ -13,13 +13,19 @@ from scalatrace.extrap.workers import each
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "least_totals", "over_ranks"]
+__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "least_totals", "no_times", "over_ranks"]
 
 Rows = tuple[tuple[Any, ...], ...]
 """The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
 
 Timing = Callable[[Rows], tuple[Any, ...]]
 """From the histograms of the input traces to those of the result."""
+
+
+def no_times(rows: Rows) -> tuple[Any, ...]:
+    """The timing of a trace of which only the calls matter."""
+    return ()
+
 
 FEWEST = 2
 """Runs that show a trend."""

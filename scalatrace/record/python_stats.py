@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any
 
 from scalatrace.stat import Stat
-from scalatrace.trace.model.tables import MAX_RESOLUTION
 
 __all__ = ["load"]
 
@@ -37,8 +36,6 @@ def load(which: str) -> tuple[str, str, float, int, Callable[[], Window | str] |
         name, resolution = cls.name, float(cls.resolution)
         if not isinstance(name, str) or "\0" in name:
             raise TypeError("its name is not a text")
-        if not abs(resolution) <= MAX_RESOLUTION:
-            raise ValueError(f"its resolution is no number up to {MAX_RESOLUTION:g}")
     except Exception as error:
         return _described(error), "", 1.0, 0, None
     return "", name, resolution, int(bool(cls.level)), lambda: _window(cls)

@@ -10,7 +10,7 @@ import msgpack
 import pytest
 
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.errors import FormatError
+from scalatrace.errors import FormatError, UsageError
 from scalatrace.trace.model.tables import Kind
 from support.parts import fields_of, packed, uncountable
 
@@ -120,6 +120,70 @@ def test_a_part_whose_values_cannot_be_merged_in_time(tmp_path: Path) -> None:
         whole.merge_core(other)
 
 
+def fields_of_three_ranks() -> list[Any]:
+    """The fields of the merged cores of three ranks: one call, three times, with a count for each rank."""
+    whole = _sending(0)
+    for rank in (1, 2):
+        whole.merge(_sending(rank).pack())
+    return fields_of(whole)
+
+
+def _sending(rank: int, **limits: int) -> Core:
+    core = Core(rank, 4)
+    for name, limit in limits.items():
+        core.set_policy(name, limit)
+    core.define_comm(COMM_WORLD, 0, "world", range(4))
+    op = core.define_op("Send", [("count", Kind.INT), ("datatype", Kind.TYPE), ("counts", Kind.ARRAY)])
+    for i in range(3):
+        core.append(op, [10 + rank, core.define_type("MPI_INT", 4, 4), core.array([i, 5])])
+    core.finish()
+    return core
+
+
+@pytest.mark.parametrize(
+    ("groups", "reason"),
+    [
+        ([[], [3, 10], [[1, 2]], [3, 11]], "empty or out of order"),
+        ([[[1, 1]], [3, 10], [[0, 0]], [3, 11]], "empty or out of order"),
+        ([[[0, 2]], [3, 10], [[1, 1]], [3, 11]], "overlap"),
+        ([[[0, 0]], [3, 10], [[1, 3]], [3, 11]], "that its node does not have"),
+    ],
+)
+def test_a_part_with_groups_of_no_run(groups: list[Any], reason: str, tmp_path: Path) -> None:
+    fields = fields_of_three_ranks()
+    fields[NODES][0][6][0] = groups
+    assert reason in refused(fields, tmp_path / "rank-0.part")
+
+
+@pytest.mark.parametrize("ranks", [[], [[1, 3]]])
+def test_a_part_with_a_node_of_no_rank(ranks: list[Any], tmp_path: Path) -> None:
+    fields = fields_of_three_ranks()
+    fields[NODES][0][2] = ranks
+    assert "damaged ranks of a node" in refused(fields, tmp_path / "rank-0.part")
+
+
+@pytest.mark.parametrize(("slot", "limit"), [(1, 4), (0, -4), (2, -4)])
+def test_a_part_with_limits_of_no_run(slot: int, limit: int, tmp_path: Path) -> None:
+    fields = fields_of_three_ranks()
+    slots = fields[NODES][0][6]
+    slots[slot] = [limit, slots[slot], None, None, None]
+    assert "a limit of a parameter that has none" in refused(fields, tmp_path / "rank-0.part")
+
+
+def test_a_part_with_averages_of_endless_arrays(tmp_path: Path) -> None:
+    fields = fields_of(_sending(0, counts=1))
+    slot = fields[NODES][0][6][2]
+    assert len(slot) == 3  # limit, histogram, sum of lengths
+    slot[2] = 1e300
+    assert "a damaged length of arrays" in refused(fields, tmp_path / "rank-0.part")
+
+
+@pytest.mark.parametrize("resolution", [0.0, 1e31, float("inf"), float("nan")])
+def test_no_statistic_has_a_resolution_beyond_all_numbers(resolution: float) -> None:
+    with Core(0, 1) as core, pytest.raises(UsageError, match="resolution"):
+        core.define_stat("mine", resolution)
+
+
 def test_a_part_with_numbers_that_no_run_gives(tmp_path: Path) -> None:
     """They would be merged into a trace that no reader accepts."""
     corpus = Path(__file__).parent.parent / "corpus" / "part" / "found"
@@ -131,4 +195,4 @@ def test_a_part_with_numbers_that_no_run_gives(tmp_path: Path) -> None:
                 Core.read_part(path).close()
             except FormatError as error:
                 reasons.add(error.reason.split(" at byte ")[0])
-    assert reasons == {"a damaged histogram", "a negative repeat", "a statistic without unit"}
+    assert reasons == {"a damaged histogram", "a negative repeat", "a damaged resolution"}

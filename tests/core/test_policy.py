@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.errors import FormatError
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.model.elastic import Summary
@@ -48,6 +49,45 @@ def alltoallvs(nprocs: int, steps: int) -> Fill:
             core.append(op, values, site, rank, nprocs, [1000.0])
 
     return fill
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [({}, {"count": 4}), ({"count": 4}, {}), ({"count": 4}, {"count": 2}), ({}, {"dest": 4})],
+)
+def test_ranks_with_unlike_limits_have_the_lower_one(
+    mine: dict[str, int], theirs: dict[str, int], tmp_path: Path
+) -> None:
+    cores = []
+    for rank, policy in enumerate((mine, theirs, theirs)):
+        core = Core(rank, 3)
+        for name, limit in policy.items():
+            core.set_policy(name, limit)
+        core.define_comm(COMM_WORLD, 0, "world", range(3))
+        sends(3, 20)(core, rank)
+        core.finish()
+        cores.append(core)
+    whole, *others = cores
+    others[0].merge(others[1].pack())
+    whole.merge(others[0].pack())
+    Core(0, 3).write_packed(whole.pack(), tmp_path / "whole.part")
+    with Core.read_part(tmp_path / "whole.part") as read:
+        read.write(tmp_path / "a.st")
+    trace = scalatrace.load(tmp_path / "a.st")
+    assert [sum(1 for _ in trace.walk(rank)) for rank in range(3)] == [20, 20, 20]
+
+
+def test_arrays_that_one_rank_averages_are_not_merged(tmp_path: Path) -> None:
+    plain, averaged = Core(0, 2), Core(1, 2)
+    averaged.set_policy("sendcounts", 1)
+    for rank, core in enumerate((plain, averaged)):
+        core.define_comm(COMM_WORLD, 0, "world", range(2))
+        alltoallvs(2, 5)(core, rank)
+        core.finish()
+    with pytest.raises(FormatError, match=r"Alltoallv\.sendcounts are averaged in only one of the traces"):
+        plain.merge(averaged.pack())
+    plain.write(tmp_path / "a.st")  # nothing has changed
+    assert sum(1 for _ in scalatrace.load(tmp_path / "a.st").walk(0)) == 5
 
 
 def only(trace: Trace) -> Event:

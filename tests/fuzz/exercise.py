@@ -59,7 +59,7 @@ class Effort:
     text_share: float = 0.2
 
     def skips(self, data: bytes) -> bool:
-        """Whether nothing is done with this file, which selects itself."""
+        """Whether nothing is done with this file: its checksum decides."""
         return Random(crc32(data)).random() >= self.share
 
 
@@ -216,7 +216,7 @@ def exercise(trace: Trace, effort: Effort) -> None:
         raise Finding("a trace differs after save and load")
     if effort.skips(payload):
         return
-    random = Random(crc32(payload))
+    random = Random(f"steps {crc32(payload)}")
     if len(payload) <= MAX_TEXT_BYTES and random.random() < effort.text_share:
         _round_trip(trace)
     for name in random.sample(list(STEPS), min(effort.steps, len(STEPS))):

@@ -89,7 +89,7 @@ def refused(words: str, *paths: Path) -> str:
         ("escape-in-operation.st", r"'\\x1b\[31mred\\x9b0m' is not a name"),
         ("code-in-operation.st", r"'x\(\); system' is not a name"),
         ("code-in-parameter.st", "'a b' is not a name"),
-        ("nan-resolution.st", "the resolution of statistic 'compute_ns' is no number up to"),
+        ("nan-resolution.st", "'compute_ns' has a resolution beyond 1e.30 or none"),
         ("loads.st", "a load is not between -255 and 255"),
         ("schema.st", "parameter dest of Isend is of kind TYPE, not PEER"),
         ("missing-entries.st", "parameter 'datatype' of Irecv: there is no datatype 0: the table has 0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import struct
 import zlib
 from itertools import islice
@@ -18,7 +19,7 @@ import scalatrace
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
 from scalatrace.trace.io.container import HEADER, SMALL_PAYLOAD, pack_container, read_container
-from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.reader import load, loads
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -248,3 +249,15 @@ def test_parts_and_other_versions_are_told_apart() -> None:
         loads(bytes(data))
     with pytest.raises(FormatError, match="not a scalatrace trace"):
         loads(b"hello world, this is a text file and no trace")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_reading_leaves_the_collector_as_it_was(enabled: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.st").write_bytes(pack_container(b"\xc1"))
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with pytest.raises(FormatError):
+            load(tmp_path / "a.st")
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()

@@ -18,6 +18,12 @@ def test_round_trip(histogram: Histogram) -> None:
     assert Histogram.decode(histogram.encode()) == histogram
 
 
+def test_one_sample_has_one_value() -> None:
+    two = Histogram(1, 1000, 3000, 2000, 10, (Bin(1, 1000, 1000, 1000), Bin(1, 3000, 3000, 3000)))
+    with pytest.raises(ValueError, match="one sample has two"):
+        Histogram.decode(two.encode())
+
+
 def test_stored_form() -> None:
     """As docs/format.md has it."""
     h = Histogram(10, 3, 60, 11, 15, (Bin(9, 3, 9, 5), Bin(1, 60, 60, 60)))

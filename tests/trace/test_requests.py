@@ -53,6 +53,12 @@ def three() -> Program:
     return program
 
 
+def test_a_start_without_requests_starts_nothing(three: Program) -> None:
+    three.call("Start", count=1)
+    three.call("Startall", requests=Vec(UNDEFINED))
+    assert three.started() == [(), ()]
+
+
 def test_ages_count_from_the_newest(three: Program) -> None:
     three.call("Start", request=2)
     three.call("Startall", requests=(0, 2))

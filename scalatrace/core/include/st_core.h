@@ -53,6 +53,7 @@ enum st_kind {
 
 #define ST_MAX_VALUES 24
 #define ST_MAX_STATS 16
+#define ST_MAX_RESOLUTION 1e30 /* of a stat, so that no sum of its values is infinite */
 
 /* One MPI call as the wrapper saw it. Peers are absolute ranks of the event's communicator here; the core
  * finds the encoding (absolute, relative, relative modulo size, exclusive-or) that needs the fewest values. */

@@ -99,8 +99,9 @@ int st_define_stat(st_core *core, const char *name, double resolution) {
     return guarded_change(core, [&] {
         for (size_t i = 0; i < core->stats.size(); ++i)
             if (core->stats[i].first == name) return static_cast<int>(i);
-        if (core->stats.size() == ST_MAX_STATS || !(resolution > 0))
-            return fail(core, ST_E_USAGE, "too many statistics");
+        if (core->stats.size() == ST_MAX_STATS) return fail(core, ST_E_USAGE, "too many statistics");
+        if (!(resolution > 0 && resolution <= ST_MAX_RESOLUTION))
+            return fail(core, ST_E_USAGE, "the resolution of a statistic is not above 0 and up to 1e30");
         core->stats.emplace_back(name, resolution);
         return static_cast<int>(core->stats.size()) - 1;
     });
@@ -284,6 +285,7 @@ int st_core_merge(st_core *core, const void *bytes, size_t nbytes) {
         if (other->nprocs != core->nprocs)
             return fail(core, ST_E_USAGE, "traces of runs with different numbers of ranks");
         if (!core->ranks.intersect(other->ranks).empty()) return fail(core, ST_E_USAGE, "a rank is in both traces");
+        if (const std::string why = core->obstacle(*other); !why.empty()) return fail(core, ST_E_FORMAT, why.c_str());
         try {
             core->merge(std::move(*other));
         } catch (const FormatError &) { // in the middle

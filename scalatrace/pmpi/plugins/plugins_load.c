@@ -43,8 +43,9 @@ static void check(struct st_plugin_entry *plugins, int n) {
         return;
     }
     if (!plugin->end || !plugin->name || !*plugin->name ||
-        strlen(plugin->name) >= ST_STAT_NAME - sizeof ST_STAT_SUFFIX || !(plugin->resolution > 0)) {
-        refuse(entry, "it lacks a name (of at most 55 characters), a resolution above 0 or end()");
+        strlen(plugin->name) >= ST_STAT_NAME - sizeof ST_STAT_SUFFIX ||
+        !(plugin->resolution > 0 && plugin->resolution <= ST_MAX_RESOLUTION)) {
+        refuse(entry, "it lacks a name (of at most 55 characters), a resolution above 0 and up to 1e30, or end()");
         return;
     }
     for (int i = 0; i < 4; i++)

@@ -113,9 +113,7 @@ def stat(raw: object, fields: Fields) -> Stat:
     """[name, resolution]"""
     stat_name, resolution = _parts(raw, "a statistic", 2)
     if type(resolution) not in (int, float) or not abs(resolution) <= MAX_RESOLUTION:
-        raise ValueError(
-            f"the resolution of statistic {stat_name!r:.60} is no number up to {MAX_RESOLUTION:g}"
-        )
+        raise ValueError(f"statistic {stat_name!r:.50} has a resolution beyond {MAX_RESOLUTION:g} or none")
     return Stat(text(stat_name), float(resolution))
 
 

@@ -50,7 +50,7 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """A trace has no cycles, and looking for them among ever more objects takes a third of the time."""
+    """Disable the collector of cycles: a trace has none, and to look for them takes a third of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

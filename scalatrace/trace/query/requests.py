@@ -132,11 +132,13 @@ def _is_persistent(creator: Call) -> bool:
 def ages(call: Call) -> Sequence[int]:
     """Return the request ages that a call starts or ends; of Waitany and Testany the completed one.
 
-    There are none where the trace lacks the parameter.
+    There are none where the trace does not have them.
     """
     if "request" in call:
         return (call["request"],)
-    every: tuple[int, ...] = call.get("requests", ())
+    every = call.get("requests")
+    if not isinstance(every, tuple):
+        return ()
     if "index" not in call:
         return every
     index = call["index"]

@@ -220,12 +220,25 @@ std::unique_ptr<st_core> st_core::snapshot() {
     return copy;
 }
 
+/* Why events of the other core cannot be united with those of this one; "" when they can. Arrays that are averaged on
+ * one side only cannot: their values mean something else. */
+std::string st_core::obstacle(const Incoming &other) const {
+    for (const OpSchema &op : other.ops) {
+        const int number = find_op(op.name);
+        if (number < 0) continue;
+        const OpSchema &own = ops[static_cast<size_t>(number)];
+        if (own.kinds != op.kinds) return "the operation " + op.name + " has other parameters in another trace";
+        for (size_t i = 0; i < op.kinds.size(); ++i)
+            if (op.kinds[i] == ST_ARRAY && own.limits[i] >= 0 && op.limits[i] >= 0 &&
+                (own.limits[i] > 0) != (op.limits[i] > 0))
+                return "arrays of " + op.name + "." + op.params[i] + " are averaged in only one of the traces";
+    }
+    return "";
+}
+
 /* Define the other core's operations here. Return this core's numbers of them. */
 std::vector<uint32_t> st_core::numbers(const std::vector<OpSchema> &others) {
     std::vector<uint32_t> out;
-    for (const OpSchema &op : others)
-        if (const int known = find_op(op.name); known >= 0 && ops[static_cast<size_t>(known)].kinds != op.kinds)
-            throw FormatError("the operation " + op.name + " has other parameters in another trace");
     for (const OpSchema &op : others) {
         int number = find_op(op.name);
         if (number < 0) {

@@ -79,6 +79,7 @@ struct st_core {
     void finish();
     /* Return a finished copy; this core is unchanged. */
     std::unique_ptr<st_core> snapshot();
+    std::string obstacle(const st::Incoming &other) const;
     void merge(st::Incoming &&other);
     /* Take over the content; this core has none yet. */
     void adopt(st::Incoming &&other);

@@ -48,6 +48,7 @@ class Loader {
     const st_core *known_; // or null
     std::unique_ptr<Incoming> result_;
     uint64_t nranks_ = INT32_MAX;
+    const RankSet *inside_ = nullptr; // the ranks of the node that is read
 
     void expect(size_t got, size_t wanted) {
         if (got != wanted) in_.fail("an array of another length was expected");
@@ -80,7 +81,7 @@ class Loader {
         for (; n >= 2; n -= 2) {
             std::string name = in_.str();
             const double resolution = in_.real();
-            if (!(resolution > 0 && resolution <= kMaxResolution)) in_.fail("a statistic without unit");
+            if (!(resolution > 0 && resolution <= ST_MAX_RESOLUTION)) in_.fail("a damaged resolution");
             result_->stats.emplace_back(std::move(name), resolution);
         }
     }
@@ -162,6 +163,7 @@ class Loader {
         if (n == 0) {
             e.dead = true;
         } else if (n == 3) {
+            if (limited) in_.fail("a limit in a limit");
             limit(e);
             std::unique_ptr<Histogram> values = histogram();
             if (!values) in_.fail("a histogram was expected");
@@ -190,25 +192,45 @@ class Loader {
         }
     }
 
-    /* Groups have ranks, have none in common, and are in the order of their first rank. */
+    /* Groups have ranks of their node and none in common, and are in the order of their first rank. */
     void check_groups(const std::vector<Group> &groups) {
-        if (known_ && !known_->untrusted) return; // from a rank of this program
+        if (trusted()) return;
         bool interleaved = false;
-        uint64_t nranks = 0;
         for (size_t i = 0; i < groups.size(); ++i) {
             const RankSet &r = groups[i].ranks;
             if (r.empty() || (i && r.lowest() <= groups[i - 1].ranks.lowest()))
                 in_.fail("groups of ranks that are empty or out of order");
+            if (!are_inside(r, *inside_)) in_.fail("a group with ranks that its node does not have");
             interleaved = interleaved || (i && r.lowest() <= groups[i - 1].ranks.highest());
-            nranks += r.size();
         }
-        if (nranks > nranks_ || (interleaved && overlap(groups, nranks))) in_.fail("groups of ranks that overlap");
+        if (interleaved && overlap(groups)) in_.fail("groups of ranks that overlap");
     }
 
-    static bool overlap(const std::vector<Group> &groups, uint64_t nranks) {
-        ExpansionLimit::take(nranks);
+    /* Does it come from a rank of this program? */
+    bool trusted() const { return known_ && !known_->untrusted; }
+
+    static bool are_inside(const RankSet &ranks, const RankSet &others) {
+        if (ranks == others) return true;
+        if (ranks.size() == 1) return others.contains(ranks.lowest());
+        ExpansionLimit::take(nintervals(ranks) + nintervals(others));
+        return ranks.minus(others).empty();
+    }
+
+    static uint64_t nintervals(const RankSet &ranks) {
+        uint64_t n = 0;
+        for (size_t i = 0; i < ranks.nboxes(); ++i) {
+            const Box &box = ranks.box(i);
+            n += box.size() / static_cast<uint64_t>(box.high - box.low + 1);
+        }
+        return n;
+    }
+
+    static bool overlap(const std::vector<Group> &groups) {
         std::vector<Interval> all;
-        for (const Group &g : groups) g.ranks.each([&](Interval i) { all.push_back(i); });
+        for (const Group &g : groups) {
+            ExpansionLimit::take(nintervals(g.ranks));
+            g.ranks.each([&](Interval i) { all.push_back(i); });
+        }
         std::sort(all.begin(), all.end(), [](Interval a, Interval b) { return a.low < b.low; });
         for (size_t i = 1; i < all.size(); ++i)
             if (all[i].low <= all[i - 1].high) return true;
@@ -278,7 +300,8 @@ class Loader {
         n->skipped = flags & 1;
         n->multiple = flags & 2;
         n->ranks = in_.skip_nil() ? around : ranks();
-        if (n->ranks.empty()) in_.fail("a node without ranks");
+        if (n->ranks.empty() || (!trusted() && !are_inside(n->ranks, around))) in_.fail("damaged ranks of a node");
+        inside_ = &n->ranks;
         if (m == 4)
             sequence(n, depth);
         else
@@ -325,10 +348,14 @@ class Loader {
     /* Arrays with a limit are averaged, and nothing else is; names of tables have no limit. */
     void check_limits(const Node &n, const OpSchema &op) {
         const Elastic *e = n.slots.data();
-        for (const int kind : op.kinds)
-            for (size_t k = kind == ST_PEER ? kEncodings : 1; k; --k, ++e)
-                if (e->limit && (is_table(kind) || e->averaged != (kind == ST_ARRAY)))
+        for (size_t i = 0; i < op.kinds.size(); ++i)
+            for (size_t k = op.kinds[i] == ST_PEER ? kEncodings : 1; k; --k, ++e) {
+                const bool is_array = op.kinds[i] == ST_ARRAY;
+                if (e->limit && (is_table(op.kinds[i]) || e->averaged != is_array || (is_array && !op.limits[i])))
                     in_.fail("a limit of a parameter that has none");
+                if (is_array && op.limits[i] > 0 && !e->limit && !(e->single() && e->vec.size() == 0))
+                    in_.fail("arrays that are not averaged");
+            }
     }
 
     // --- tables

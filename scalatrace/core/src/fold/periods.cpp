@@ -29,7 +29,7 @@ struct Length { // of stretches before an anchor
 constexpr Length length(uint64_t events) { return {events, power(events)}; }
 constexpr Length kStretches[] = {length(8), length(32), length(128), length(1024), length(8192), length(65536)};
 constexpr size_t kShortLengths = 3;    // those noted at any place
-constexpr size_t kAnchorsPerEvent = 4; // places in a table, so that few anchors have the same one
+constexpr size_t kEntriesPerEvent = 4; // of a table, so that few anchors have the same one
 
 } // namespace
 
@@ -49,10 +49,10 @@ bool Periods::periodic(uint64_t begin, uint64_t period) const {
     return stretch(begin, n_ - period, factor) == stretch(begin + period, n_, factor);
 }
 
-/* The place of a hash in the table of a length, which grows with the number of events. */
-Periods::Anchor &Periods::anchor_of(size_t length, uint64_t hash) {
-    Anchors &table = tables_[length];
-    const size_t size = std::min(kMaxTableSize, kAnchorsPerEvent * hashes_.size());
+/* The entry of a hash in a table, which grows with the number of events. */
+Periods::Anchor &Periods::anchor_of(size_t which, uint64_t hash) {
+    Anchors &table = tables_[which];
+    const size_t size = std::min(kMaxTableSize, kEntriesPerEvent * hashes_.size());
     if (table.size() < size) {
         Anchors larger(size);
         for (const Anchor &a : table)

@@ -73,7 +73,7 @@ class Periods {
     std::vector<uint64_t> before_;         // places of earlier anchors behind the same stretches as the one noted last
 
     void grow();
-    Anchor &anchor_of(size_t length, uint64_t hash);
+    Anchor &anchor_of(size_t which, uint64_t hash);
     uint64_t until(uint64_t end) const { // hash of the events before number `end`
         return end == 0 ? 0 : hashes_[(end - 1) & (hashes_.size() - 1)];
     }

@@ -111,10 +111,10 @@ void Elastic::normalise() {
     groups_.reset();
 }
 
-/* A histogram on either side makes the result a histogram. */
+/* A histogram on either side makes the result a histogram. Of two limits the lower one counts. */
 void Elastic::unite(const RankSet &mine, Elastic &&other, const RankSet &theirs) {
+    if (other.limit && (!limit || other.limit < limit)) limit = other.limit;
     if (summary || other.summary) {
-        if (limit != other.limit || averaged != other.averaged) throw FormatError("values with different limits");
         summarise(mine.size());
         other.summarise(theirs.size());
         return summary->merge(*other.summary);
