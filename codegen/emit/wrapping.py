@@ -10,6 +10,9 @@ __all__ = ["MAX_LINE_LENGTH", "wrapped"]
 MAX_LINE_LENGTH = 160
 """Characters of a line that can be wrapped."""
 
+MIN_TEXT = 40
+"""Characters of a comment's line, however deep the loops around it."""
+
 _TOKEN = re.compile(
     r"""
     "(?:[^"\\]|\\.)*"?                                   # a string
@@ -68,7 +71,7 @@ def _comment(note: str, indent: str) -> Iterator[str]:
     end = " */" if note.startswith("/*") and note.endswith("*/") else ""
     text = note.removeprefix(start.strip()).removesuffix("*/" if end else "").strip()
     lead = indent.removesuffix(" ") if start == " * " else indent
-    width = MAX_LINE_LENGTH - len(lead) - len(start) - len(end)
+    width = max(MIN_TEXT, MAX_LINE_LENGTH - len(lead) - len(start) - len(end))
     while text:
         at = len(text) if len(text) <= width else text.rfind(" ", 1, width + 1)
         at = at if at > 0 else width

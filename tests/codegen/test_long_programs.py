@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -147,3 +148,11 @@ def test_comments_are_cut_between_words() -> None:
     assert all(line.startswith(" * ") for line in others)
     assert all(line.startswith("# ") for line in wrapped(f"# {words}", "python").split("\n"))
     assert len(wrapped(f"/* {'x' * 500} */", "c").split("\n")) > 3
+
+
+@pytest.mark.parametrize(("language", "note"), [("c", "/* {} */"), ("python", "# {}")])
+def test_comments_within_many_loops_keep_their_words(language: str, note: str) -> None:
+    words = " ".join(f"word{i}" for i in range(60))
+    lines = wrapped(" " * 300 + note.format(words), language).split("\n")
+    assert len(lines) > 1
+    assert re.findall(r"word\d+", " ".join(lines)) == words.split()
