@@ -76,7 +76,7 @@ class Loads:
         if not self.kept:
             return 1.0
         load, own = self._trace.load_factor(self._stat, rank), self.means.of(rank)
-        if own <= 0:
+        if own <= 0 or self.means.per_rank <= 0:
             return load
         factor = load * self.means.per_rank / own
         return 1.0 if 1 / NEAR <= factor <= NEAR else factor
