@@ -182,7 +182,10 @@ class PartTarget(Target):
         return [list(_fields(part)) for seed in self.seeds for part in msgpack.unpackb(seed)]
 
     def run(self, data: bytes, effort: Effort = USUAL) -> None:
-        parts = msgpack.unpackb(data)
+        try:
+            parts = msgpack.unpackb(data)
+        except ValueError:
+            return  # the array of parts was cut: this is no file
         merged = self.folder / "merged.st"
         stage("read_part")
         with self._read(parts[0]) as whole:
