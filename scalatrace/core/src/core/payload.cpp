@@ -226,7 +226,7 @@ class Writer {
             Vec steps;
             core_.loads[i].each([&](uint64_t n, double total) {
                 const double of_mean = total > 0 ? kLoadSteps * std::log2(total / mean) : kLeastLoad;
-                const int64_t step = std::llround(std::max(of_mean, kLeastLoad));
+                const int64_t step = std::llround(std::clamp(of_mean, kLeastLoad, -kLeastLoad));
                 for (; n; --n) steps.append(step);
             });
             p_.map(1);
