@@ -24,7 +24,7 @@ from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule, events
-from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind
+from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, is_resolution
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.special_values import read, written
@@ -166,7 +166,7 @@ def _check_tables(model: Model) -> None:
     for family in model.families:
         _check_family(model, family)
     for _, resolution in model.stats:
-        if not abs(resolution) <= MAX_RESOLUTION:
+        if not is_resolution(resolution):
             raise FormatError(f"the resolution of a statistic is beyond {MAX_RESOLUTION:g} or none")
     for rule in events(model.nodes):
         if rule.op not in model.ops:

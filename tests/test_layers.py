@@ -15,7 +15,7 @@ TOOLS = ("replay", "extrap", "codegen", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "escapes", "operations", "launched")
+LOWEST = ("errors", "escapes", "garbage", "operations", "launched")
 BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache", "compilers")
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")
 TRACE += ("trace.consistency", "trace.anonymize", "trace", "")

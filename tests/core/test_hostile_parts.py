@@ -12,6 +12,7 @@ import pytest
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.trace.model.tables import Kind
+from support.filled import new_core
 from support.parts import fields_of, packed, uncountable
 
 NPROCS, TABLES, NODES = 2, 10, 16
@@ -129,10 +130,7 @@ def fields_of_three_ranks() -> list[Any]:
 
 
 def _sending(rank: int, **limits: int) -> Core:
-    core = Core(rank, 4)
-    for name, limit in limits.items():
-        core.set_policy(name, limit)
-    core.define_comm(COMM_WORLD, 0, "world", range(4))
+    core = new_core(rank, 4, limits)
     op = core.define_op("Send", [("count", Kind.INT), ("datatype", Kind.TYPE), ("counts", Kind.ARRAY)])
     for i in range(3):
         core.append(op, [10 + rank, core.define_type("MPI_INT", 4, 4), core.array([i, 5])])

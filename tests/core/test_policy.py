@@ -21,7 +21,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.verify import verify
 from scalatrace.trace.values.vec import UNDEFINED
-from tests.support.filled import Fill, recorded
+from tests.support.filled import Fill, new_core, recorded
 
 SEND = (("count", Kind.INT), ("dest", Kind.PEER), ("comm", Kind.COMM))
 ALLTOALLV = (("sendcounts", Kind.ARRAY), ("sdispls", Kind.ARRAY), ("comm", Kind.COMM))
@@ -60,10 +60,7 @@ def test_ranks_with_unlike_limits_have_the_lower_one(
 ) -> None:
     cores = []
     for rank, policy in enumerate((mine, theirs, theirs)):
-        core = Core(rank, 3)
-        for name, limit in policy.items():
-            core.set_policy(name, limit)
-        core.define_comm(COMM_WORLD, 0, "world", range(3))
+        core = new_core(rank, 3, policy)
         sends(3, 20)(core, rank)
         core.finish()
         cores.append(core)
@@ -78,10 +75,8 @@ def test_ranks_with_unlike_limits_have_the_lower_one(
 
 
 def test_arrays_that_one_rank_averages_are_not_merged(tmp_path: Path) -> None:
-    plain, averaged = Core(0, 2), Core(1, 2)
-    averaged.set_policy("sendcounts", 1)
+    plain, averaged = new_core(0, 2, {}), new_core(1, 2, {"sendcounts": 1})
     for rank, core in enumerate((plain, averaged)):
-        core.define_comm(COMM_WORLD, 0, "world", range(2))
         alltoallvs(2, 5)(core, rank)
         core.finish()
     with pytest.raises(FormatError, match=r"Alltoallv\.sendcounts are averaged in only one of the traces"):

@@ -16,8 +16,9 @@ from scalatrace.codegen.conceptual.checks.messages import MessagesChecker
 from scalatrace.codegen.conceptual.checks.names import Context, Report, Scope
 from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.names import children
-from scalatrace.codegen.conceptual.parser.parse import parse, without_collection
+from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.words import PREDECLARED
+from scalatrace.garbage import without_collection
 
 __all__ = ["Report", "check", "examine"]
 

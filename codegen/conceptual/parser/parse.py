@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import gc
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import lark
@@ -25,8 +23,9 @@ from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, tok
 from scalatrace.codegen.conceptual.spelling import typed
 from scalatrace.codegen.conceptual.tree import Program
 from scalatrace.codegen.conceptual.words import KEYWORDS
+from scalatrace.garbage import without_collection
 
-__all__ = ["parse", "without_collection"]
+__all__ = ["parse"]
 
 _TABLES_FORMAT = 1
 """Of the cached tables; to be raised when `_tables` changes."""
@@ -81,18 +80,6 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
     except RecursionError:
         raise ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX, path) from None
     return Program(headers, sentences, text, place=Place(1, 1))
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _end(text: str) -> Place:

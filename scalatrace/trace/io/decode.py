@@ -10,7 +10,16 @@ from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import MAX_RESOLUTION, Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import (
+    MAX_RESOLUTION,
+    Datatype,
+    Family,
+    IntArray,
+    Kind,
+    Op,
+    Stat,
+    is_resolution,
+)
 from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
@@ -112,7 +121,7 @@ def op(raw: object, fields: Fields) -> Op:
 def stat(raw: object, fields: Fields) -> Stat:
     """[name, resolution]"""
     stat_name, resolution = _parts(raw, "a statistic", 2)
-    if type(resolution) not in (int, float) or not abs(resolution) <= MAX_RESOLUTION:
+    if not is_resolution(resolution):
         raise ValueError(f"statistic {stat_name!r:.50} has a resolution beyond {MAX_RESOLUTION:g} or none")
     return Stat(text(stat_name), float(resolution))
 

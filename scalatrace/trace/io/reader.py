@@ -6,7 +6,6 @@ allocates nothing.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import PathLike, fspath
@@ -16,6 +15,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import FormatError
 from scalatrace.files import read_file
+from scalatrace.garbage import without_collection
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.container import HEADER, Container, read_container
 from scalatrace.trace.model.nodes import Node, Sequence
@@ -44,20 +44,8 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
         raise FormatError("one part of a trace; run `scalatrace merge` on its folder first", path)
     if container.symbolic:
         raise FormatError("formulas, not a trace; run `scalatrace instantiate` first", path)
-    with _without_collector():
+    with without_collection():
         return _Payload(container, fspath(path)).trace()
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Disable the collector of cycles: a trace has none, and to look for them takes a third of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 _REASONS: dict[type[BaseException], str] = {

@@ -20,12 +20,18 @@ __all__ = [
     "Layout",
     "Op",
     "Stat",
+    "is_resolution",
     "layout_of",
 ]
 
 
 MAX_RESOLUTION = 1e30
 """Of a statistic: no sum of its values is infinite."""
+
+
+def is_resolution(value: object) -> bool:
+    """Whether a value from a file can be the resolution of a statistic."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_RESOLUTION
 
 
 class Kind(IntEnum):

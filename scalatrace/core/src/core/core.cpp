@@ -39,7 +39,7 @@ int st_core::find_op(const std::string &name) const {
 /* The user's limit of a parameter: "Alltoallv.sendcounts" has precedence over "sendcounts". Names cannot be
  * averaged. */
 int32_t st_core::limit_of(const std::string &op, const std::string &param, int kind) const {
-    if (kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING) return 0;
+    if (is_table(kind)) return 0;
     auto limit = limits.find(op + "." + param);
     if (limit == limits.end()) limit = limits.find(param);
     return limit == limits.end() ? 0 : limit->second;
@@ -99,7 +99,7 @@ bool fill_row(int64_t *row, const OpSchema &op, const st_event &e) {
 void fill_slots(std::vector<Elastic> &slots, const OpSchema &op, const st_event &e, const Tables &tables) {
     Elastic *slot = slots.data();
     for (size_t i = 0; i < op.kinds.size(); ++i) {
-        const size_t n = op.kinds[i] == ST_PEER ? kEncodings : 1;
+        const size_t n = slots_of(op.kinds[i]);
         if (op.limits[i] > 0)
             for (size_t k = 0; k < n; ++k) {
                 slot[k].limit = static_cast<uint32_t>(op.limits[i]);

@@ -280,9 +280,7 @@ class Writer {
         put_terms(p, terms, v.open());
     }
 
-    static bool is_name(int kind) {
-        return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING || kind == ST_ARRAY;
-    }
+    static bool is_name(int kind) { return is_table(kind) || kind == ST_ARRAY; }
 
     void put_value(Packer &p, const Vec &v, int kind) {
         if (is_name(kind))
@@ -429,7 +427,7 @@ class Writer {
         p_.array(op.kinds.size());
         const Elastic *slot = n->slots.data();
         std::vector<Shortened> before; // arrays of this event
-        for (size_t i = 0; i < op.kinds.size(); slot += op.kinds[i++] == ST_PEER ? kEncodings : 1)
+        for (size_t i = 0; i < op.kinds.size(); slot += slots_of(op.kinds[i++]))
             if (op.limits[i] < 0)
                 put_dropped(op.kinds[i]);
             else if (op.kinds[i] == ST_PEER)

@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
-constexpr double kMaxResolution = 1e30;             // of a statistic: no sum of its values is infinite
 constexpr uint64_t kMaxSamples = UINT64_C(1) << 48; // of a histogram: sums over all ranks fit 63 bits
 constexpr int kMaxDepth = 64;                       // of trees, as in trace/io/check.py; deeper input is hostile
 
@@ -343,13 +342,11 @@ class Loader {
         }
     }
 
-    static bool is_table(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING; }
-
     /* Arrays with a limit are averaged, and nothing else is; names of tables have no limit. */
     void check_limits(const Node &n, const OpSchema &op) {
         const Elastic *e = n.slots.data();
         for (size_t i = 0; i < op.kinds.size(); ++i)
-            for (size_t k = op.kinds[i] == ST_PEER ? kEncodings : 1; k; --k, ++e) {
+            for (size_t k = slots_of(op.kinds[i]); k; --k, ++e) {
                 const bool is_array = op.kinds[i] == ST_ARRAY;
                 if (e->limit && (is_table(op.kinds[i]) || e->averaged != is_array || (is_array && !op.limits[i])))
                     in_.fail("a limit of a parameter that has none");

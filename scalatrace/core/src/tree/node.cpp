@@ -21,7 +21,7 @@ void OpSchema::add(std::string param, int kind, int32_t limit) {
     params.push_back(std::move(param));
     kinds.push_back(kind);
     limits.push_back(limit);
-    nslots += kind == ST_PEER ? kEncodings : 1;
+    nslots += slots_of(kind);
 }
 
 namespace {

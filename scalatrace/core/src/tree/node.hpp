@@ -33,6 +33,11 @@ namespace st {
 
 constexpr int kEncodings = 4; // of a peer: absolute, relative, relative modulo size, exclusive-or
 
+/* Elastic values of a parameter of this kind. */
+constexpr size_t slots_of(int kind) { return kind == ST_PEER ? kEncodings : 1; }
+/* Is its value the name of an entry of a table, which cannot be averaged as arrays can? */
+constexpr bool is_table(int kind) { return kind == ST_COMM || kind == ST_TYPE || kind == ST_STRING; }
+
 /* An operation: its name and recorded parameters. */
 struct OpSchema {
     std::string name;

@@ -1,0 +1,21 @@
+"""Search for cyclic garbage, which takes long where very many objects are made."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["without_collection"]
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
