@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.errors import ScalatraceError
+from scalatrace.escapes import clean
 
 
 class GenerateError(ScalatraceError):
@@ -34,4 +35,4 @@ def wrong_call(op: str, site: Sequence[Foreign], reason: object) -> GenerateErro
 
 def where(site: Sequence[Foreign]) -> str:
     """Return the innermost frame of a call, for messages."""
-    return f" at {site[0].raw}" if site else ""
+    return f" at {clean(site[0].raw)}" if site else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
@@ -82,5 +83,5 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
         where = "inside" if first.stat == "comm_ns" else "between"
         yield (
             f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
-            f"{first.op} at {first.site}, {first.formula} ns, off by {first.fit:.0%}"
+            f"{first.op} at {clean(first.site)}, {first.formula} ns, off by {first.fit:.0%}"
         )

@@ -24,7 +24,7 @@ from support.running import record, run, scalatrace
 
 TITLE = "Limits of use"
 COLUMNS = ("limit", "number", "seconds", "peak MB", "trace bytes", "result")
-PROGRAMS = {"requests": 100_000, "communicators": 5_000, "datatypes": 1_000, "names": 1_000}
+PROGRAMS = {"requests": 100_000, "communicators": 5_000, "datatypes": 1_000, "nested": 1_000, "names": 1_000}
 TIMEOUT_S = 3600
 LOSSLESS = "lossless"
 

@@ -90,18 +90,16 @@ def _name(i: int) -> str:
 
 
 def _names(core: Core, n: int) -> None:
-    op = core.define_op("File_open", [("filename", Kind.STRING), ("datatype", Kind.TYPE)])
+    op = core.define_op("File_open", [("filename", Kind.STRING)])
     for i in range(n):
         name = _name(i)
-        values = [core.string(name), core.define_type(name, 4, 4)]
-        core.append(op, values, core.define_signature([f"{name}:1:{name}"]))
+        core.append(op, [core.string(name)], core.define_signature([f"{name}:1:{name}"]))
 
 
 def _check_names(trace: Trace, n: int) -> Iterator[bool]:
     for i, call in _calls(trace, n):
         name = _name(i)
-        text, datatype = call.values
-        yield (trace.strings[text], trace.types[datatype].description) == (name, name)
+        yield trace.strings[call.values[0]] == name
         yield call.stack == (f"{name}:1:{name}",)
 
 

@@ -3,6 +3,7 @@
  *     requests        N requests at the same time: receives, then sends to this rank, then Waitall
  *     communicators   N duplicates at the same time
  *     datatypes       N datatypes at the same time
+ *     nested          one datatype of N within each other, and a predefined one with a name of the user
  *     names           N communicators, each with the longest name that the library allows, in bytes that are no UTF-8
  *
  * Prints its peak memory in KiB.
@@ -50,6 +51,21 @@ static void datatypes(int n) {
     free(all), free(buffer);
 }
 
+static void nested(int n) {
+    int buffer = 0;
+    MPI_Datatype type = MPI_INT, outer;
+    for (int i = 0; i < n; i++) {
+        MPI_Type_contiguous(1, type, &outer);
+        if (i) MPI_Type_free(&type);
+        type = outer;
+    }
+    MPI_Type_commit(&type);
+    MPI_Bcast(&buffer, 1, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    MPI_Type_set_name(MPI_FLOAT, "MPI_two (words");
+    MPI_Bcast(&buffer, 1, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     if (argc != 3) return 2;
@@ -58,6 +74,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "communicators")) communicators(n, 0);
     if (!strcmp(argv[1], "names")) communicators(n, 1);
     if (!strcmp(argv[1], "datatypes")) datatypes(n);
+    if (!strcmp(argv[1], "nested")) nested(n);
     MPI_Finalize();
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);

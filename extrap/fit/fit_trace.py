@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
@@ -611,4 +612,4 @@ def where(node: Aligned) -> str:
     if node.key is None:
         return "a loop around " + ", ".join(sorted({where(child) for child in node.children})[:3])
     stack = node.key.stack
-    return f"{node.key.op} at {stack[0] if stack else '(no call site)'}"
+    return f"{node.key.op} at {clean(stack[0]) if stack else '(no call site)'}"

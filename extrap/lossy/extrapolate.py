@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.rank_tree import Key
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, prepared
@@ -107,7 +108,7 @@ def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -
     first = next(loss for loss in worst.losses if loss.reason is not Reason.SNIPPETS)
     raise ExtrapolationError(
         f"{_share(worst):.1%} of the events of {worst.nprocs} ranks ({worst.grid}) would be dropped, more "
-        f"than {max_dropped:.0%} (--max-dropped); most of them: {first.op} at {first.site} "
+        f"than {max_dropped:.0%} (--max-dropped); most of them: {first.op} at {clean(first.site)} "
         f"({first.reason.words})\n"
         f"The grid was taken from: {evidence}. If the ranks form another one, name it (--dims-of)"
     )

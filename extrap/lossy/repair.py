@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from scalatrace.escapes import clean
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.lossy.calls import Calls, Marks, Reason, droppable
 from scalatrace.extrap.lossy.links import Links
@@ -78,8 +79,8 @@ class Repair:
         call = self.calls.calls[number]
         if not droppable(call.op):
             raise ExtrapolationError(
-                f"{call.op} at {call.site or '(no call site)'} follows no rule, and cannot be dropped: "
-                "later calls refer to what it makes"
+                f"{call.op} at {clean(call.site) or '(no call site)'} follows no rule, and cannot be "
+                "dropped: later calls refer to what it makes"
             )
 
     def _dependent(self, number: int) -> list[int]:

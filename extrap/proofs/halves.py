@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.proofs.places import Place, place_of
 from scalatrace.extrap.proofs.prover import Prover
@@ -147,7 +148,7 @@ def paths(rules: Sequence[Rule], around: Path = ()) -> Iterator[Path]:
 
 def site(rule: Rule) -> str:
     """An event in words."""
-    return " at ".join([f"MPI_{rule.op}", *rule.stack[:1]])
+    return " at ".join([f"MPI_{rule.op}", *map(clean, rule.stack[:1])])
 
 
 def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:

@@ -73,10 +73,7 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
         return predefined(tree.name)
     if tree.name == "opaque":
         return _bytes(call, *tree.arguments)
-    recipe = RECIPES.get(tree.name)
-    if recipe is None:
-        raise ReplayError(f"no datatype constructor {tree.name!r}")
-    op, arguments = recipe(tree.arguments, [build(inner, call) for inner in tree.inner])
+    op, arguments = RECIPES[tree.name](tree.arguments, [build(inner, call) for inner in tree.inner])
     result = MPI.Datatype()
     call(op, *arguments, Ref(result))
     return result

@@ -155,5 +155,5 @@ def _stride(which: RankList) -> int:
 
 def short_site(frame: str) -> str:
     """Return a frame without directories, a long file name without its middle."""
-    text = clean(short_frame(frame))
+    text = short_frame(frame)
     return text if len(text) <= _SITE_SHOWN else f"{text[: _SITE_SHOWN // 2]}…{text[-_SITE_SHOWN // 2 :]}"

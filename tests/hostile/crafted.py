@@ -151,11 +151,10 @@ def escapes() -> bytes:
     b.trace.meta.update({"program": ESCAPE, f"key{ESCAPE}": ESCAPE})
     b.trace.counts[f"Iprobe{ESCAPE}"] = 3
     some = b.family(ESCAPE, (2,), (0, 1))
-    kind = type(DOUBLE)(ESCAPE, 8, 8)
     to = To(Encoding.MODULO, Vec(1))
     return packed(
         b.of(
-            b.event("Isend", at=(f"{ESCAPE}.c:1:f",), count=1, datatype=kind, dest=to, tag=1, comm=some),
+            b.event("Isend", at=(f"{ESCAPE}.c:1:f",), count=1, datatype=DOUBLE, dest=to, tag=1, comm=some),
             b.event("File_open", at=(f"{ESCAPE}.c:2:f",), comm=some, filename=ESCAPE, amode=ESCAPE),
         )
     )
@@ -171,6 +170,18 @@ def escape_in_operation() -> bytes:
 def code_in_operation() -> bytes:
     """An operation whose name is a statement of C."""
     return changed(lambda payload: payload["ops"][0].__setitem__(0, "x(); system"))
+
+
+@crafted("escape-in-datatype.st")
+def escape_in_datatype() -> bytes:
+    """A datatype whose description has control characters."""
+    return changed(lambda payload: payload["types"][0].__setitem__(0, ESCAPE))
+
+
+@crafted("datatype-of-nothing.st")
+def datatype_of_nothing() -> bytes:
+    """A datatype that is made of no other."""
+    return changed(lambda payload: payload["types"][0].__setitem__(0, "contiguous"))
 
 
 @crafted("code-in-parameter.st")

@@ -87,6 +87,8 @@ def refused(words: str, *paths: Path) -> str:
         ("bomb.st", "cannot inflate to"),
         ("liar.st", "cannot inflate to 4611686018427387904"),
         ("escape-in-operation.st", r"'\\x1b\[31mred\\x9b0m' is not a name"),
+        ("escape-in-datatype.st", r"datatype '\\x1b\[31mred\\x9b0m': cannot read"),
+        ("datatype-of-nothing.st", r"datatype 'contiguous': '\(' expected, not 'its end'"),
         ("code-in-operation.st", r"'x\(\); system' is not a name"),
         ("code-in-parameter.st", "'a b' is not a name"),
         ("nan-resolution.st", "'compute_ns' has a resolution beyond 1e.30 or none"),

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.mpi
 
 
 @pytest.mark.parametrize(
-    ("case", "n"), [("requests", 3_000), ("communicators", 300), ("datatypes", 300), ("names", 30)]
+    ("case", "n"),
+    [("requests", 3_000), ("communicators", 300), ("datatypes", 300), ("nested", 300), ("names", 30)],
 )
 def test_program_is_recorded(openmpi: Mpi, tmp_path: Path, case: str, n: int) -> None:
     assert with_mpi(openmpi, case, n, tmp_path)[-1] == LOSSLESS

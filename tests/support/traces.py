@@ -163,7 +163,7 @@ def traces(draw: Any) -> Trace:
         stats=[Stat("compute_ns", 1.0), Stat("odd name", 0.25)],
         frames=[draw(texts), "lib.so+0x12", "dir/app.py:3:main"],
         signatures=[(), (2, 1, 0)],
-        types=[Datatype("MPI_INT", 4, 4), Datatype('opaque(3,"5")', 3, 5)],
+        types=[Datatype("MPI_INT", 4, 4), Datatype("opaque(3,5)", 3, 5)],
         strings=[draw(texts), draw(texts), "*/\x1b[0m\n"],
         arrays=[IntArray(3, Vec(((0, 2, 1),))), IntArray(0, Vec(())), IntArray(3, Vec(((0, 2, 1),)), True)],
         preds=[START, (0, 1), (2, 0)],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from scalatrace.errors import FormatError
-from scalatrace.trace.model.typetree import TypeTree, parse
+from scalatrace.trace.model.typetree import MAX_TYPE_DEPTH, TypeTree, parse
 
 DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
 
@@ -27,6 +28,7 @@ DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
         ),
         ("resized(0, 16, MPI_INT)", TypeTree("resized", (0, 16), (INT,))),
         ("opaque(24,32)", TypeTree("opaque", (24, 32))),
+        ("struct([],[],[])", TypeTree("struct", ((), ()))),
     ],
 )
 def test_descriptions(description: str, tree: TypeTree) -> None:
@@ -44,9 +46,35 @@ def test_descriptions(description: str, tree: TypeTree) -> None:
         "dup()x",
         "indexed([1,],MPI_INT",
         "3",
+        "contiguous",
+        "contiguous(MPI_INT)",
+        "contiguous(2,MPI_INT,MPI_INT)",
+        "vector(3,2,MPI_INT)",
+        "indexed([1,2],[4],MPI_INT)",
+        "indexed([1,MPI_INT],[4],MPI_INT)",
+        "struct([1,2],[0,8],[MPI_INT])",
+        "subarray([4,4],[2,2],[1],C,MPI_INT)",
+        "darray(4,0,[4],[1],[1],[4],MPI_INT)",
+        "resized(0,C,MPI_INT)",
+        "opaque(24,32,MPI_INT)",
+        "contiguous(9223372036854775808,MPI_INT)",
+        "triple(3,MPI_INT)",
+        "MPI_INT(3)",
     ],
 )
 def test_damaged_descriptions(description: str) -> None:
-    with pytest.raises(FormatError) as error:
+    with pytest.raises(ValueError, match=re.escape(repr(description))):
         parse(description)
-    assert repr(description) in str(error.value)
+
+
+def test_depth_is_limited() -> None:
+    deepest = "dup(" * MAX_TYPE_DEPTH + "MPI_INT" + ")" * MAX_TYPE_DEPTH
+    assert parse(deepest).name == "dup"
+    for more in (1, 10**5):
+        with pytest.raises(ValueError, match="within each other"):
+            parse("dup(" * more + deepest + ")" * more)
+
+
+def test_long_descriptions_are_read_in_linear_time() -> None:
+    numbers = ",".join(["1"] * 200_000)
+    assert len(parse(f"indexed([{numbers}],[{numbers}],MPI_INT)").arguments[0]) == 200_000

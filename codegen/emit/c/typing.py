@@ -8,7 +8,6 @@ from typing import Any
 
 from scalatrace.codegen.emit.arguments import predefined_name
 from scalatrace.codegen.emit.c.large import INT_MAX
-from scalatrace.codegen.errors import GenerateError
 from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE
 from scalatrace.trace.model.typetree import TypeTree
 
@@ -76,8 +75,6 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
         lines.append(f"{_called('contiguous', (size,), ['MPI_BYTE'])}, &{result}b);")
         lines.append(f"MPI_Type_create_resized({result}b, 0, {extent}, &{result});")
         return result
-    if tree.name not in _RECIPES:
-        raise GenerateError(f"no datatype constructor {tree.name!r}")
     lines.append(f"MPI_Datatype {result};")
     lines.append(f"{_called(tree.name, tree.arguments, inner)}, &{result});")
     return result

@@ -14,8 +14,12 @@
 struct text {
     char *bytes;
     size_t length, capacity;
+    int depth;   /* constructors around the datatype that is described next */
     bool failed; /* out of memory: the text is incomplete */
 };
+
+/* Levels of a description (scalatrace/trace/model/typetree.py has the same number); the last one is opaque. */
+enum { MAX_TYPE_DEPTH = 64 };
 
 static struct st_map types; /* handle -> name in the core */
 /* The datatype of the call before: consecutive calls often use the same one. */
@@ -63,12 +67,14 @@ static void put_opaque(struct text *text, MPI_Datatype type) {
     put(text, "opaque(%lld,%lld)", (long long)size, (long long)extent);
 }
 
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
 /* Predefined datatypes have names that begin with MPI_; others without a constructor (user names) are opaque. */
 static void put_name(struct text *text, MPI_Datatype type) {
     char name[MPI_MAX_OBJECT_NAME];
     int length = 0;
     PMPI_Type_get_name(type, name, &length);
-    if (length > 0 && !strncmp(name, "MPI_", 4))
+    if (length > 0 && !strncmp(name, "MPI_", 4) && name[strspn(name, NAME_CHARACTERS)] == '\0')
         put(text, "%s", name);
     else
         put_opaque(text, type);
@@ -249,8 +255,8 @@ static void free_parts(MPI_Datatype *parts, int n) {
         if (combiner_of(parts[k]) != MPI_COMBINER_NAMED) PMPI_Type_free(&parts[k]);
 }
 
-/* Write the description of a datatype, recursively. */
-static void describe(struct text *text, MPI_Datatype type) {
+/* Write the constructor of a datatype and what it is made of, or its name. */
+static void describe_parts(struct text *text, MPI_Datatype type) {
     if (describe_large(text, type)) return;
     int ni = 0, na = 0, nt = 0, combiner = MPI_COMBINER_NAMED;
     if (PMPI_Type_get_envelope(type, &ni, &na, &nt, &combiner) != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED) {
@@ -268,6 +274,17 @@ static void describe(struct text *text, MPI_Datatype type) {
         put_opaque(text, type); /* Fortran's parametrised types */
     }
     free(ints), free(addresses), free(parts);
+}
+
+/* Write the description of a datatype, recursively. */
+static void describe(struct text *text, MPI_Datatype type) {
+    if (text->depth == MAX_TYPE_DEPTH - 1 && combiner_of(type) != MPI_COMBINER_NAMED) {
+        put_opaque(text, type);
+        return;
+    }
+    text->depth++;
+    describe_parts(text, type);
+    text->depth--;
 }
 
 /* Describe a datatype and define it in the core. */
@@ -293,7 +310,7 @@ uint64_t st_type(MPI_Datatype type) {
 
 /* Its size is the sum of the sizes, its extent the largest one. */
 uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n) {
-    struct text text = {0};
+    struct text text = {.depth = 1};
     int64_t sum = 0, size, extent, widest = 0;
     put(&text, "struct([");
     for (int64_t i = 0; i < n; i++) put(&text, i ? ",1" : "1");

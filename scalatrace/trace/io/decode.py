@@ -21,6 +21,7 @@ from scalatrace.trace.model.tables import (
     is_resolution,
 )
 from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
 from scalatrace.trace.values.vec import Vec
@@ -169,7 +170,8 @@ def datatype(raw: object, fields: Fields) -> Datatype:
     description, size, extent = _parts(raw, "a datatype", 3)
     if type(size) is not int or type(extent) is not int:
         raise ValueError(f"the size or extent of datatype {description!r:.60} is not an integer")
-    return Datatype(text(description), size, extent)
+    parse(text(description))
+    return Datatype(description, size, extent)
 
 
 def arrays(raws: Iterable[object]) -> list[IntArray]:

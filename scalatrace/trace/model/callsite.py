@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from scalatrace.escapes import clean
+
 __all__ = ["Frame", "Stack", "is_offset", "same_stack", "short_frame", "split_frame"]
 
 Stack = tuple[str, ...]
@@ -44,8 +46,8 @@ def is_offset(text: str) -> bool:
 
 @cache
 def short_frame(text: str) -> str:
-    """The frame without its directories, for tables: `app.py:12:main`."""
-    frame = split_frame(text)
+    """The frame without its directories and control characters, for tables and messages: `app.py:12:main`."""
+    frame = split_frame(clean(text))
     name = frame.file.rpartition("/")[2] or frame.file
     if frame.line:
         return f"{name}:{frame.line}:{frame.function}"

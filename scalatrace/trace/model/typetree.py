@@ -9,9 +9,28 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scalatrace.errors import FormatError
-
 Argument = int | str | tuple[int, ...]
+
+MAX_TYPE_DEPTH = 64
+"""Constructors within constructors that a description may have; the tracer writes deeper types as opaque
+(pmpi/events/datatypes.c has the same number)."""
+
+_FORMS = {
+    "contiguous": ("n", 1),
+    "vector": ("nnn", 1),
+    "hvector": ("nnn", 1),
+    "indexed": ("ll", 1),
+    "hindexed": ("ll", 1),
+    "indexed_block": ("nl", 1),
+    "hindexed_block": ("nl", 1),
+    "struct": ("ll", None),
+    "subarray": ("lllo", 1),
+    "darray": ("nnllllo", 1),
+    "resized": ("nn", 1),
+    "dup": ("", 1),
+    "opaque": ("nn", 0),
+}
+"""Constructor -> its arguments (number, list, order), number of types (None: the length of a list)."""
 
 _TOKEN = re.compile(r"\s*(?:(?P<int>-?\d+)|(?P<name>[A-Za-z_]\w*(?: [A-Za-z_]\w*)*)|(?P<mark>[(),\[\]]))")
 
@@ -40,10 +59,11 @@ def parse(description: str) -> TypeTree:
     """Return the tree of a description.
 
     Raises:
-        FormatError: the description does not follow docs/format.md.
+        ValueError: the description does not follow docs/format.md: its grammar, the arguments of its
+            constructors, equal lengths of lists, 64-bit integers, at most MAX_TYPE_DEPTH levels.
     """
     tokens = _Tokens(description)
-    tree = _type(tokens)
+    tree = _type(tokens, 0)
     if tokens.kind is not None:
         raise tokens.error("end")
     return tree
@@ -71,63 +91,96 @@ class _Tokens:
             raise self.error(repr(mark))
         self.next()
 
-    def error(self, wanted: str) -> FormatError:
+    def error(self, wanted: str) -> ValueError:
         """Return the error that says what was wanted instead of the present word."""
-        return FormatError(f"datatype {self.text!r}: {wanted} expected, not {self.value or 'its end'!r}")
+        return self.refusal(f"{wanted} expected, not {self.value or 'its end'!r:.60}")
+
+    def refusal(self, why: str) -> ValueError:
+        """Return the error that says what is wrong with the description."""
+        return ValueError(f"datatype {self.text!r:.200}: {why}")
+
+    def integer(self) -> int:
+        """Step over an integer and return it."""
+        digits = self.value
+        if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
+            raise self.refusal(f"{digits:.60} is not a 64-bit integer")
+        self.next()
+        return int(digits)
 
     def _split(self, text: str) -> Iterator[tuple[str, str]]:
-        position = 0
-        while text[position:].strip():
+        position, end = 0, len(text.rstrip())
+        while position < end:
             match = _TOKEN.match(text, position)
             if match is None:
-                raise FormatError(f"datatype {text!r}: cannot read {text[position:]!r}")
+                raise self.refusal(f"cannot read {text[position : position + 60]!r}")
             yield str(match.lastgroup), match[str(match.lastgroup)]
             position = match.end()
 
 
-def _type(tokens: _Tokens) -> TypeTree:
+def _type(tokens: _Tokens, depth: int) -> TypeTree:
     if tokens.kind != "name":
         raise tokens.error("a type")
     name = tokens.next()
-    if tokens.value != "(":
+    if name.startswith("MPI_"):
         return TypeTree(name)
-    tokens.next()
+    if name not in _FORMS:
+        raise tokens.refusal(f"no datatype constructor {name!r:.60}")
+    if depth == MAX_TYPE_DEPTH:
+        raise tokens.refusal(f"more than {MAX_TYPE_DEPTH} constructors within each other")
+    tokens.take("(")
     arguments: list[Argument] = []
     inner: list[TypeTree] = []
     while tokens.value != ")":
-        _item(tokens, arguments, inner)
+        _item(tokens, arguments, inner, depth)
         if tokens.value != ")":
             tokens.take(",")
     tokens.take(")")
-    return TypeTree(name, tuple(arguments), tuple(inner))
+    if name == "struct" and not inner:
+        arguments = arguments[:2]  # the empty list of types
+    tree = TypeTree(name, tuple(arguments), tuple(inner))
+    if not _fits(tree):
+        raise tokens.refusal(f"the arguments of {name} do not fit it")
+    return tree
 
 
-def _item(tokens: _Tokens, arguments: list[Argument], inner: list[TypeTree]) -> None:
+def _item(tokens: _Tokens, arguments: list[Argument], inner: list[TypeTree], depth: int) -> None:
     """Read one item between the parentheses of a constructor."""
     if tokens.kind == "int":
-        arguments.append(int(tokens.next()))
+        arguments.append(tokens.integer())
     elif tokens.value in ("C", "Fortran"):
         arguments.append(tokens.next())
     elif tokens.kind == "name":
-        inner.append(_type(tokens))
+        inner.append(_type(tokens, depth + 1))
     else:
         tokens.take("[")
-        _list(tokens, arguments, inner)
+        _list(tokens, arguments, inner, depth)
 
 
-def _list(tokens: _Tokens, arguments: list[Argument], inner: list[TypeTree]) -> None:
+def _list(tokens: _Tokens, arguments: list[Argument], inner: list[TypeTree], depth: int) -> None:
     """Read a list up to its bracket: all types, or all integers."""
     numbers: list[int] = []
     types: list[TypeTree] = []
     while tokens.value != "]":
         if tokens.kind == "int":
-            numbers.append(int(tokens.next()))
+            numbers.append(tokens.integer())
         else:
-            types.append(_type(tokens))
+            types.append(_type(tokens, depth + 1))
         if tokens.value != "]":
             tokens.take(",")
     tokens.take("]")
+    if types and numbers:
+        raise tokens.refusal("a list of integers and types")
     if types:
         inner.extend(types)
     else:
         arguments.append(tuple(numbers))
+
+
+def _fits(tree: TypeTree) -> bool:
+    """Whether a constructor has arguments of its kinds, lists of one length and its number of types."""
+    kinds, types = _FORMS[tree.name]
+    letters = {int: "n", tuple: "l", str: "o"}
+    if "".join(letters[type(argument)] for argument in tree.arguments) != kinds:
+        return False
+    lengths = {len(argument) for argument in tree.arguments if isinstance(argument, tuple)}
+    return len(lengths) <= 1 and len(tree.inner) == (lengths.pop() if types is None else types)
