@@ -230,7 +230,7 @@ def depends_on_rank(formula: Value) -> bool:
 
 def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:
     """The error for a quantity that follows no rule: what was seen in each trace, and what may help."""
-    lines, typical = [], []
+    lines, typical, unlike = [], [], False
     for k, run in enumerate(space.runs):
         ranks_of: dict[str, list[int]] = {}
         for point in range(int(space.starts[k]), int(space.starts[k + 1])):
@@ -244,6 +244,9 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         )
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
+        unlike = len(groups) == len(values) >= MIN_UNLIKE and any(
+            len(value.slots) > 1 for value in values if value
+        )
     text = f"no formula found for {where}\n" + "\n".join(lines)
     if any(f"{op} at " in where and not where.startswith(f"repeat of {op} at ") for op in COMPLETING):
         return ExtrapolationError(text + BY_TIMING)
@@ -251,7 +254,7 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         return PollingError(text + BY_TIMING)
     few = _few_sizes(space)
     kind = UnconfirmedError if few else ExtrapolationError
-    return kind(text + _hint(space, typical) + few)
+    return kind(text + (OF_DATA if unlike else _hint(space, typical)) + few)
 
 
 def _few_sizes(space: Space) -> str:
@@ -269,6 +272,14 @@ BY_TIMING = (
     "No formula describes that"
 )
 
+
+OF_DATA = (
+    "\nEvery rank of the largest run has other values, as where they depend on data. Record with "
+    "--histograms 1, which keeps their means, or let --lossy drop these calls (--max-dropped)"
+)
+
+MIN_UNLIKE = 4
+"""Ranks that must all have other values before a message says that these may depend on data."""
 
 COMPLETING = ("Waitany", "Waitsome")
 """Operations that complete some of several requests."""

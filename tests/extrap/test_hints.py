@@ -31,3 +31,16 @@ def test_traces_of_one_shape_follow_rules() -> None:
     some = [dims for dims in grids if dims[0] <= dims[1]]
     made = extrap.extrapolate([trace_of(by_the_longer_side, d) for d in some], 36, (6, 6), dims_of=some)
     assert diff(made.trace, trace_of(by_the_longer_side, (6, 6)), ["times"]) == []
+
+
+def of_data(rank: Rank) -> list[IssuedCall]:
+    """Counts that differ from rank to rank and from run to run, as those of sorted keys do."""
+    seed = (rank.number + 2) * 7919 * (rank.dims[0] + 3)
+    counts = [seed % (97 + 2 * k) + 5 for k in range(4)]
+    return [call("Allgatherv", 1, recvcounts=counts, comm="world")]
+
+
+def test_values_that_depend_on_data() -> None:
+    given = [trace_of(of_data, (n,)) for n in (4, 6, 8, 12)]
+    with pytest.raises(ExtrapolationError, match=r"Every rank of the largest run has other values.*--histograms 1"):
+        extrap.extrapolate(given, 16)

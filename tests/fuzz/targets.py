@@ -52,8 +52,8 @@ MAX_INPUT_BYTES = 100_000
 """Longer inputs are cut: their time is that of their length."""
 
 MAX_LOG_CALLS = 10_000
-OPEN = ("is not a name of", " is of kind ")
-"""Reasons for which `merge` refuses what the core merged, which does not check schemas of operations.
+OPEN = ("is not a name of", " is of kind ", "datatype '")
+"""Reasons for which `merge` refuses what the core merged, which checks no schemas of operations and no datatypes.
 
 CORPUS/part/open has examples."""
 
