@@ -230,7 +230,7 @@ def depends_on_rank(formula: Value) -> bool:
 
 def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:
     """The error for a quantity that follows no rule: what was seen in each trace, and what may help."""
-    lines, typical, unlike = [], [], False
+    lines, typical, unlike, agreed = [], [], False, True
     for k, run in enumerate(space.runs):
         ranks_of: dict[str, list[int]] = {}
         for point in range(int(space.starts[k]), int(space.starts[k + 1])):
@@ -244,6 +244,7 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         )
         values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
         typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
+        agreed = agreed and len(groups) == 1
         unlike = len(groups) == len(values) >= MIN_UNLIKE and any(
             len(value.slots) > 1 for value in values if value
         )
@@ -254,7 +255,9 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
         return PollingError(text + BY_TIMING)
     few = _few_sizes(space)
     kind = UnconfirmedError if few else ExtrapolationError
-    return kind(text + (OF_DATA if unlike else _hint(space, typical)) + few)
+    converging = agreed and where.startswith("repeat of ")
+    hint = OF_DATA if unlike else OF_CONVERGENCE if converging else _hint(space, typical)
+    return kind(text + hint + few)
 
 
 def _few_sizes(space: Space) -> str:
@@ -276,6 +279,11 @@ BY_TIMING = (
 OF_DATA = (
     "\nEvery rank of the largest run has other values, as where they depend on data. Record with "
     "--histograms 1, which keeps their means, or let --lossy drop these calls (--max-dropped)"
+)
+
+OF_CONVERGENCE = (
+    "\nAll ranks of a run agree, as on the iterations until a solver converges: if they depend on data, "
+    "record with a fixed number of them"
 )
 
 MIN_UNLIKE = 4

@@ -136,9 +136,9 @@ def _without_trees(traces: Sequence[Trace]) -> list[Pairs] | None:
 
 
 def _is_tree(pairs: Pairs) -> bool:
-    """Whether all messages are between ranks that differ in one bit, as in binomial trees."""
+    """Whether all messages are between ranks that differ in one bit, as in binomial trees, or with rank 0."""
     changed = pairs[:, 0] ^ pairs[:, 1]
-    return bool((changed & (changed - 1) == 0).all())
+    return bool(((changed & (changed - 1) == 0) | (pairs == 0).any(axis=1)).all())
 
 
 def _pairs_by_site(trace: Trace) -> Mapping[Site, Pairs]:

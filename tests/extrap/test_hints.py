@@ -44,3 +44,38 @@ def test_values_that_depend_on_data() -> None:
     given = [trace_of(of_data, (n,)) for n in (4, 6, 8, 12)]
     with pytest.raises(ExtrapolationError, match=r"Every rank of the largest run has other values.*--histograms 1"):
         extrap.extrapolate(given, 16)
+
+
+def until_convergence(rank: Rank) -> list[IssuedCall]:
+    """A halo and sums, as often as a solver needs."""
+    turns = {4: 23, 6: 37, 9: 47, 12: 65}[rank.dims[0] * rank.dims[1]]
+    return [*halo(wrap=False)(rank), *[call("Allreduce", 2, count=1, comm="world")] * turns]
+
+
+def test_iterations_that_depend_on_data() -> None:
+    grids = [(2, 2), (2, 3), (3, 3), (3, 4)]
+    with pytest.raises(ExtrapolationError, match=r"All ranks of a run agree.*until a solver converges"):
+        extrap.extrapolate([trace_of(until_convergence, dims) for dims in grids], 16)
+
+
+def tree_and_halo(rank: Rank) -> list[IssuedCall]:
+    """One call site sends from rank 0 to all, and along a binomial tree, as OpenFOAM's `UOPstream::write`."""
+    nprocs = rank.dims[0] * rank.dims[1]
+    below = [1 << k for k in range(nprocs.bit_length()) if rank.number % (2 << k) == 0]
+    calls = [call("Send", 3, count=9, dest=k, tag=3, comm="world") for k in range(1, nprocs) if not rank.number]
+    if rank.number:
+        calls.append(call("Recv", 4, count=9, source=0, tag=3, comm="world"))
+    calls.append(call("Barrier", 2, comm="world"))
+    if rank.number:
+        up = rank.number & (rank.number - 1)
+        calls.append(call("Recv", 4, count=7, source=up, tag=3, comm="world"))
+    peers = [rank.number + k for k in reversed(below) if rank.number + k < nprocs]
+    calls += [call("Send", 3, count=7, dest=peer, tag=3, comm="world") for peer in peers]
+    return [*calls, *halo(wrap=False)(rank)]
+
+
+def test_a_grid_is_found_beside_trees_and_sends_of_rank_0() -> None:
+    grids = [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]
+    given = [trace_of(tree_and_halo, dims) for dims in grids]
+    made = extrap.extrapolate(given, 20, (4, 5))
+    assert diff(made.trace, trace_of(tree_and_halo, (4, 5)), ["times"]) == []
