@@ -38,8 +38,9 @@ Chosen = tuple[list[int], Reason]
 Failure = tuple[Aligned, ExtrapolationError]
 """A node that follows no rule."""
 
-MAX_TRIALS = 8
-"""Call sites that are dropped on trial before calls of all ranks are given up."""
+MAX_TRIALS, MAX_TRIED_CALLS = 8, 400_000
+"""Call sites that are dropped on trial before calls of all ranks are given up, and the calls of all traces
+that are looked at in these trials (at least one is made)."""
 
 
 class Lossy:
@@ -74,7 +75,7 @@ class Lossy:
             for node, error in failures:
                 for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
                     some.append(one)
-            if not structure_only or not failures or not self._odd_instead(failures, chosen):
+            if not structure_only or not failures or not self._odd_instead(failures, chosen, check_losses):
                 self._drop(chosen)
             check_losses()
             if not fitter.failures and not structure_only:
@@ -94,11 +95,16 @@ class Lossy:
         """Drop some calls of each trace; how many went."""
         return sum(state.repair.drop_all(some) for state, some in zip(self.states, chosen, strict=True))
 
-    def _odd_instead(self, failures: Sequence[Failure], chosen: Sequence[Sequence[Chosen]]) -> bool:
+    def _odd_instead(
+        self,
+        failures: Sequence[Failure],
+        chosen: Sequence[Sequence[Chosen]],
+        check_losses: Callable[[], None],
+    ) -> bool:
         """Drop a call site that some ranks do not have, if with fewer calls than chosen all has a rule then.
 
         Such a site may keep loops apart that are one loop without it. Only where calls of all ranks are
-        to go is it worth trying.
+        to go is it worth trying, and only sites that may go.
         """
         totals, everywhere = self._sites()
         if not all(local.keys <= everywhere for node, _ in failures for local in node.nodes.values()):
@@ -107,8 +113,10 @@ class Lossy:
         price = self._drop(chosen)
         self._back_to(before)
         odd = [key for key in totals if key not in everywhere and droppable(key[0])]
-        for key in sorted(odd, key=lambda key: (totals[key], key))[:MAX_TRIALS]:
-            if self._drop([[(state.of_keys({key}), Reason.UNCOMMON)] for state in self.states]) < price:
+        trials = min(MAX_TRIALS, max(1, MAX_TRIED_CALLS // totals.total()))
+        for key in sorted(odd, key=lambda key: (totals[key], key))[:trials]:
+            dropped = self._drop([[(state.of_keys({key}), Reason.UNCOMMON)] for state in self.states])
+            if dropped < price and _may_go(check_losses):
                 fitter = self._fitter(structure_only=True)
                 fitter.rules()
                 if not fitter.failures:
@@ -214,6 +222,15 @@ class Lossy:
         for point, content in contents.items():
             by_trace.setdefault(fitter.run_of[point][0], []).append(content.nodes)
         return _folded([_folded(seqs, forest) for seqs in by_trace.values()], forest)
+
+
+def _may_go(check_losses: Callable[[], None]) -> bool:
+    """Whether so much may be dropped as is."""
+    try:
+        check_losses()
+    except ExtrapolationError:
+        return False
+    return True
 
 
 def _folded(seqs: Sequence[Seq], forest: Forest) -> Seq:

@@ -344,10 +344,10 @@ def _unpacked(payload: bytes) -> Any:
 
 
 def _packed(tree: Any, raw: bool = False) -> bytes:
-    """Return msgpack; nothing for what it cannot hold (keys that are lists, larger integers)."""
+    """Return msgpack; nothing for what it cannot hold (keys that are lists, larger integers), or memory cannot."""
     try:
         return bytes(msgpack.packb(tree, use_bin_type=not raw, unicode_errors="surrogateescape"))
-    except (ValueError, OverflowError, TypeError):
+    except (ValueError, OverflowError, TypeError, MemoryError):
         return b""
 
 
