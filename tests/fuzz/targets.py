@@ -53,7 +53,7 @@ MAX_INPUT_BYTES = 100_000
 
 MAX_LOG_CALLS = 10_000
 OPEN = ("is not a name of", " is of kind ", "datatype '")
-"""Reasons for which `merge` refuses what the core merged, which checks no schemas of operations and no datatypes.
+"""Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations nor types.
 
 CORPUS/part/open has examples."""
 
@@ -344,7 +344,7 @@ def _unpacked(payload: bytes) -> Any:
 
 
 def _packed(tree: Any, raw: bool = False) -> bytes:
-    """Return msgpack; nothing for what it cannot hold (keys that are lists, larger integers), or memory cannot."""
+    """Return msgpack; nothing for what it (keys that are lists, larger integers) or memory cannot hold."""
     try:
         return bytes(msgpack.packb(tree, use_bin_type=not raw, unicode_errors="surrogateescape"))
     except (ValueError, OverflowError, TypeError, MemoryError):
