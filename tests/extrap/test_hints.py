@@ -42,7 +42,9 @@ def of_data(rank: Rank) -> list[IssuedCall]:
 
 def test_values_that_depend_on_data() -> None:
     given = [trace_of(of_data, (n,)) for n in (4, 6, 8, 12)]
-    with pytest.raises(ExtrapolationError, match=r"Every rank of the largest run has other values.*--histograms 1"):
+    with pytest.raises(
+        ExtrapolationError, match=r"Every rank of the largest run has other values.*--histograms 1"
+    ):
         extrap.extrapolate(given, 16)
 
 
@@ -62,7 +64,9 @@ def tree_and_halo(rank: Rank) -> list[IssuedCall]:
     """One call site sends from rank 0 to all, and along a binomial tree, as OpenFOAM's `UOPstream::write`."""
     nprocs = rank.dims[0] * rank.dims[1]
     below = [1 << k for k in range(nprocs.bit_length()) if rank.number % (2 << k) == 0]
-    calls = [call("Send", 3, count=9, dest=k, tag=3, comm="world") for k in range(1, nprocs) if not rank.number]
+    calls = [
+        call("Send", 3, count=9, dest=k, tag=3, comm="world") for k in range(1, nprocs) if not rank.number
+    ]
     if rank.number:
         calls.append(call("Recv", 4, count=9, source=0, tag=3, comm="world"))
     calls.append(call("Barrier", 2, comm="world"))

@@ -53,7 +53,8 @@ MAX_INPUT_BYTES = 100_000
 
 MAX_LOG_CALLS = 10_000
 OPEN = ("is not a name of", " is of kind ", "datatype '")
-"""Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations nor types.
+"""Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations nor
+types.
 
 CORPUS/part/open has examples."""
 
