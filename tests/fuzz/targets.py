@@ -52,7 +52,7 @@ MAX_INPUT_BYTES = 100_000
 """Longer inputs are cut: their time is that of their length."""
 
 MAX_LOG_CALLS = 10_000
-OPEN = ("is not a name of", " is of kind ", "datatype '")
+OPEN = ("is not a name of", " is of kind ", "but not the communicator", "datatype '")
 """Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations nor
 types.
 

@@ -40,4 +40,6 @@ def test_schemas_that_contradict_their_operation() -> None:
         check_schema(Op("Send", (("count", Kind.TYPE), comm)))
     with pytest.raises(ValueError, match=r"^parameter source of Recv is of kind INT, not PEER$"):
         check_schema(Op("Recv", (count, ("source", Kind.INT), comm)))
+    with pytest.raises(ValueError, match=r"^Win_sync has win, but not the communicator"):
+        check_schema(Op("Win_sync", (("win", Kind.INT),)))
     check_schema(Op("My_own_operation", (("what", Kind.ARRAY),)))

@@ -27,9 +27,15 @@ for _kind, _words in _NAMES.items():
     for _name in _words.split():
         KINDS.setdefault(_name, set()).add(_kind)
 
+NUMBERED_PER_COMM = {"win", "fh"}
+"""Windows and files are known by how many were made before on their communicator."""
+
 
 def check_schema(op: Op) -> None:
-    """Raise ValueError where a schema contradicts the standard's parameters of its operation."""
+    """Raise ValueError where a schema contradicts the standard's parameters of its operation, or itself."""
+    names = {name for name, _ in op.params}
+    if "comm" not in names and (numbered := names & NUMBERED_PER_COMM):
+        raise ValueError(f"{op.name} has {min(numbered)}, but not the communicator that this is numbered on")
     row = operation(op.name)
     if row.category is Category.OTHER:
         return  # not of the standard
