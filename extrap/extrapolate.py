@@ -239,8 +239,12 @@ def model_of(
             are sought.
     """
     ordered, runs, evidence = prepared(traces, dims_of)
+    on_a_line = dims_of is None and len(runs[0].grid.dims) == 1
     if target is not None:
-        _check_target(runs, *target, accept_unconfirmed)
+        try:
+            _check_target(runs, *target, accept_unconfirmed)
+        except InputError as error:
+            raise InputError(f"{error}{_without_smallest(ordered, 2) if on_a_line else ''}") from None
     try:
         model = fit_prepared(ordered, runs, workers, accept_unconfirmed)
     except PollingError as error:
@@ -248,7 +252,7 @@ def model_of(
     except ExtrapolationError as error:
         sized = _with_problem_size(ordered, runs, workers)
         if sized is None:
-            more = hint(ordered, runs, workers, str(error))
+            more = (on_a_line and _without_smallest(ordered, 2)) or hint(ordered, runs, workers, str(error))
             raise ExtrapolationError(f"{error}\ngrid: {evidence}{more}") from None
     else:
         sized = _with_problem_size(ordered, runs, workers) if divides_numbers(model) else None
@@ -331,13 +335,15 @@ def prepared(
     return ordered, runs, evidence
 
 
-def _without_smallest(traces: Sequence[Trace]) -> str:
-    """A hint where the other traces have a grid that explains their arguments."""
+def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:
+    """A hint where the other traces have a grid of `ndims` or more that explains their arguments."""
     if len(traces) < MIN_OTHERS + 1:
         return ""
     try:
         _, runs, _ = prepared(traces[1:])
     except InputError:
+        return ""
+    if len(runs[0].grid.dims) < ndims:
         return ""
     grids = ", ".join(str(run.grid) for run in runs)
     smallest = f"the trace of {traces[0].nprocs} ranks"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace import extrap
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
@@ -58,6 +58,16 @@ def test_iterations_that_depend_on_data() -> None:
     grids = [(2, 2), (2, 3), (3, 3), (3, 4)]
     with pytest.raises(ExtrapolationError, match=r"All ranks of a run agree.*until a solver converges"):
         extrap.extrapolate([trace_of(until_convergence, dims) for dims in grids], 16)
+
+
+def test_a_trace_with_fewer_dimensions_is_too_small() -> None:
+    grids = [(2, 2, 1), (2, 2, 2), (2, 3, 2), (3, 3, 2), (3, 3, 3)]
+    given = [trace_of(halo(wrap=False), dims) for dims in grids]
+    hint = "2x3x2, 3x3x2, 3x3x3: the trace of 4 ranks is too small"
+    with pytest.raises(ExtrapolationError, match=hint):
+        extrap.extrapolate(given, 36)
+    with pytest.raises(InputError, match=hint):
+        extrap.extrapolate(given, 36, (4, 3, 3))
 
 
 def tree_and_halo(rank: Rank) -> list[IssuedCall]:
