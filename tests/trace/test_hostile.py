@@ -106,11 +106,14 @@ def test_very_many_different_calls_are_refused_at_once() -> None:
         pairs(trace)
 
 
-def test_persistent_requests_started_too_often() -> None:
+def test_persistent_requests_started_very_often() -> None:
     b = Builder(2)
     to = To(Encoding.MODULO, Vec(1))
     made = b.event("Send_init", count=8, datatype=DOUBLE, dest=to, tag=1, comm=Comm())
     trace = b.of(made, b.loop(BIG, b.event("Start", request=0), b.event("Wait", request=0)))
+    assert {row.key[0]: row.sent for row in by_node(trace, "op")}["Start"] == 2 * 8 * 8 * BIG
+    changing = b.event("Start", request=Vec(((BIG, 0, 1),)))
+    trace = b.of(made, b.loop(BIG, changing, b.event("Wait", request=0)))
     with pytest.raises(LimitError, match=f"finding the requests it starts is limited to {MAX_WALKED} calls"):
         by_node(trace, "op")
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import scalatrace
 from scalatrace.operations import operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.report.costs.rows import Row, by_node, by_rank
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.query.requests import started, starts
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.requests import ENDING, STARTING, ages, started
+from scalatrace.trace.query.walk import walk
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, To
@@ -41,7 +47,9 @@ class Program:
     def started(self) -> list[tuple[int, ...]]:
         """The tags of what each start starts."""
         trace = self.builder.of(*self.nodes)
-        return [tuple(made["tag"] for made in all_made) for _, all_made in starts(trace, 0)]
+        starts = [event for event, _ in executions_of(trace, 0) if trace.ops[event.op].name in STARTING]
+        found = list(started(trace, 0))
+        return [tuple(made["tag"] for at, made, _ in found if at is event) for event in starts]
 
 
 @pytest.fixture
@@ -126,6 +134,59 @@ def test_likes_are_counted_together() -> None:
     assert found == [(True, 3, 100), (True, 4, 100)]
 
 
+@st.composite
+def programs(draw: st.DrawFn) -> Program:
+    """Loops that make, start, complete and free requests, of which some vary from turn to turn."""
+    program, b = Program(), Builder(1)
+    program.builder = b
+
+    def ages_of(event: str) -> Vec:
+        low = draw(st.integers(0, 3))
+        return Vec(((9000, low, draw(st.sampled_from([0, 0, 0, 1]))),)) if event == "Start" else Vec(low)
+
+    def event() -> Node:
+        op = draw(
+            st.sampled_from(["Send_init", "Isend", "Start", "Startall", "Wait", "Waitall", "Request_free"])
+        )
+        if op in ("Send_init", "Isend"):
+            return b.event(op, count=draw(st.integers(1, 2)), datatype=INT, dest=0, tag=1, comm=Comm())
+        if op.endswith("all"):
+            return b.event(op, requests=tuple(draw(st.lists(st.integers(0, 4), max_size=3))))
+        return b.event(op, draw(st.integers(1, 2)), request=ages_of(op))
+
+    def nodes(depth: int) -> list[Node]:
+        kinds = draw(st.lists(st.booleans(), min_size=1, max_size=4))
+        return [
+            b.loop(draw(st.integers(1, 9)), *nodes(depth - 1)) if depth and inner else event()
+            for inner in kinds
+        ]
+
+    program.nodes = nodes(3)
+    return program
+
+
+@given(programs())
+@settings(max_examples=300, deadline=None)
+def test_loops_are_counted_as_their_calls_are(program: Program) -> None:
+    """Against live requests that are tracked call by call."""
+    trace = program.builder.of(*program.nodes)
+    live: list[Call] = []
+    expected: Counter[tuple[int, int, int]] = Counter()
+    for call in walk(trace, 0):
+        named = [len(live) - 1 - age for age in ages(call) if age < len(live)] if "comm" not in call else []
+        if call.op in ("Send_init", "Isend"):
+            live.append(call)
+        elif call.op in STARTING:
+            for position in named:
+                if live[position].op == "Send_init":
+                    expected[id(call.node), id(live[position].node), live[position]["count"]] += 1
+        else:
+            gone = {k for k in named if call.op not in ENDING or live[k].op == "Isend"}
+            live = [one for k, one in enumerate(live) if k not in gone]
+    found = {(id(at), id(made.node), made["count"]): n for at, made, n in started(trace, 0)}
+    assert found == expected
+
+
 def test_who_starts_nothing_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     b = Builder(2)
     only_one = Groups([(RankList([1]), Vec(1))])
@@ -134,9 +195,10 @@ def test_who_starts_nothing_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> No
         b.event("Start", only_one, request=0),
     )
     walked = []
-    real = scalatrace.trace.query.requests.walk
+    real = scalatrace.trace.query.requests.compiled
     monkeypatch.setattr(
-        "scalatrace.trace.query.requests.walk", lambda t, rank: walked.append(rank) or real(t, rank)
+        "scalatrace.trace.query.requests.compiled",
+        lambda t, nodes, rank: walked.append(rank) or real(t, nodes, rank),
     )
     assert trace.matrix("messages").tolist() == [[0, 0], [1, 0]]
     assert walked == [1]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
+from itertools import islice
 
 from scalatrace.errors import LimitError
 from scalatrace.operations import operation
@@ -17,12 +18,12 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.walk import walk
+from scalatrace.trace.query.walk import Place, Step, compiled
 
-__all__ = ["ENDING", "STARTING", "ages", "started", "starts"]
+__all__ = ["ENDING", "MAX_WALKED", "STARTING", "ages", "started"]
 
-MAX_WALKED = 1 << 24
-"""Calls of a rank walked to find the requests that it starts; more would take minutes."""
+MAX_WALKED = 1 << 22
+"""Calls of a rank followed to find the requests that it starts; more would take minutes."""
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -38,51 +39,68 @@ class Role(Enum):
     FREES = auto()
 
 
-def starts(trace: Trace, rank: int) -> Iterator[tuple[Call, tuple[Call, ...]]]:
-    """Yield each Start or Startall of a rank with the calls that created the requests it starts.
-
-    Null requests are left out, as are requests created while recording was off.
-    """
-    live = _Live()
-    for call in walk(trace, rank):
-        role = _role(call.op)
-        if role is Role.MAKES:
-            live.add(call)
-        elif role is Role.STARTS:
-            yield call, live.persistent(ages(call))
-        elif role is not Role.NONE:
-            live.end(ages(call), freed=role is Role.FREES)
-
-
 def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
     """Yield node of the Start, call that created the request, and count, of the requests a rank starts.
 
-    Walks the rank's calls only when it starts requests.
+    Follows the rank's calls only when it starts requests, and loops that repeat themselves only once.
 
     Raises:
-        LimitError: these calls are more than MAX_WALKED.
+        LimitError: the calls that are followed are more than MAX_WALKED.
     """
     if not any(op.name in STARTING for op in trace.ops):
         return
-    calls = starting = 0
-    for event, n in executions_of(trace, rank):
-        calls += n
-        starting += trace.ops[event.op].name in STARTING
-    if not starting:
+    if not any(trace.ops[event.op].name in STARTING for event, _ in executions_of(trace, rank)):
         return
-    if calls > MAX_WALKED:
-        raise LimitError(
-            f"rank {rank} starts persistent requests and has {calls} calls: finding the requests it starts "
-            f"is limited to {MAX_WALKED} calls; record fewer steps"
-        )
-    # Calls of one place with the same values are counted together: requests created in a loop cost no memory.
-    times = Counter(
-        (start.place, creator.place, creator.values)
-        for start, creators in starts(trace, rank)
-        for creator in creators
-    )
-    for (at, place, values), n in times.items():
+    found = _Started()
+    found.follow(compiled(trace, trace.nodes, rank), 1)
+    for (at, place, values), n in found.times.items():
         yield at.node, Call(place, values, -1), n
+
+
+class _Started:
+    """Counts the requests that a rank starts.
+
+    Calls of one place with the same values are counted together: requests created in a loop cost no memory.
+
+    Attributes:
+        times: (place of the Start, place and values of the call that created the request) -> count.
+    """
+
+    def __init__(self) -> None:
+        self.times: Counter[tuple[Place, Place, tuple[int, ...]]] = Counter()
+        self._live, self._followed = _Live(), 0
+
+    def follow(self, steps: Sequence[Step], weight: int) -> None:
+        """Follow steps once, and count them `weight` times.
+
+        A turn of a loop is like the one before where neither its calls nor the live requests differ.
+        """
+        for step in steps:
+            if step.place is None:
+                self._follow_loop(step, weight)
+            elif not (step.steady and _role(step.place.op.name) is Role.NONE):
+                self._follow_calls(step.place, step.times(), weight)
+
+    def _follow_calls(self, place: Place, times: int, weight: int) -> None:
+        self._followed += times
+        if self._followed > MAX_WALKED:
+            raise LimitError(
+                f"rank {place.rank} starts persistent requests in changing loops: finding the requests it "
+                f"starts is limited to {MAX_WALKED} calls; record fewer steps"
+            )
+        for values in islice(place.rows, times):
+            for creator in self._live.follow(Call(place, values, -1)) or ():
+                self.times[place, creator.place, creator.values] += weight
+
+    def _follow_loop(self, step: Step, weight: int) -> None:
+        times, steady = step.times(), all(inner.steady for inner in step.steps)
+        for turn in range(1, times + 1):
+            # Looked at more and more rarely: there may be very many live requests.
+            before = self._live.names() if steady and turn & (turn - 1) == 0 else None
+            self.follow(step.steps, weight)
+            if turn < times and before is not None and self._live.names() == before:
+                self.follow(step.steps, weight * (times - turn))
+                return
 
 
 class _Live:
@@ -91,16 +109,27 @@ class _Live:
     def __init__(self) -> None:
         self._creators: list[Call] = []
 
-    def add(self, call: Call) -> None:
-        """Add the newest request by the call that creates it."""
-        self._creators.append(call)
+    def follow(self, call: Call) -> tuple[Call, ...] | None:
+        """Make, end or free requests as a call does; the calls that created what it starts, if it starts."""
+        role = _role(call.op)
+        if role is Role.MAKES:
+            self._creators.append(call)
+        elif role is Role.STARTS:
+            return self._persistent(ages(call))
+        elif role is not Role.NONE:
+            self._end(ages(call), freed=role is Role.FREES)
+        return None
 
-    def persistent(self, ages: Sequence[int]) -> tuple[Call, ...]:
+    def names(self) -> list[tuple[Place, tuple[int, ...]]]:
+        """The places and values of the calls that created the live requests."""
+        return [(creator.place, creator.values) for creator in self._creators]
+
+    def _persistent(self, ages: Sequence[int]) -> tuple[Call, ...]:
         """Return the calls that created the persistent requests of these ages."""
         creators = (self._creators[position] for position in self._positions(ages))
         return tuple(call for call in creators if _is_persistent(call))
 
-    def end(self, ages: Sequence[int], freed: bool) -> None:
+    def _end(self, ages: Sequence[int], freed: bool) -> None:
         """Remove completed (unless persistent) or freed requests; ages are those before the call."""
         ended = {i for i in self._positions(ages) if freed or not _is_persistent(self._creators[i])}
         if ended:

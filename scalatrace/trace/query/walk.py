@@ -17,21 +17,33 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import runs
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Call", "Place", "calls", "distinct_calls", "walk"]
+__all__ = ["Call", "Place", "Step", "calls", "compiled", "distinct_calls", "walk"]
 
 
-class _Step:
-    """A compiled node: an event's place, or the steps of a sequence; None and () for the other."""
+class Step:
+    """A compiled node: an event's place, or the steps of a sequence; None and () for the other.
 
-    __slots__ = ("fixed", "place", "repeats", "steps")
+    Attributes:
+        fixed: how often it runs each time, or None.
+        repeats: how often it runs, one value each time.
+        steady: whether it makes the same calls each time.
+    """
 
-    def __init__(self, repeats: Vec, place: Place | None, steps: tuple[_Step, ...]) -> None:
-        self.fixed = repeats.constant
+    __slots__ = ("fixed", "place", "repeats", "steady", "steps")
+
+    def __init__(self, repeats: Vec, place: Place | None, steps: tuple[Step, ...]) -> None:
+        self.fixed: int | None = repeats.constant
         self.repeats = iter(repeats)
         self.place, self.steps = place, steps
+        constant = all(step.steady for step in steps) if place is None else place.constant
+        self.steady: bool = constant and self.fixed is not None
+
+    def times(self) -> int:
+        """How often it runs this time."""
+        return next(self.repeats) if self.fixed is None else self.fixed
 
 
-def _compile(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int) -> tuple[_Step, ...]:
+def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int = 1) -> tuple[Step, ...]:
     """Compile the nodes that the rank executes when it enters their sequence `entry_count` times."""
     steps = []
     for node in nodes:
@@ -41,16 +53,16 @@ def _compile(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int
         repeats = elastic.at(node.repeat, rank)
         assert repeats is not None  # or it would run 0 times
         if isinstance(node, Event):
-            steps.append(_Step(repeats, Place(trace, node, rank), ()))
-        elif inner := _compile(trace, node.nodes, rank, times):
-            steps.append(_Step(repeats, None, inner))
+            steps.append(Step(repeats, Place(trace, node, rank), ()))
+        elif inner := compiled(trace, node.nodes, rank, times):
+            steps.append(Step(repeats, None, inner))
     return tuple(steps)
 
 
 def walk(trace: Trace, rank: int) -> Iterator[Call]:
     """The calls of a rank; see Trace.walk."""
-    steps, at, left, pred = _compile(trace, trace.nodes, rank, 1), 0, 1, 0
-    stack: list[tuple[tuple[_Step, ...], int, int]] = []
+    steps, at, left, pred = compiled(trace, trace.nodes, rank, 1), 0, 1, 0
+    stack: list[tuple[tuple[Step, ...], int, int]] = []
     while True:
         if at == len(steps):
             left -= 1
