@@ -61,9 +61,15 @@ class UndeterminedError(ExtrapolationError):
         """The error of this quantity."""
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
 
-    def decided_by(self, grid: Grid) -> UndeterminedError:
-        """The error that names a size of which a trace would decide."""
-        trace = f"a trace of {grid.nprocs} ranks ({grid})"
+    def decided_by(self, grid: Grid | None, other: tuple[Grid, str, int] | None = None) -> UndeterminedError:
+        """The error that names sizes of which a trace would decide: of ranks, or with a parameter's value."""
+        traces = [f"a trace of {grid.nprocs} ranks ({grid})"] if grid is not None else []
+        if other is not None:
+            few, name, value = other
+            traces.append(f"a trace of {few.nprocs} ranks ({few}) with {name} = {value}")
+        if not traces:
+            return self
+        trace = ", or ".join(traces)
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, self.what, trace)
 
 

@@ -26,7 +26,7 @@ from scalatrace.extrap.matching import check_consistent, check_matching, is_smal
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
-from scalatrace.extrap.sizes import deciding
+from scalatrace.extrap.sizes import deciding, deciding_input
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
@@ -220,8 +220,8 @@ def _instantiated(
         decided = decided_by_messages(model, grid, inputs)
         if decided is None:
             grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
-            first = next(deciding(grids, error, inputs), None)
-            raise error.decided_by(first) if first is not None else error from None
+            first, other = next(deciding(grids, error, inputs), None), deciding_input(grids, error, inputs)
+            raise error.decided_by(first, other) from None
         return instantiate(decided, grid, inputs, rule)
 
 

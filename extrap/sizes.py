@@ -13,7 +13,10 @@ from scalatrace.trace.symbolic.grid import Grid
 MAX_TIMES, MAX_SUGGESTED = 4, 5
 """How much larger than the largest trace a suggested size is at most; how many are suggested."""
 
-__all__ = ["MAX_SUGGESTED", "deciding", "grids_like", "instructive"]
+MAX_MORE = 8
+"""How much larger a parameter is that may tell two formulas apart."""
+
+__all__ = ["MAX_SUGGESTED", "deciding", "deciding_input", "grids_like", "instructive"]
 
 
 def grids_like(seen: Sequence[Grid], nprocs: int) -> list[Grid]:
@@ -43,6 +46,22 @@ def deciding(seen: Sequence[Grid], error: UndeterminedError, inputs: Mapping[str
     for grid in _candidates(seen):
         if bool(differing(error.formula, error.rival, {**grid.columns, **inputs}).any()):
             yield grid
+
+
+def deciding_input(
+    seen: Sequence[Grid], error: UndeterminedError, inputs: Mapping[str, int]
+) -> tuple[Grid, str, int] | None:
+    """The smallest of the traces' sizes, and a parameter with its value, at which the two formulas differ.
+
+    A problem that leaves a remainder on few ranks tells as much as a run on more ranks.
+    """
+    for grid in sorted(seen, key=lambda grid: grid.nprocs):
+        for name, value in inputs.items():
+            for more in range(1, MAX_MORE + 1):
+                there = {**grid.columns, **inputs, name: value + more}
+                if bool(differing(error.formula, error.rival, there).any()):
+                    return grid, name, value + more
+    return None
 
 
 def instructive(seen: Sequence[Grid]) -> Iterator[Grid]:

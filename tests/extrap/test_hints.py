@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace import extrap
-from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
@@ -93,3 +93,25 @@ def test_a_grid_is_found_beside_trees_and_sends_of_rank_0() -> None:
     given = [trace_of(tree_and_halo, dims) for dims in grids]
     made = extrap.extrapolate(given, 20, (4, 5))
     assert diff(made.trace, trace_of(tree_and_halo, (4, 5)), ["times"]) == []
+
+
+def blocks(rank: Rank) -> list[IssuedCall]:
+    """A halo whose messages have the length of blocks, the larger ones first."""
+    peers = [p for step in ((0, 1), (0, -1)) if (p := rank.neighbour(step, False)) is not None]
+    rows = [call("Irecv", 1, count=rank.block(0), source=p, tag=1, comm="world") for p in peers]
+    rows += [call("Isend", 2, count=rank.block(0), dest=p, tag=1, comm="world") for p in peers]
+    peers = [p for step in ((1, 0), (-1, 0)) if (p := rank.neighbour(step, False)) is not None]
+    columns = [call("Irecv", 3, count=rank.block(1), source=p, tag=2, comm="world") for p in peers]
+    columns += [call("Isend", 4, count=rank.block(1), dest=p, tag=2, comm="world") for p in peers]
+    return [*rows, *columns, call("Waitall", 5, requests=tuple(range(len(rows + columns)))[::-1])]
+
+
+def test_another_problem_size_decides() -> None:
+    grids = [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]
+    given = [trace_of(blocks, dims, 48) for dims in grids]
+    hint = r"add a trace of \d+ ranks \(\dx\d\), or a trace of 4 ranks \(2x2\) with n = 49$"
+    with pytest.raises(UndeterminedError, match=hint):
+        extrap.extrapolate(given, 25, params={"n": 48})
+    given.append(trace_of(blocks, (2, 2), 49))
+    made = extrap.extrapolate(given, 25, params={"n": 48})
+    assert diff(made.trace, trace_of(blocks, (5, 5), 48), ["times"]) == []
