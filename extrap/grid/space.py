@@ -278,6 +278,9 @@ def _notations(names: Names) -> Iterator[list[str]]:
     for c, _ in pairs:
         yield [f"{c}%2==0", f"{c}%2==1"]
     yield ["r%2==0", "r%2==1"]
+    colours = [f"({'+'.join(names.coords)})%2=={k}" for k in (0, 1)]  # of a chessboard
+    if len(pairs) > 1:
+        yield colours
     if len(pairs) == 2:
         (a, b) = (pair[0] for pair in pairs)
         yield [f"{a}=={b}", f"{a}<{b}", f"{a}>{b}"]
@@ -287,6 +290,8 @@ def _notations(names: Names) -> Iterator[list[str]]:
         yield _product(rests)
         yield [f"r<{n}%P", f"r>={n}%P"]
     yield _product([_deep_borders(c, s) for c, s in pairs])
+    if len(pairs) > 1:
+        yield _product([*(_borders(c, s) for c, s in pairs), colours])
     for c, s in pairs:
         yield [f"2*{c}<{s}", f"2*{c}>={s}"]
     paired = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
