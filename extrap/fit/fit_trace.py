@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
+from scalatrace.extrap.fit.block_arrays import BlockForm, block_form
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
     BY_LOOPS,
@@ -34,6 +36,7 @@ from scalatrace.extrap.fit.held_out import (
     misprediction_error,
 )
 from scalatrace.extrap.fit.rivals import apart, shares_of_numbers, with_rivals
+from scalatrace.extrap.fit.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.grid.communicators import fit_families
@@ -48,7 +51,7 @@ from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field, Shape
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part, runs_once
 from scalatrace.trace.symbolic.shapes import Parts, vec_parts
@@ -106,6 +109,9 @@ REQUESTS = frozenset({"request", "requests", "index", "indices"})
 
 MANY_LENGTHS = 3
 """Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
+
+MAX_LISTED = 1 << 10
+"""Partners of a rank that are looked at for stages of a tree."""
 
 NO_TRIP = Parts(None, (0,))
 """The repeat of a loop that runs 0 times: it is not in the trace."""
@@ -244,9 +250,36 @@ class Fitter:
         """The rule of a node that these points meet, or would, within these loops."""
         if node.key is None:
             repeat = self._repeat(node, around)
-            return Rule(repeat, children=self.nodes(node.children, self._inside(node, repeat, around)))
+            children = self.nodes(node.children, self._inside(node, repeat, around))
+            return Rule(self._unsure_of_stages(node, repeat), children=children)
         repeat, params = self._fitted.get(id(node)) or self._event(node, around)
+        repeat = self._unsure_of_stages(node, repeat)
         return Rule(repeat, node.key.op, node.key.stack, params, tuple(self._stats(node)))
+
+    def _unsure_of_stages(self, node: Aligned, repeat: Field) -> Field:
+        """A repeat that may be the number of stages of a tree, which is the same in all traces, as such."""
+        if not any(
+            isinstance(one, Const) and one.value > 1 for part in repeat.parts for one in part.formulas or ()
+        ):
+            return repeat
+        for event in _events_in(node):
+            repeat = with_logarithms(self.space, repeat, min(self._stages(event, node)))
+        return repeat
+
+    def _stages(self, event: Aligned, node: Aligned) -> list[int]:
+        """How many stages the partners of an event show in each trace, of which a turn of a loop has one."""
+        found = [0] * len(self.space.runs)
+        for at, (_, kind) in enumerate(self._params(event)):
+            peers = self._peers(event, at) if kind is Kind.PEER else {}
+            for k, run in enumerate(self.space.runs):
+                here = [
+                    (one.ranks(MAX_LISTED), one.own, one.size)
+                    for point, one in peers.items()
+                    if self.run_of[point][0] == k and (event is node or one.times <= node.nodes[point].runs)
+                ]
+                strides = tuple({prod(run.grid.dims[d:]) for d in range(1, len(run.grid.dims) + 1)})
+                found[k] = max(found[k], stages_among(here, strides, event is node))
+        return found
 
     def _event(self, node: Aligned, around: Chains) -> Fitted:
         repeat = self._repeat(node, around)
@@ -420,7 +453,22 @@ class Fitter:
                 return self._found(name, node, samples, inside, by_value)
         samples = self._samples(node, at, kind)
         by_direction = self._by_direction(node, samples, inside) if kind is Kind.INT else None
-        return self._found(name, node, samples, inside, by_direction or self._fit(samples, inside))
+        field = by_direction or self._fit(samples, inside)
+        if field is None and kind is Kind.ARRAY and (form := self._block_form(node, at)) is not None:
+            blocks = self._samples(node, at, kind, blocks=form)
+            if (of_blocks := self._fit(blocks, inside)) is not None:
+                return self._found(name, node, blocks, inside, of_blocks)
+        return self._found(name, node, samples, inside, field)
+
+    def _block_form(self, node: Aligned, at: int) -> BlockForm | None:
+        """How the arrays of a parameter are blocks of a distribution, if they are."""
+        found: set[IntArray] = set()
+        for point, trace, _, event in self._events(node):
+            vec = _vec(event.params[at], self.run_of[point][1])
+            if vec.constant is None or vec.constant < 0:
+                return None
+            found.add(trace.arrays[vec.constant])
+        return block_form(found)
 
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
         """The field of a parameter of calls whose peers are lists of neighbours of many lengths."""
@@ -432,7 +480,9 @@ class Fitter:
                 return fields.fit_neighbours(self.space, peers, inside, samples, self._of_others.whole)
         return None
 
-    def _samples(self, node: Aligned, at: int, kind: Kind, short: int = 0) -> Samples:
+    def _samples(
+        self, node: Aligned, at: int, kind: Kind, short: int = 0, blocks: BlockForm | None = None
+    ) -> Samples:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
         for point, trace, local, event in self._events(node):
@@ -440,7 +490,7 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    table_content(trace, kind, vec, n, short)
+                    table_content(trace, kind, vec, n, short, blocks)
                     if kind in TABLES
                     else vec_parts(normalized(vec, n), n, local.width)
                 )
@@ -587,9 +637,22 @@ class _Peers:
         row = map(recoded.__getitem__, listed)
         return vec_parts(vec_of(row), self.times, self.width)
 
+    def ranks(self, most: int) -> set[int]:
+        """The ranks that its first values stand for; negative ones are special values."""
+        values = set(self.vec.first(min(self.times, most)))
+        return {self.encoding.decode(value, self.own, self.size) for value in values}
+
     def _recoded(self, value: int, encoding: Encoding) -> int:
         peer = self.encoding.decode(value, self.own, self.size)
         return encoding.encode(peer, self.own, self.size)
+
+
+def _events_in(node: Aligned) -> Iterator[Aligned]:
+    """The events of a node, itself if it is one."""
+    if node.key is not None:
+        yield node
+    for child in node.children:
+        yield from _events_in(child)
 
 
 def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:

@@ -236,6 +236,7 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
                 yield (f"{coord}*({n}//{size})+min({coord},{n}%{size})", 3.4)
             yield from ((text, 2 + 0.2 * k) for k, text in enumerate(own))
             yield (f"{n}%{size}", 2.6)
+            yield (f"({n}%{size})*({n}//{size}+1)", 3.4)
             yield (f"((2*{n}+{size})//(2*{size}))", 2.7)
             yield (f"{n}//({size}*{size})", 2.4)
             parts += [f"({text})" for text in own]
@@ -328,6 +329,10 @@ def _of_index(names: Names) -> Iterator[Term]:
     yield (f"(1<<{i})", 2.2)
     yield (f"{i}*{i}", 2.4)
     yield (f"{i}%2", 2)
+    for n in names.inputs if not names.partners else ():
+        for size in names.sizes if len(names.sizes) == 1 else (*names.sizes, "P"):
+            yield from _blocks_in_turn(n, size, f"({i}%{size})")
+            yield from _blocks_in_turn(n, size, f"({i}%({size}-1)+1)")
     if names.square:
         size, stage = names.sizes[0], f"{i}%({names.sizes[0]}-1)"
         yield from _stages(names, size, stage)
@@ -336,6 +341,15 @@ def _of_index(names: Names) -> Iterator[Term]:
         yield (f"({i}%{size}=={coord})", 3)
         yield (f"({coord}+{i})%{size}", 3)
         yield (f"({coord}-{i})%{size}", 3)
+
+
+def _blocks_in_turn(n: str, size: str, place: str) -> Iterator[Term]:
+    """The blocks of a distribution and their offsets, place by place: what a root sends to each rank."""
+    yield (f"({place}<{n}%{size})", 2.6)
+    yield (f"(({place}+1)*{n}//{size}-{place}*{n}//{size})", 3)
+    yield (f"{place}*({n}//{size})", 3)
+    yield (f"min({place},{n}%{size})", 3)
+    yield (f"({place}*{n}//{size})", 3.2)
 
 
 def _stages(names: Names, size: str, stage: str) -> Iterator[Term]:

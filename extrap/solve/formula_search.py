@@ -62,6 +62,12 @@ RIVAL_BITS, WEAK_MARGIN = 3.0, 2.0
 MAX_RIVALS = 6
 """Rivals of one formula that are kept, the lightest ones."""
 
+MAX_MULTIPLES = 3
+"""Of the multiples of single features that have the values of a formula with more unknowns."""
+
+TESTED = 8
+"""Points that are compared before all are."""
+
 
 class System:
     """Features that tell points apart, and the points' names.
@@ -112,7 +118,22 @@ class System:
                 best = found
             if best is not None and best.confirmed:
                 break
-        return best
+        return None if best is None else self._with_multiples(best, values)
+
+    def _with_multiples(self, best: Solution, values: Ints) -> Solution:
+        """The formula with the multiples of one feature that have all values, if it has more unknowns itself.
+
+        They are credible however much they weigh: 960*(n//X)-9216 has the values of (n//X)*(n//X)*(n//Y) on
+        2x2, 3x2 and 4x3 ranks.
+        """
+        if sum(c != 0 for c in best.coefficients[:-1]) < 2:
+            return best
+        found = [
+            exact([self.features[i]], fitted(self.table[[i]], values), PLACES, PLACES)
+            for i in _proportional(self.table, values)[:MAX_MULTIPLES]
+        ]
+        rivals = [one.formula for one in found if one is not None and not one.has_constant]
+        return replace(best, rivals=tuple(dict.fromkeys((*best.rivals, *rivals))))
 
     def _fitting(
         self, subsets: Iterable[tuple[int, ...]], values: Ints, holding: list[frozenset[int]]
@@ -269,6 +290,17 @@ def _kind(name: str) -> str:
 
 def _depends_on_rank_or_iteration(formula: Expr) -> bool:
     return any(_kind(name) != "size" for name in _names_in(formula))
+
+
+def _proportional(table: Ints, values: Ints) -> list[int]:
+    """The rows of a table of which values are a multiple, by their numbers."""
+    at = int(np.argmax(np.abs(values)))
+    pivots = table[:, at]
+    divided = np.divide(values[at], pivots, out=np.zeros(len(pivots)), where=pivots != 0)
+    rows = np.flatnonzero((divided != 0) & (divided == np.round(divided)))
+    for some in (slice(None, None, max(1, len(values) // TESTED)), slice(None)):
+        rows = rows[(table[rows][:, some] * divided[rows, None] == values[some]).all(axis=1)]
+    return [int(row) for row in rows]
 
 
 def _singles(directions: Directions, projection: Projection) -> list[tuple[int, ...]]:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import cast
 
 from scalatrace.errors import FormulaError
+from scalatrace.escapes import clean
 from scalatrace.formula.conditions import all_of, either, entry, indicator
 from scalatrace.formula.nodes import (
     Binary,
@@ -85,13 +86,14 @@ def _parsed(text: str, specials: tuple[tuple[str, int], ...]) -> Value:
 
 def _tree(text: str) -> ast.expr:
     if type(text) is not str or len(text) > MAX_LENGTH:
-        raise FormulaError(f"not a formula: {str(text)[:40]} (at most {MAX_LENGTH} characters)")
+        raise FormulaError(f"not a formula: {clean(str(text)[:40])} (at most {MAX_LENGTH} characters)")
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise FormulaError(f"not a formula: {text[:80]} ({error.msg}, character {error.offset})") from None
+        reason = f"{error.msg}, character {error.offset}"
+        raise FormulaError(f"not a formula: {clean(text[:80])} ({reason})") from None
     except (ValueError, RecursionError, MemoryError):
-        raise FormulaError(f"not a formula: {text[:80]}") from None
+        raise FormulaError(f"not a formula: {clean(text[:80])}") from None
 
 
 class _Reader:
@@ -180,5 +182,5 @@ class _Reader:
     def _wrong(self, node: ast.expr, what: str = "") -> FormulaError:
         start = node.col_offset
         part = self._text.encode()[start : start + 40].decode(errors="replace")
-        reason = f" {what}" if what else ""
-        return FormulaError(f"not a formula: {self._text[:80]}: {part!r}{reason} (character {start + 1})")
+        reason, text = f" {what}" if what else "", clean(self._text[:80])
+        return FormulaError(f"not a formula: {text}: {part!r}{reason} (character {start + 1})")

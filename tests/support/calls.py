@@ -14,7 +14,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
 PEERS = ("dest", "source")
-ARRAYS = ("requests", "sendcounts", "recvcounts")
+ARRAYS = ("requests", "sendcounts", "recvcounts", "displs")
 TYPES = ("datatype", "sendtype", "recvtype")
 
 

@@ -1,0 +1,68 @@
+"""Arrays of the blocks of a distribution, or of their offsets: the first ones are longer than the others.
+
+Their vecs look different where no block is longer, or only one. Here all are written as two loops, of which
+the first may run 0 times: [17 17 16 16] as ((2 0 17)(2 0 16)), [25 25 25 25] as ((0 0 26)(4 0 25)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from scalatrace.trace.model.tables import IntArray
+
+__all__ = ["BlockForm", "block_form", "block_terms"]
+
+MAX_VALUES = 1 << 12
+"""Longer arrays are not looked at."""
+
+
+class BlockForm(NamedTuple):
+    """How arrays of one parameter are written.
+
+    Attributes:
+        step: how much longer the first blocks are.
+        offsets: whether the arrays are offsets of blocks.
+    """
+
+    step: int
+    offsets: bool
+
+
+def block_form(arrays: Collection[IntArray]) -> BlockForm | None:
+    """The form that all arrays have; None if there is none, or if no array has two kinds of blocks."""
+    if any(array.relative or not 1 < array.length <= MAX_VALUES for array in arrays):
+        return None
+    for offsets in (False, True):
+        blocks = [_blocks(array, offsets) for array in arrays]
+        steps = {row[0] - row[-1] for row in blocks} - {0}
+        form = BlockForm(max(steps, default=0), offsets)
+        if len(steps) == 1 and form.step > 0 and all(_longer(row, form.step) is not None for row in blocks):
+            return form
+    return None
+
+
+def block_terms(array: IntArray, form: BlockForm) -> tuple[Any, ...]:
+    """The terms of an array's vec in a form that it has."""
+    row = array.values
+    blocks = _blocks(array, form.offsets)
+    longer, low = _longer(blocks, form.step) or 0, blocks[-1]
+    high = low + form.step
+    if form.offsets:
+        return (longer, high, row[0]), (array.length - longer, low, row[0] + longer * high)
+    return (longer, 0, high), (array.length - longer, 0, low)
+
+
+def _blocks(array: IntArray, offsets: bool) -> Sequence[int]:
+    """The blocks of an array of these, or of their offsets: of the latter it may have all but the last."""
+    if not offsets:
+        return array.values
+    return array.vec.first(array.length) if array.summed else [b - a for a, b in pairwise(array.values)]
+
+
+def _longer(blocks: Sequence[int], step: int) -> int | None:
+    """How many of the first blocks are longer by a step than all others; None if they are no such blocks."""
+    low = blocks[-1]
+    longer = sum(block == low + step for block in blocks)
+    return longer if list(blocks) == [low + step] * longer + [low] * (len(blocks) - longer) else None

@@ -1,0 +1,104 @@
+"""Counts and offsets of blocks in the arrays of collectives: the first blocks are longer, on some sizes."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from scalatrace import extrap
+from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.extrapolate import model_of, of_model
+from scalatrace.extrap.fit.block_arrays import BlockForm, block_form, block_terms
+from scalatrace.extrap.stx import load, save
+from scalatrace.trace.model.tables import IntArray
+from scalatrace.trace.query.diff import diff
+from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.vec import Vec
+from support.calls import IssuedCall, call
+from support.grids import Rank, trace_of
+
+LINE = [(4,), (5,), (6,), (8,), (9,), (12,)]
+
+
+def blocks(n: int, nprocs: int) -> list[int]:
+    """The parts of n, the longer ones first."""
+    return [n // nprocs + (q < n % nprocs) for q in range(nprocs)]
+
+
+def gathered(rank: Rank) -> list[IssuedCall]:
+    """Every rank's part of a vector, of three vectors, and where the parts begin."""
+    parts = blocks(rank.n, prod(rank.dims))
+    starts = tuple(accumulate(parts[:-1], initial=0))
+    three = tuple(3 * part for part in parts)
+    return [
+        call("Gatherv", 1, recvcounts=tuple(parts), displs=starts, root=0, comm="world"),
+        call("Gatherv", 2, recvcounts=three, displs=tuple(3 * s for s in starts), root=0, comm="world"),
+    ] * 3
+
+
+def from_root(rank: Rank) -> list[IssuedCall]:
+    """Rank 0 sends and receives the parts one by one."""
+    parts = blocks(rank.n, prod(rank.dims))
+    others = range(1, prod(rank.dims))
+    if rank.number:
+        return [
+            call("Recv", 3, count=parts[rank.number], source=0, tag=1, comm="world"),
+            call("Send", 4, count=parts[rank.number], dest=0, tag=2, comm="world"),
+        ] * 2
+    made = [call("Send", 5, count=parts[q], dest=q, tag=1, comm="world") for q in others]
+    return [*made, *(call("Recv", 6, count=parts[q], source=q, tag=2, comm="world") for q in others)] * 2
+
+
+@pytest.mark.parametrize("program", [gathered, from_root])
+@pytest.mark.parametrize("n", [100, 101])
+@pytest.mark.parametrize("target", [15, 16, 40])
+def test_blocks_are_extrapolated(program: object, n: int, target: int) -> None:
+    given = [trace_of(program, dims, n) for dims in LINE]  # type: ignore[arg-type]
+    made = extrap.extrapolate(given, target, params={"n": n})
+    assert diff(made.trace, trace_of(program, (target,), n), ["times"]) == []  # type: ignore[arg-type]
+
+
+def test_formulas_of_blocks_are_saved(tmp_path: Path) -> None:
+    given = [trace_of(gathered, dims, 100) for dims in LINE]
+    save(model_of(given)[1], tmp_path / "a.stx")
+    made = of_model(load(tmp_path / "a.stx"), 7, params={"n": 100})
+    assert diff(made.trace, trace_of(gathered, (7,), 100), ["times"]) == []
+
+
+def test_blocks_of_another_kind_are_not_taken_for_these() -> None:
+    def last_is_longer(rank: Rank) -> list[IssuedCall]:
+        nprocs = prod(rank.dims)
+        parts = [rank.n // nprocs] * (nprocs - 1)
+        return [call("Allgatherv", 1, recvcounts=(*parts, rank.n - sum(parts)), comm="world")]
+
+    given = [trace_of(last_is_longer, dims, 100) for dims in LINE]
+    try:
+        made = extrap.extrapolate(given, 16, params={"n": 100})
+    except ScalatraceError:
+        return
+    assert diff(made.trace, trace_of(last_is_longer, (16,), 100), ["times"]) == []
+
+
+def _array(*values: int) -> IntArray:
+    return IntArray(len(values), vec_of(values))
+
+
+def test_forms() -> None:
+    assert block_form([_array(4, 4, 4), _array(5, 4, 4)]) == BlockForm(1, False)
+    assert block_form([_array(8, 6), _array(4, 4, 4)]) == BlockForm(2, False)
+    assert block_form([_array(0, 5, 9, 13), _array(0, 3, 6)]) == BlockForm(1, True)
+    for none in (
+        [_array(4, 4)],
+        [_array(4, 5, 7, 8)],
+        [_array(5, 4), _array(6, 4)],
+        [_array(5, 4, 5)],
+        [_array(5)],
+    ):
+        assert block_form(none) is None
+    assert block_terms(_array(5, 4, 4), BlockForm(1, False)) == ((1, 0, 5), (2, 0, 4))
+    assert block_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (2, 0, 4))
+    assert block_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (3, 4, 5))
+    assert Vec(((1, 5, 0), (3, 4, 5))).first(4) == (0, 5, 9, 13)

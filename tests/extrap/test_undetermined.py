@@ -1,0 +1,133 @@
+"""What the traces do not determine is refused: numbers of stages, products that a line goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import pytest
+
+from scalatrace import extrap
+from scalatrace.extrap.errors import UndeterminedError
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Body, Rank, halo, trace_of
+
+
+def _exchange(site: int, dest: int, source: int) -> IssuedCall:
+    own = {"sendcount": 3, "sendtag": 0, "recvcount": 3, "recvtag": 0}
+    return call("Sendrecv", site, dest=dest, source=source, comm="world", **own)
+
+
+def dissemination(rank: Rank) -> list[IssuedCall]:
+    """Each rank signals ranks at distances 1, 2, 4, ..., in each of three steps."""
+    size = prod(rank.dims)
+    distances = [1 << k for k in range((size - 1).bit_length())]
+    return [_exchange(1, (rank.number + d) % size, (rank.number - d) % size) for d in distances] * 3
+
+
+def folded_butterfly(rank: Rank) -> list[IssuedCall]:
+    """Recursive doubling; the ranks beyond a power of two pair up with others first and last."""
+    size, own = prod(rank.dims), rank.number
+    most = 1 << (size.bit_length() - 1)
+    rest = size - most
+    if own < 2 * rest and own % 2 == 0:
+        return [
+            call("Send", 2, count=4, dest=own + 1, tag=0, comm="world"),
+            call("Recv", 5, count=4, source=own + 1, tag=0, comm="world"),
+        ]
+    new = own // 2 if own < 2 * rest else own - rest
+    partners = [new ^ (1 << k) for k in range(most.bit_length() - 1)]
+    ranks = [2 * p + 1 if p < rest else p + rest for p in partners]
+    made = [_exchange(3, p, p) for p in ranks]
+    if own >= 2 * rest:
+        return made
+    first = call("Recv", 4, count=4, source=own - 1, tag=0, comm="world")
+    return [first, *made, call("Send", 6, count=4, dest=own - 1, tag=0, comm="world")]
+
+
+def binomial(rank: Rank) -> list[IssuedCall]:
+    """Rank 0 gathers along a tree: how many calls it makes follows from the ranks that there are."""
+    made, size = [], prod(rank.dims)
+    for bit in range(size.bit_length()):
+        if rank.number >> bit & 1:
+            return [*made, call("Send", 7, count=3, dest=rank.number - (1 << bit), tag=0, comm="world")]
+        if rank.number + (1 << bit) < size:
+            made.append(call("Recv", 8, count=3, source=rank.number + (1 << bit), tag=0, comm="world"))
+    return made
+
+
+def _lines(sizes: Sequence[int]) -> list[tuple[int]]:
+    return [(n,) for n in sizes]
+
+
+@pytest.mark.parametrize("program", [dissemination, folded_butterfly])
+@pytest.mark.parametrize("sizes", [(20, 25, 30), (9, 12, 15), (17, 18, 20, 25, 30)])
+def test_stages_that_are_as_many_in_all_traces(program: Body, sizes: Sequence[int]) -> None:
+    given = [trace_of(program, dims) for dims in _lines(sizes)]
+    with pytest.raises(UndeterminedError, match=r"cannot tell \d+ from .*log2\(P\)"):
+        extrap.extrapolate(given, 40)
+    within = 28 if sizes[0] > 9 else 14
+    made = extrap.extrapolate(given, within)
+    assert diff(made.trace, trace_of(program, (within,)), ["times"]) == []
+
+
+@pytest.mark.parametrize("program", [dissemination, folded_butterfly, binomial])
+def test_more_stages_decide(program: Body) -> None:
+    given = [trace_of(program, dims) for dims in _lines((6, 7, 12, 15, 20, 25))]
+    made = extrap.extrapolate(given, 70)
+    assert diff(made.trace, trace_of(program, (70,)), ["times"]) == []
+
+
+def test_trees_whose_calls_follow_from_the_ranks() -> None:
+    given = [trace_of(binomial, dims) for dims in _lines((20, 25, 30))]
+    made = extrap.extrapolate(given, 40)
+    assert diff(made.trace, trace_of(binomial, (40,)), ["times"]) == []
+
+
+def test_steps_are_no_stages() -> None:
+    """Five time steps of a halo on 20 to 30 ranks, of which five is a logarithm."""
+    grids = [(5, 4), (5, 5), (6, 5)]
+    given = [trace_of(halo(wrap=False, loops=5), dims) for dims in grids]
+    made = extrap.extrapolate(given, 64)
+    assert diff(made.trace, trace_of(halo(wrap=False, loops=5), (8, 8)), ["times"]) == []
+
+
+def slabs(rank: Rank) -> list[IssuedCall]:
+    """A part of a cube that is divided three times."""
+    (x, y), n = rank.dims, rank.n
+    return [call("Bcast", 1, count=(n // x) * (n // x) * (n // y), root=0, comm="world"), *halo(True)(rank)]
+
+
+def test_a_line_through_three_values_of_a_product() -> None:
+    grids = [(2, 2), (3, 2), (4, 3)]
+    given = [trace_of(slabs, dims, 48) for dims in grids]
+    with pytest.raises(UndeterminedError, match="the traces cannot tell"):
+        extrap.extrapolate(given, 16, (4, 4), dims_of=grids, params={"n": 48})
+    more = [*grids, (3, 3), (4, 2)]
+    given = [trace_of(slabs, dims, 48) for dims in more]
+    made = extrap.extrapolate(given, 16, (4, 4), dims_of=more, params={"n": 48})
+    assert diff(made.trace, trace_of(slabs, (4, 4), 48), ["times"]) == []
+
+
+def red_and_black(rank: Rank) -> list[IssuedCall]:
+    """Ranks of one colour of a chessboard send first, the others receive first."""
+    made = []
+    for colour in (0, 1):
+        for step in ((0, 1), (0, -1), (1, 0), (-1, 0)):
+            if (peer := rank.neighbour(step, False)) is not None:
+                sends = sum(rank.place) % 2 == colour
+                made.append(
+                    call("Send", 1, count=8, dest=peer, tag=0, comm="world")
+                    if sends
+                    else call("Recv", 2, count=8, source=peer, tag=0, comm="world")
+                )
+    return made * 5
+
+
+def test_chessboards() -> None:
+    grids = [(3, 2), (3, 3), (4, 3), (4, 4), (5, 4)]
+    given = [trace_of(red_and_black, dims) for dims in grids]
+    for target in ((5, 5), (6, 5), (7, 7)):
+        made = extrap.extrapolate(given, prod(target), target)
+        assert diff(made.trace, trace_of(red_and_black, target), ["times"]) == []
