@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scalatrace.escapes import clean
 from scalatrace.formula import format_text
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
@@ -21,7 +22,11 @@ PEERS = {
 
 
 def lines(model: Model) -> Iterator[str]:
-    """What names mean, the communicators, and a line per node."""
+    """What names mean, the communicators, and a line per node; control characters of the file are escaped."""
+    yield from map(clean, _lines(model))
+
+
+def _lines(model: Model) -> Iterator[str]:
     order = "the first varying fastest" if model.column_major else "the last varying fastest"
     seen = ", ".join("x".join(map(str, dims)) for dims, _ in model.seen)
     coords = ", ".join(name.lower() for name in model.sizes)

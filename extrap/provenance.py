@@ -7,9 +7,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.escapes import clean
-from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
+from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -63,6 +64,10 @@ def header(
     return result
 
 
+MIN_IRREGULAR = 7
+"""So many numbers describe no regular trip counts."""
+
+
 def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]:
     """Why not to rely on a result or its times.
 
@@ -76,6 +81,11 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
     if grid.nprocs > MAX_REACH * largest and model.stats:
         times = grid.nprocs // largest
         yield f"{grid.nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
+    if (irregular := next(_irregular(model.nodes), None)) is not None:
+        yield (
+            f"the trip counts of a loop around {irregular} change without a rule, alike in all traces: "
+            "if the data decide, other numbers of ranks have others"
+        )
     if OVERSUBSCRIBED in model.meta:
         yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
     if poor:
@@ -85,3 +95,15 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
             f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
             f"{first.op} at {clean(first.site)}, {first.formula} ns, off by {first.fit:.0%}"
         )
+
+
+def _irregular(rules: Sequence[Rule]) -> Iterator[str]:
+    """The loops whose trip counts are many constants, as iterations of a solver are, by their first call."""
+    for rule in rules:
+        constants = [
+            one for part in rule.repeat.parts for one in part.formulas or () if isinstance(one, Const)
+        ]
+        if rule.op is None and len(constants) >= MIN_IRREGULAR:
+            first = next(events([rule]), rule)
+            yield " at ".join([str(first.op), *map(clean, first.stack[:1])])
+        yield from _irregular(rule.children)

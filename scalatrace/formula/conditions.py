@@ -168,18 +168,20 @@ def negate(cond: Cond) -> Cond:
 
 def all_of(*conds: Cond) -> Cond:
     """Each of these."""
-    flat = [part for c in conds for part in (c.parts if isinstance(c, AllOf) else (c,)) if part != TRUE]
+    parts = (part for c in conds for part in (c.parts if isinstance(c, AllOf) else (c,)))
+    flat = tuple(dict.fromkeys(part for part in parts if part != TRUE))
     if FALSE in flat:
         return FALSE
-    return TRUE if not flat else flat[0] if len(flat) == 1 else AllOf(tuple(dict.fromkeys(flat)))
+    return TRUE if not flat else flat[0] if len(flat) == 1 else AllOf(flat)
 
 
 def either(*conds: Cond) -> Cond:
     """At least one of these."""
-    flat = [part for c in conds for part in (c.parts if isinstance(c, AnyOf) else (c,)) if part != FALSE]
+    parts = (part for c in conds for part in (c.parts if isinstance(c, AnyOf) else (c,)))
+    flat = tuple(dict.fromkeys(part for part in parts if part != FALSE))
     if TRUE in flat:
         return TRUE
-    return FALSE if not flat else flat[0] if len(flat) == 1 else AnyOf(tuple(dict.fromkeys(flat)))
+    return FALSE if not flat else flat[0] if len(flat) == 1 else AnyOf(flat)
 
 
 def is_nonzero(e: Expr) -> Cond:

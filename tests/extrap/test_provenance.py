@@ -135,3 +135,19 @@ def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["extrapolate", *paths, "-P", "12", "--suggest"]) == 0
     assert "no further one is needed" in capsys.readouterr().out
     assert main(["extrapolate", *paths, "-P", "12", "--lossy", "--suggest"]) == 2
+
+
+def test_irregular_trip_counts_are_warned_of() -> None:
+    """Iterations of a solver: alike on all sizes seen, and maybe others elsewhere."""
+
+    def solver(rank: Rank) -> list[IssuedCall]:
+        one = [*halo(wrap=False, loops=1)(rank)]
+        return [
+            c for turns in (8, 3, 1, 9, 11, 4, 12) for c in (*one * turns, call("Barrier", 9, comm="world"))
+        ]
+
+    planes = [(3, 3), (4, 3), (4, 4)]
+    made = extrapolate([trace_of(solver, dims) for dims in planes], 25, (5, 5))
+    assert any("change without a rule, alike in all traces" in text for text in made.warnings)
+    made = extrapolate([trace_of(halo(wrap=False), dims) for dims in planes], 25, (5, 5))
+    assert not any("change without a rule" in text for text in made.warnings)

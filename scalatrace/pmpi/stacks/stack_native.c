@@ -66,7 +66,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
     return _URC_NO_REASON;
 }
 
-enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY };
+enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY, TRACER };
 
 /* The demangled name of a C++ function without its arguments, allocated. The name itself where it is no C++ name or the
  * program has no C++ library. */
@@ -98,6 +98,7 @@ static char *describe(void *address, enum module *kind) {
     const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
     if (!strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5)) *kind = C_LIBRARY;
     if (!strncmp(module, "libmpi", 6)) *kind = MPI_LIBRARY;
+    if (!strncmp(module, "libscalatrace_", 14)) *kind = TRACER;
     char *symbol = info.dli_sname ? demangled(info.dli_sname) : NULL;
     size_t n = strlen(module) + (symbol ? strlen(symbol) : 0) + 32;
     char *text = malloc(n);
@@ -126,7 +127,7 @@ static uint64_t define(const struct walk *walk) {
         if (kind == PROGRAM && text)
             texts[n++] = text;
         else
-            free(text); /* Fortran bindings of MPI; C library functions that call main or a callback (qsort) */
+            free(text); /* bindings of MPI, wrappers around a callback; C library functions that call one (qsort) */
     }
     if (started_by_libc && kind == PROGRAM && n > 1)
         free(texts[--n]); /* _start, which called the C library's start function */
