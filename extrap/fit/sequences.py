@@ -22,6 +22,9 @@ from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 MAX_CYCLE_VALUES = 64
 """Values that a cycle has at most."""
 
+MIN_CYCLE_SIZES = 3
+"""Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
+
 __all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
 
 
@@ -43,6 +46,9 @@ def by_cycle(
         weight += solution.weight
         formulas.append(symbolic(solution.formula))
         rivals += rivals_of(space, points, column, solution)
+    followed = any(not isinstance(one, Const) for one in formulas)
+    if followed and not space.names.partners and len(np.unique(space.all_runs()[points])) < MIN_CYCLE_SIZES:
+        return None
     return Class(conditions, points, CYCLE, tuple(formulas), weight, rivals=tuple(rivals))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import prod
 from pathlib import Path
 
@@ -102,3 +102,20 @@ def test_forms() -> None:
     assert block_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (2, 0, 4))
     assert block_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (3, 4, 5))
     assert Vec(((1, 5, 0), (3, 4, 5))).first(4) == (0, 5, 9, 13)
+
+
+def rounded_down(rank: Rank) -> list[IssuedCall]:
+    """Rank 0 receives parts whose borders are rounded down."""
+    nprocs = prod(rank.dims)
+    borders = [q * rank.n // nprocs for q in range(nprocs + 1)]
+    parts = [b - a for a, b in pairwise(borders)]
+    if rank.number:
+        return [call("Send", 7, count=parts[rank.number], dest=0, tag=1, comm="world")]
+    return [call("Recv", 8, count=parts[q], source=q, tag=1, comm="world") for q in range(1, nprocs)]
+
+
+def test_blocks_are_no_cycle_of_roundings() -> None:
+    """On 6 and 12 ranks the parts of 100 repeat every three ranks, on 16 they do not."""
+    given = [trace_of(rounded_down, dims, 100) for dims in [(4,), (5,), (6,), (12,)]]
+    made = extrap.extrapolate(given, 16, params={"n": 100})
+    assert diff(made.trace, trace_of(rounded_down, (16,), 100), ["times"]) == []
