@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -14,7 +14,7 @@ import numpy as np
 from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
-from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, RankNode, normalized, rank_tree
+from scalatrace.extrap.alignment.rank_tree import RankNode, normalized, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.block_arrays import BlockForm, block_form
@@ -35,6 +35,7 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
+from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
 from scalatrace.extrap.fit.rivals import apart, shares_of_numbers, with_rivals
 from scalatrace.extrap.fit.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
@@ -46,8 +47,6 @@ from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
 from scalatrace.formula import Const, Expr, names_in
 from scalatrace.formula import Value as Formula
-from scalatrace.trace.model import elastic
-from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field, Shape
@@ -55,7 +54,6 @@ from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part, runs_once
 from scalatrace.trace.symbolic.shapes import Parts, vec_parts
-from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
@@ -270,12 +268,16 @@ class Fitter:
         """How many stages the partners of an event show in each trace, of which a turn of a loop has one."""
         found = [0] * len(self.space.runs)
         for at, (_, kind) in enumerate(self._params(event)):
-            peers = self._peers(event, at) if kind is Kind.PEER else {}
+            try:
+                peers = self._peers(event, at) if kind is Kind.PEER else {}
+            except ExtrapolationError:
+                continue  # its communicator changes from call to call
             for k, run in enumerate(self.space.runs):
                 here = [
                     (one.ranks(MAX_LISTED), one.own, one.size)
                     for point, one in peers.items()
-                    if self.run_of[point][0] == k and (event is node or one.times <= node.nodes[point].runs)
+                    if self.run_of[point][0] == k
+                    and (event is node or (point in node.nodes and one.times <= node.nodes[point].runs))
                 ]
                 strides = tuple({prod(run.grid.dims[d:]) for d in range(1, len(run.grid.dims) + 1)})
                 found[k] = max(found[k], stages_among(here, strides, event is node))
@@ -395,7 +397,7 @@ class Fitter:
         found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
         if len({one.times for one in decoded.values()}) > MANY_LENGTHS:
-            relative = _encoded(decoded, Encoding.RELATIVE)
+            relative = encoded(decoded, Encoding.RELATIVE)
             if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
         stored = Counter(one.encoding for one in decoded.values())
@@ -409,27 +411,27 @@ class Fitter:
                 if any(encoding is known for _, known, _ in found):
                     continue
                 if encoding not in samples:
-                    samples[encoding] = _encoded(decoded, encoding)
+                    samples[encoding] = encoded(decoded, encoding)
                 one = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
                 if one is not None:
                     found.append((one.cost, encoding, one))
                 if one is not None and one.cost < PER_PART:
                     break
         if not found or not _is_determined(min(found, key=_cost)[2]):
-            relative = _encoded(decoded, Encoding.RELATIVE)
+            relative = encoded(decoded, Encoding.RELATIVE)
             if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
         least = min(found, key=_cost, default=None)
         unsure = least is None or least[0] >= fields.PER_RANK or not _is_determined(least[2])
         if unsure and not self.space.one_sided(np.array(list(decoded), dtype=np.int64)):
-            absolute = _encoded(decoded, Encoding.ABSOLUTE)
+            absolute = encoded(decoded, Encoding.ABSOLUTE)
             one = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
             if isinstance(one, Field) and len(one.parts) == 1:
                 samples[Encoding.ABSOLUTE] = absolute
                 found = [(one.cost, Encoding.ABSOLUTE, one)]
         if not found:
             what = f"{name} of {where(node)}"
-            raise fields.no_formula_error(what, _encoded(decoded, Encoding.ABSOLUTE), self.space)
+            raise fields.no_formula_error(what, encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
         field = _without_blocks(field)
@@ -464,7 +466,7 @@ class Fitter:
         """How the arrays of a parameter are blocks of a distribution, if they are."""
         found: set[IntArray] = set()
         for point, trace, _, event in self._events(node):
-            vec = _vec(event.params[at], self.run_of[point][1])
+            vec = vec_of_rank(event.params[at], self.run_of[point][1])
             if vec.constant is None or vec.constant < 0:
                 return None
             found.add(trace.arrays[vec.constant])
@@ -476,7 +478,7 @@ class Fitter:
             return None
         for at, (_, kind) in enumerate(self._params(node)):
             if kind is Kind.PEER:
-                peers = _encoded(self._peers(node, at), Encoding.RELATIVE)
+                peers = encoded(self._peers(node, at), Encoding.RELATIVE)
                 return fields.fit_neighbours(self.space, peers, inside, samples, self._of_others.whole)
         return None
 
@@ -486,7 +488,7 @@ class Fitter:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
         for point, trace, local, event in self._events(node):
-            vec, n = _vec(event.params[at], self.run_of[point][1]), local.runs
+            vec, n = vec_of_rank(event.params[at], self.run_of[point][1]), local.runs
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
@@ -497,7 +499,7 @@ class Fitter:
             samples[point] = known[key]
         return samples
 
-    def _peers(self, node: Aligned, at: int) -> dict[int, _Peers]:
+    def _peers(self, node: Aligned, at: int) -> dict[int, Peers]:
         """Every rank's peers as ranks of the communicator."""
         result = {}
         for point, trace, local, event in self._events(node):
@@ -505,13 +507,13 @@ class Fitter:
             param = event.params[at]
             assert isinstance(param, Peer)
             comm_at = trace.ops[event.op].position(Kind.COMM)
-            family = 0 if comm_at is None else _vec(event.params[comm_at], rank).constant
+            family = 0 if comm_at is None else vec_of_rank(event.params[comm_at], rank).constant
             if family is None:
                 raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
             comm = trace.communicator(family, rank)
             size = max(len(comm.peers), 1)
-            result[point] = _Peers(
-                _vec(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
+            result[point] = Peers(
+                vec_of_rank(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
             )
         return result
 
@@ -613,61 +615,12 @@ def _samples_in(row: Sequence[Any]) -> int:
     return max((h.count for h in row if h is not None), default=0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Peers:
-    """One rank's peers: as stored, for how many calls, and what decodes them."""
-
-    vec: Vec
-    times: int
-    width: int
-    encoding: Encoding
-    own: int
-    size: int
-
-    def parts(self, encoding: Encoding) -> Parts:
-        """The peers in an encoding."""
-        if self.vec.constant is not None:
-            return vec_parts(Vec(self._recoded(self.vec.constant, encoding)), self.times, self.width)
-        if encoding is self.encoding:
-            return vec_parts(normalized(self.vec, self.times), self.times, self.width)
-        if self.times > MAX_NORMALIZED_VALUES:
-            return vec_parts(self.vec, self.times, self.width)
-        listed = self.vec.first(self.times)
-        recoded = {value: self._recoded(value, encoding) for value in set(listed)}
-        row = map(recoded.__getitem__, listed)
-        return vec_parts(vec_of(row), self.times, self.width)
-
-    def ranks(self, most: int) -> set[int]:
-        """The ranks that its first values stand for; negative ones are special values."""
-        values = set(self.vec.first(min(self.times, most)))
-        return {self.encoding.decode(value, self.own, self.size) for value in values}
-
-    def _recoded(self, value: int, encoding: Encoding) -> int:
-        peer = self.encoding.decode(value, self.own, self.size)
-        return encoding.encode(peer, self.own, self.size)
-
-
 def _events_in(node: Aligned) -> Iterator[Aligned]:
     """The events of a node, itself if it is one."""
     if node.key is not None:
         yield node
     for child in node.children:
         yield from _events_in(child)
-
-
-def _encoded(peers: Mapping[int, _Peers], encoding: Encoding) -> Samples:
-    known: dict[_Peers, Parts] = {}
-    return {
-        point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
-        for point, one in peers.items()
-    }
-
-
-def _vec(value: Value | Peer, rank: int) -> Vec:
-    result = elastic.at(value.value if isinstance(value, Peer) else value, rank)
-    if result is None:
-        raise ExtrapolationError(f"a parameter has no value for rank {rank}")
-    return result
 
 
 def where(node: Aligned) -> str:
