@@ -13,7 +13,7 @@ from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingErro
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
-from scalatrace.extrap.fit.rivals import divides_numbers
+from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 
 from scalatrace.extrap.errors import InputError, UndeterminedError
-from scalatrace.extrap.fit.rivals import differing
+from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.target import target_grid
 from scalatrace.trace.symbolic.grid import Grid
 

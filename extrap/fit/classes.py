@@ -9,7 +9,7 @@ import numpy as np
 
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
-from scalatrace.extrap.fit.unseen import rivals_of
+from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED

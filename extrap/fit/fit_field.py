@@ -28,10 +28,10 @@ from scalatrace.extrap.fit.fit_types import (
     Samples,
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
-from scalatrace.extrap.fit.rivals import apart
 from scalatrace.extrap.fit.sequences import is_vec, listed
 from scalatrace.extrap.fit.simple_conditions import SimpleConditions
-from scalatrace.extrap.fit.unseen import constants_of_one_side
+from scalatrace.extrap.fit.undetermined.rivals import apart
+from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in

@@ -36,10 +36,10 @@ from scalatrace.extrap.fit.held_out import (
     misprediction_error,
 )
 from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
-from scalatrace.extrap.fit.rivals import apart, shares_of_numbers, with_rivals
-from scalatrace.extrap.fit.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
+from scalatrace.extrap.fit.undetermined.rivals import apart, shares_of_numbers, with_rivals
+from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space

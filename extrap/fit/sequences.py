@@ -10,7 +10,7 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
-from scalatrace.extrap.fit.unseen import rivals_of
+from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const, Value

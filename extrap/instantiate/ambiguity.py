@@ -11,7 +11,7 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
-from scalatrace.extrap.fit.rivals import differing
+from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
 from scalatrace.formula import Choose, Const, Expr, names_in

@@ -15,7 +15,7 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Ints
-from scalatrace.extrap.fit.rivals import shares_of_numbers
+from scalatrace.extrap.fit.undetermined.rivals import shares_of_numbers
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.exact import Solution
