@@ -45,7 +45,7 @@ from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
-from scalatrace.formula import Const, Expr, names_in
+from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -104,6 +104,9 @@ PREFERRED = (Encoding.RELATIVE, Encoding.MODULO, Encoding.ABSOLUTE, Encoding.XOR
 
 REQUESTS = frozenset({"request", "requests", "index", "indices"})
 """Parameters that follow from the calls which make requests."""
+
+GRID = "dims"
+"""The parameter that makes a grid, which that of the ranks is found from."""
 
 MANY_LENGTHS = 3
 """Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
@@ -389,6 +392,8 @@ class Fitter:
             field = _without_shares(self.space, field)
         if name in REQUESTS:
             field = _without_constants(field)
+        if name == GRID:
+            field = _as_the_grid(self.space, field)
         return with_rivals(self.space, field, samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
@@ -601,6 +606,15 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
 def _without_constants(field: Field) -> Field:
     """The field of requests, whose numbers follow from the calls that make them."""
     return _with_rivals_that(field, lambda formula, rival: not isinstance(formula, Const))
+
+
+def _as_the_grid(space: Space, field: Field) -> Field:
+    """The sides of a Cartesian communicator as those of the grid, where they are: by nothing else."""
+    sides = {Var(size) for size in space.names.sizes}
+    formulas = [formula for part in field.parts for formula in part.formulas or ()]
+    if all(formula in sides or isinstance(formula, Const) for formula in formulas):
+        return _with_rivals_that(field, lambda formula, _: formula not in sides)
+    return field
 
 
 def _without_shares(space: Space, field: Field) -> Field:

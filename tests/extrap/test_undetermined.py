@@ -131,3 +131,15 @@ def test_chessboards() -> None:
     for target in ((5, 5), (6, 5), (7, 7)):
         made = extrap.extrapolate(given, prod(target), target)
         assert diff(made.trace, trace_of(red_and_black, target), ["times"]) == []
+
+
+def cartesian(rank: Rank) -> list[IssuedCall]:
+    """A halo on a communicator whose sides are those of the grid."""
+    return [call("Cart_create", 9, comm="world", dims=rank.dims), *halo(wrap=False)(rank)]
+
+
+def test_sides_of_a_grid_are_nothing_else() -> None:
+    """X is 4, 5 and 6, as ceil_log2(P) is on 16, 25 and 36 ranks."""
+    grids = [(4, 4), (5, 5), (6, 6)]
+    made = extrap.extrapolate([trace_of(cartesian, dims) for dims in grids], 64, (8, 8), dims_of=grids)
+    assert diff(made.trace, trace_of(cartesian, (8, 8)), ["times"]) == []

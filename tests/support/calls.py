@@ -14,7 +14,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
 PEERS = ("dest", "source")
-ARRAYS = ("requests", "sendcounts", "recvcounts", "displs")
+ARRAYS = ("requests", "sendcounts", "recvcounts", "displs", "dims")
 TYPES = ("datatype", "sendtype", "recvtype")
 
 
