@@ -242,7 +242,6 @@ def test_times_of_each_rank_are_measured(openmpi_first: Mpi, tmp_path: Path) -> 
     done = record(mpi, 3, [str(mpi.python), program], path, timeout=60).check()
     timers = {int(rank): int(ns) for rank, ns, _ in map(str.split, done.stdout.splitlines())}
     rows = StatsReporter(scalatrace.load(path), "rank").plain()["rows"]
-    for row in rows:  # the wrapper measures within the program's interval, which a busy machine makes longer
-        assert row["mpi_ns"] <= 1.01 * timers[row["rank"]]
-    assert all(rows[rank]["mpi_ns"] > 0.8 * timers[rank] for rank in (0, 2))
+    for rank in (0, 2):  # a busy machine adds to either, and the trace has other calls
+        assert abs(rows[rank]["mpi_ns"] - timers[rank]) < 0.25 * timers[rank]
     assert rows[1]["mpi_ns"] < 0.5 * rows[0]["mpi_ns"]
