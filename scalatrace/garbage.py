@@ -11,11 +11,17 @@ __all__ = ["without_collection"]
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes."""
+    """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes.
+
+    What was made is old afterwards, or the next searches would visit it three times.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # unfreeze() would undo what the user froze
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
