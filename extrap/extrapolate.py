@@ -17,9 +17,11 @@ from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
+from scalatrace.extrap.grid.groups import group_size, may_be_groups
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
+from scalatrace.extrap.grid.trees import tree_arity
 from scalatrace.extrap.hints import hint
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
@@ -311,8 +313,9 @@ def prepared(
     check(traces, dims_of)
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
     ordered = [canonical(absolute(traces[k])) for k in order]
+    group = 0
     if dims_of is None:
-        found = topology.identify(ordered)
+        found, group = _identified(ordered)
         grids, evidence, butterflies = found.grids, found.evidence, found.butterflies
     else:
         grids, evidence = tuple(Grid(tuple(dims_of[k])) for k in order), "as given"
@@ -322,8 +325,10 @@ def prepared(
                 raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
         topology.same_dimensions(grids)
     factors = has_factor_chain(ordered)
+    arity = tree_arity([trace.nprocs for trace in ordered], list(map(topology.pairs_of_sites, ordered)))
     runs = [
-        Run(grid, inputs_of(trace), butterflies, factors) for grid, trace in zip(grids, ordered, strict=True)
+        Run(grid, inputs_of(trace), butterflies, factors, group, arity)
+        for grid, trace in zip(grids, ordered, strict=True)
     ]
     _same_inputs(runs)
     try:
@@ -333,6 +338,23 @@ def prepared(
     if multiples:
         evidence += f"; arguments that differ are taken to grow with it: {', '.join(multiples)}"
     return ordered, runs, evidence
+
+
+def _identified(traces: Sequence[Trace]) -> tuple[topology.Topology, int]:
+    """The grids of traces, and the number of ranks of a group where they are lines of groups; else 0."""
+    error = found = None
+    try:
+        found = topology.identify(traces)
+    except InputError as several:
+        error = several
+    group = group_size(traces) if found is None or may_be_groups(found.grids) else 0
+    if group:
+        line = tuple(Grid((trace.nprocs,)) for trace in traces)
+        return topology.Topology(line, f"a line of ranks in groups of {group}"), group
+    if found is None:
+        assert error is not None
+        raise error
+    return found, 0
 
 
 def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scalatrace.escapes import clean
 from scalatrace.formula import format_text
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import FamilyRule, Model, ParamRule, Rule
+from scalatrace.trace.model.rules import BLOCKS, CYCLIC, FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.format_formula import format_parts, format_shape
 
@@ -19,6 +19,8 @@ PEERS = {
     Encoding.MODULO: "(rank + {}) mod size",
     Encoding.XOR: "rank ^ {}",
 }
+
+DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks dealt out to {} in turn"}
 
 
 def lines(model: Model) -> Iterator[str]:
@@ -43,6 +45,8 @@ def _lines(model: Model) -> Iterator[str]:
 def _family(rule: FamilyRule, model: Model) -> str:
     if rule.slices is not None:
         return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
+    if (vec := rule.vecs[0]) is not None and vec[0] in DIVISIONS:
+        return f"{rule.kind}, {DIVISIONS[vec[0]].format(format_text(vec[1][0]))}"
     chain = "" if rule.count is None else f", {format_text(rule.count)} times, each from the one before"
     named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
     vecs = ", ".join(f"{name} {format_shape(*vec)}" for name, vec in named if vec is not None)

@@ -23,10 +23,22 @@ from scalatrace.formula import Expr, Value, format_text, names_in, parse_conditi
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import FamilyRule, Field, Model, ParamRule, Part, Rule, StatRule, events
+from scalatrace.trace.model.rules import (
+    BLOCKS,
+    CYCLIC,
+    FamilyRule,
+    Field,
+    Model,
+    ParamRule,
+    Part,
+    Rule,
+    StatRule,
+    events,
+)
 from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, is_resolution
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
+from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK
@@ -186,7 +198,14 @@ def _check_family(model: Model, family: FamilyRule) -> None:
         raise FormatError(f"{what} is of dimensions that the grid does not have")
     if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
         raise FormatError(f"{what} has no sizes or no members")
-    for shape, formulas in filter(None, family.vecs):
+    given = [vec for vec in family.vecs if vec is not None]
+    if any(shape in (BLOCKS, CYCLIC) for shape, _ in given):
+        if len(given) != 2 or given[0] != given[1] or len(given[0][1]) != 1 or family.count is not None:
+            raise FormatError(f"{what} does not say once how it divides the ranks")
+        given = []
+    for shape, formulas in given:
+        if not is_vec(shape):
+            raise FormatError(f"{what} has sizes or members that are no integers")
         if _places(shape) != len(formulas):
             raise FormatError(f"{what} has {len(formulas)} formulas for {_places(shape)} integers")
     used = [formula for vec in family.vecs if vec is not None for formula in vec[1]]

@@ -118,7 +118,8 @@ def _joined(
     columns: list[list[RankNode | None]], tree: Sequence[RankNode], k: int
 ) -> list[list[RankNode | None]]:
     """The columns of k trees with the nodes of one more."""
-    left = [_first(column) for column in columns]
+    keys = frozenset[Key]().union(*(node.keys for node in tree))
+    left = [_first(column, keys) for column in columns]
     result: list[list[RankNode | None]] = []
     i = j = 0
     pairs = [(pair.left, pair.right) for pair in _common(left, tree, wrap=False)]
@@ -131,8 +132,10 @@ def _joined(
     return result
 
 
-def _first(column: Sequence[RankNode | None]) -> RankNode:
-    return max((node for node in column if node is not None), key=lambda node: len(node.keys))
+def _first(column: Sequence[RankNode | None], keys: frozenset[Key]) -> RankNode:
+    """The node of a column with the most events, of those with one of these events if there are any."""
+    nodes = {node.kind: node for node in reversed(column) if node is not None}.values()
+    return max(reversed(nodes), key=lambda node: (bool(node.keys & keys), len(node.keys)))
 
 
 def _similarity(a: RankNode, b: RankNode) -> float:

@@ -1,7 +1,8 @@
 """Arrays of the blocks of a distribution, or of their offsets: the first ones are longer than the others.
 
 Their vecs look different where no block is longer, or only one. Here all are written as two loops, of which
-the first may run 0 times: [17 17 16 16] as ((2 0 17)(2 0 16)), [25 25 25 25] as ((0 0 26)(4 0 25)).
+the first may run 0 times and the last does not end: [17 17 16 16] as ((2 0 17)(0 0 16)), [25 25 25 25] as
+((0 0 26)(0 0 25)).
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ class BlockForm(NamedTuple):
 
 
 def block_form(arrays: Collection[IntArray]) -> BlockForm | None:
-    """The form that all arrays have; None if there is none, or if no array has two kinds of blocks."""
-    if any(array.relative or not 1 < array.length <= MAX_VALUES for array in arrays):
+    """The form that all arrays have but those of ranks that are no root, which are empty.
+
+    None if there is no form, or if no array has two kinds of blocks.
+    """
+    given = [array for array in arrays if array.length]
+    if any(array.relative or not 1 < array.length <= MAX_VALUES for array in given):
         return None
     for offsets in (False, True):
-        blocks = [_blocks(array, offsets) for array in arrays]
+        blocks = [_blocks(array, offsets) for array in given]
         steps = {row[0] - row[-1] for row in blocks} - {0}
         form = BlockForm(max(steps, default=0), offsets)
         if len(steps) == 1 and form.step > 0 and all(_longer(row, form.step) is not None for row in blocks):
@@ -50,8 +55,8 @@ def block_terms(array: IntArray, form: BlockForm) -> tuple[Any, ...]:
     longer, low = _longer(blocks, form.step) or 0, blocks[-1]
     high = low + form.step
     if form.offsets:
-        return (longer, high, row[0]), (array.length - longer, low, row[0] + longer * high)
-    return (longer, 0, high), (array.length - longer, 0, low)
+        return (longer, high, row[0]), (0, low, row[0] + longer * high)
+    return (longer, 0, high), (0, 0, low)
 
 
 def _blocks(array: IntArray, offsets: bool) -> Sequence[int]:

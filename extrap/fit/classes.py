@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
-from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds, is_vec
+from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
+from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import symbolic
 
 __all__ = ["classes_of", "merged"]

@@ -28,7 +28,7 @@ from scalatrace.extrap.fit.fit_types import (
     Samples,
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
-from scalatrace.extrap.fit.sequences import is_vec, listed
+from scalatrace.extrap.fit.sequences import listed
 from scalatrace.extrap.fit.simple_conditions import SimpleConditions
 from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
@@ -37,7 +37,7 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
-from scalatrace.trace.symbolic.shapes import Parts
+from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import special_name
 

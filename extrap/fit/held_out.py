@@ -11,11 +11,11 @@ from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fit_field import shown
 from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Ints, Samples
-from scalatrace.extrap.fit.sequences import holds, is_vec, listed
+from scalatrace.extrap.fit.sequences import holds, listed
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part
-from scalatrace.trace.symbolic.shapes import Parts, cycle, vec_from
+from scalatrace.trace.symbolic.shapes import Parts, cycle, is_vec, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.vec import Vec
 

@@ -13,12 +13,13 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
-from scalatrace.extrap.fit.sequences import is_vec, listed
+from scalatrace.extrap.fit.sequences import listed
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.points import Solution
 from scalatrace.formula import Cond, Const, Expr, format_text, parse_number
 from scalatrace.trace.model.rules import LOOPED
+from scalatrace.trace.symbolic.shapes import is_vec
 
 Direction = tuple[int, ...]
 

@@ -16,7 +16,7 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, rows_equal
-from scalatrace.trace.symbolic.shapes import Parts, vec_from
+from scalatrace.trace.symbolic.shapes import Parts, is_vec, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
 MAX_CYCLE_VALUES = 64
@@ -25,7 +25,7 @@ MAX_CYCLE_VALUES = 64
 MIN_CYCLE_SIZES = 3
 """Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
 
-__all__ = ["by_cycle", "by_index", "by_loops", "holds", "is_vec", "listed"]
+__all__ = ["by_cycle", "by_index", "by_loops", "holds", "listed"]
 
 
 def by_cycle(
@@ -181,12 +181,6 @@ def _counted(
     weight = value.weight + PER_PART
     formulas = Const(levels), value.formula
     return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals)
-
-
-@lru_cache(maxsize=1 << 12)
-def is_vec(shape: Shape) -> bool:
-    """Whether a shape is of integers only, as a vec's is."""
-    return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))
 
 
 def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:

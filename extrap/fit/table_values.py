@@ -86,7 +86,7 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int, blocks: BlockForm |
         return index
     if kind is Kind.ARRAY:
         array = trace.arrays[index]
-        if blocks is not None:
+        if blocks is not None and array.length:
             return "array", array.length, block_terms(array, blocks)
         if array.length <= short and not array.summed:
             return ("array", array.length, array.values)

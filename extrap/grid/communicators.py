@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import chain, permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, Points
 from scalatrace.formula import Called, Const, Expr, Var
 from scalatrace.formula.functions import prime_factors
+from scalatrace.trace.model.rules import BLOCKS, CYCLIC
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts
@@ -32,6 +33,12 @@ PARTS = ("sizes", "members", "remote_sizes", "remote_members")
 Rival = tuple[Expr, Expr]
 """A formula, and another one with the same values in all traces."""
 
+MAX_PROGRESSION = 1 << 16
+"""Ranks of a communicator that are compared with a sequence of equal steps."""
+
+MIN_DIVIDED = 2
+"""Sizes on which there must be several instances before they are taken for a division of all ranks."""
+
 MAX_CHAIN = 1 << 12
 """Families that are made from each other."""
 
@@ -47,20 +54,20 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
         ExtrapolationError: the traces have other communicators, or one follows no rule.
     """
     counts = {len(trace.comms) for trace in traces}
-    chain = _chain(traces) if len(counts) != 1 else None
-    if len(counts) != 1 and chain is None:
+    split = _chain(traces) if len(counts) != 1 else None
+    if len(counts) != 1 and split is None:
         counted = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
         raise ExtrapolationError(f"the traces do not have the same communicators: {counted}")
-    names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)))
+    names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), group=runs[0].group)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
-    if chain is None:
+    if split is None:
         found = [_fit(traces, runs, points, number) for number in range(len(traces[0].comms))]
         for start, length in _full_splits(traces):
             rival = Const(length), Called("prime_factors", (Var("P"),))
             found[start] = replace(found[start], rivals=(*found[start].rivals, rival))
         return tuple(found)
-    start, lengths = chain
+    start, lengths = split
     before = [_fit(traces, runs, points, number) for number in range(start)]
     without = [
         replace(trace, comms=[*trace.comms[:start], *trace.comms[start + length :]])
@@ -72,8 +79,8 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
 
 def has_factor_chain(traces: Sequence[Trace]) -> bool:
     """Whether communicators are split again and again, as often as the number of ranks has prime factors."""
-    chain = _chain(traces)
-    return chain is not None and chain[1] == [prime_factors(trace.nprocs) for trace in traces]
+    split = _chain(traces)
+    return split is not None and split[1] == [prime_factors(trace.nprocs) for trace in traces]
 
 
 def _chain(traces: Sequence[Trace]) -> tuple[int, list[int]] | None:
@@ -162,6 +169,9 @@ def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: i
         axes = _slices(traces, runs, number)
         if axes is not None:
             return FamilyRule(first.kind, first.parent, axes)
+        divided = _divided([(trace.nprocs, family) for trace, family in zip(traces, families, strict=True)])
+        if divided is not None:
+            return FamilyRule(first.kind, first.parent, None, (divided, divided, None, None))
     vecs, rivals = [], list[Rival]()
     for part in PARTS:
         vecs.append(_formulas([getattr(family, part) for family in families], points, rivals))
@@ -192,12 +202,28 @@ def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -
         return ()
     parts: list[Parts] = [vec_parts(vec) for vec in vecs if vec is not None]
     if any(p.shape != parts[0].shape for p in parts):
-        return ()
+        parts = _progressions([vec for vec in vecs if vec is not None])
+        if not parts:
+            return ()
     solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
     if any(s is None for s in solved):
         return ()
     rivals.extend(pair for s in solved if s is not None for pair in s.pairs)
     return parts[0].shape, tuple(s.formula for s in solved if s is not None)
+
+
+def _progressions(vecs: Sequence[Vec]) -> list[Parts]:
+    """Ranks at equal distances as the parts of a loop each, however few they are; none if they are others."""
+    result = []
+    for vec in vecs:
+        length = 1 if vec.length is None else vec.length
+        ranks = vec.first(length) if length <= MAX_PROGRESSION else ()
+        step = ranks[1] - ranks[0] if len(ranks) > 1 else 0
+        if not ranks or ranks != tuple(ranks[0] + k * step for k in range(length)):
+            return []
+        result.append((length, step, ranks[0]))
+    step = max((step for _, step, _ in result), default=0)  # one rank has any
+    return [Parts(((None, None, None),), (n, step if n == 1 else own, first)) for n, own, first in result]
 
 
 def _slices(traces: Sequence[Trace], runs: Sequence[Run], number: int) -> tuple[int, ...] | None:
@@ -219,6 +245,46 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
         and family.sizes[0] == size
         and family.members.first(grid.nprocs) == tuple(members.tolist())
         and set(family.sizes.first(grid.nprocs // size)) == {size}
+    )
+
+
+def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
+    """The shape and the formula of communicators that divide all ranks into blocks, or deal them out in turn.
+
+    Args:
+        given: the number of ranks of each trace, and its family.
+    """
+    if any(family.sizes.terms == () for _, family in given):
+        return None
+    several = {nprocs for nprocs, family in given if _first_size(family) < nprocs}
+    if len(several) < MIN_DIVIDED:
+        return None
+    nprocs, largest = max(given, key=lambda one: one[0])
+    size = _first_size(largest)
+    for shape, number in ((BLOCKS, size), (CYCLIC, nprocs // size)):
+        if number and all(_are_groups(family, _groups(shape, n, number)) for n, family in given):
+            return shape, (Const(number),)
+    return None
+
+
+def _first_size(family: Family) -> int:
+    return int(family.sizes[0])
+
+
+def _groups(shape: str, nprocs: int, number: int) -> list[range]:
+    """The ranks of each block of `number` ranks, or of each of `number` instances, dealt out in turn."""
+    if shape == BLOCKS:
+        return [range(at, min(at + number, nprocs)) for at in range(0, nprocs, number)]
+    return [range(at, nprocs, number) for at in range(min(number, nprocs))]
+
+
+def _are_groups(family: Family, groups: Sequence[range]) -> bool:
+    """Whether these are the instances of a family, in order."""
+    total = sum(map(len, groups))
+    return (
+        family.members.length == total
+        and family.sizes.first(len(groups)) == tuple(map(len, groups))
+        and family.members.first(total) == tuple(chain.from_iterable(groups))
     )
 
 
@@ -269,6 +335,14 @@ def _family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
     if rule.slices is not None:
         members, size = slices(grid, rule.slices)
         return Family(rule.kind, rule.parent, Vec(size), vec_of_array(members))
+    if (given := rule.vecs[0]) is not None and given[0] in (BLOCKS, CYCLIC):
+        number = as_int(given[1][0], env)
+        if number < 1:
+            raise ExtrapolationError(f"communicators of the kind {rule.kind!r} would have {number} ranks")
+        groups = _groups(given[0], grid.nprocs, number)
+        lengths = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
+        ranks = np.fromiter(chain.from_iterable(groups), dtype=np.int64, count=grid.nprocs)
+        return Family(rule.kind, rule.parent, vec_of_array(lengths), vec_of_array(ranks))
     sizes, members_vec, remote_sizes, remote_members = (
         None if vec is None else vec_from(vec[0], iter([as_int(formula, env) for formula in vec[1]]))
         for vec in rule.vecs

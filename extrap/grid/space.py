@@ -41,6 +41,8 @@ class Run:
     Attributes:
         butterflies: whether partners are at powers of two in each dimension.
         factors: whether ranks are divided by the prime factors of their number.
+        group: ranks of a group, such as those of a node; 0: there are none.
+        arity: children of a rank in a tree over all ranks; 0: there is none.
         found: whether the parameter was found in the values: it is the size of some dimension at least.
     """
 
@@ -48,6 +50,8 @@ class Run:
     inputs: Mapping[str, int]
     butterflies: bool = False
     factors: bool = False
+    group: int = 0
+    arity: int = 0
     found: bool = False
 
 
@@ -85,6 +89,7 @@ class Space:
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
             lists=lists, stages=stages, factors=all(run.factors for run in runs),
+            group=runs[0].group, arity=runs[0].arity,
             multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
@@ -254,6 +259,9 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     return found.digest()
 
 
+MAX_PLACES_IN_GROUP = 8
+"""Ranks of a group whose places are classes of their own."""
+
 EXTRA_PARTITIONS: list[list[str]] = []
 """What plug-ins add."""
 
@@ -272,6 +280,10 @@ def _notations(names: Names) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
+    if names.group:
+        yield from _in_groups(names.group)
+    if names.arity:
+        yield from _in_trees(names.arity)
     for c, s in pairs:
         yield _borders(c, s)
     yield _product([_borders(c, s) for c, s in pairs])
@@ -296,6 +308,27 @@ def _notations(names: Names) -> Iterator[list[str]]:
         yield [f"2*{c}<{s}", f"2*{c}>={s}"]
     paired = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
+
+
+def _in_groups(k: int) -> Iterator[list[str]]:
+    """Leaders and the others of groups of `k` ranks: which leader is the last one, and where a group ends."""
+    leader, other, last = f"(r%{k}==0)", f"(r%{k}>0)", f"(r+{k}>=P)"
+    yield [leader, other]
+    yield ["r==0", f"(r>0)*{leader}", other]
+    yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", other]  # a leader alone
+    yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", other]
+    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*{last}", other]
+    yield [leader, f"{other}*(r%{k}<{k}-1)*(r<P-1)", f"{other}*(1-(r%{k}<{k}-1)*(r<P-1))"]
+    if k <= MAX_PLACES_IN_GROUP:
+        yield [f"r%{k}=={place}" for place in range(k)]
+
+
+def _in_trees(k: int) -> Iterator[list[str]]:
+    """Ranks with children in a tree of `k` children each, with all of them, and without."""
+    inner, full = f"({k}*r+1<P)", f"({k}*r+{k}<P)"
+    yield [inner, f"{k}*r+1>=P"]
+    yield ["r==0", f"(r>0)*{inner}", f"(r>0)*({k}*r+1>=P)"]
+    yield [full, f"{inner}*({k}*r+{k}>=P)", f"{k}*r+1>=P"]
 
 
 def _borders(coord: str, size: str) -> list[str]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from scalatrace.extrap.errors import InputError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
+
+MIN_ROWS = 3
+"""Grids that must agree in all sides but one, before that one alone is taken to grow."""
 
 __all__ = ["check_dimensions", "check_sides", "target_grid"]
 
@@ -83,7 +87,22 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
         sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
     ):
         return Grid(cube, column_major)  # whichever order the sides of the others have
+    sides = _only_one_differs(grids, nprocs)
+    if sides is not None:
+        return Grid(sides, column_major)
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
     )
+
+
+def _only_one_differs(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """The sides of the grids, with another one for the only side that differs; None: no grid has them."""
+    seen = list(zip(*(grid.dims for grid in grids), strict=True))
+    differing = [k for k, sides in enumerate(seen) if len(set(sides)) > 1]
+    if len(differing) != 1 or len(grids) < MIN_ROWS:
+        return None
+    others = prod(sides[0] for k, sides in enumerate(seen) if k != differing[0])
+    if nprocs % others:
+        return None
+    return tuple(nprocs // others if k == differing[0] else sides[0] for k, sides in enumerate(seen))

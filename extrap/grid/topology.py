@@ -29,7 +29,7 @@ from scalatrace.trace.symbolic.grid import NAMES, Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MAX_DIMENSIONS", "Topology", "identify"]
+__all__ = ["MAX_DIMENSIONS", "Topology", "identify", "pairs_of_sites"]
 
 MAX_DIMENSIONS = 3
 
@@ -91,7 +91,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
         if found:
             return Topology(found[0], _evidence(traces, sent, splits, found[0]))
     without = _without_trees(traces)
-    for ndims in range(2, MAX_DIMENSIONS + 1) if without is not None else ():
+    for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
         found = _explained(traces, without, splits, ndims)
         if len(found) == 1:
@@ -123,7 +123,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
 
 def _without_trees(traces: Sequence[Trace]) -> list[Pairs] | None:
     """The pairs of all call sites but those that send along binomial trees only; None: no site does."""
-    by_site = [_pairs_by_site(trace) for trace in traces]
+    by_site = [pairs_of_sites(trace) for trace in traces]
     sites = set().union(*by_site)
     trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
     if not trees or trees == sites:
@@ -141,7 +141,7 @@ def _is_tree(pairs: Pairs) -> bool:
     return bool(((changed & (changed - 1) == 0) | (pairs == 0).any(axis=1)).all())
 
 
-def _pairs_by_site(trace: Trace) -> Mapping[Site, Pairs]:
+def pairs_of_sites(trace: Trace) -> Mapping[Site, Pairs]:
     """The pairs that exchange messages, by the call site of the send."""
     try:
         return {site: np.array(sorted(pairs)) for site, pairs in pairs_by_site(trace).items()}

@@ -47,6 +47,8 @@ class Names:
         lists: whether values may be lengths of lists of neighbours.
         stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
         factors: whether ranks are divided by the prime factors of their number.
+        group: ranks of a group, such as those of a node; 0: there are none.
+        arity: children of a rank in a tree over all ranks; 0: there is none.
         multiples: without parameters, a multiple of all sizes of each dimension; else empty.
     """
 
@@ -61,6 +63,8 @@ class Names:
     lists: bool = False
     stages: bool = False
     factors: bool = False
+    group: int = 0
+    arity: int = 0
     multiples: tuple[int, ...] = ()
 
 
@@ -146,11 +150,36 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"({coord}+1)%{size}", 2.4)
         yield (f"({coord}-1)%{size}", 2.4)
         yield (f"{coord}%2", 2.4)
+    if names.group:
+        yield from _of_groups(names)
+    if names.arity and names.coords:
+        yield (f"(r-1)//{names.arity}", 1.8)
+        yield (f"min({names.arity},P-1-{names.arity}*r)", 1.8)
     if names.factors:
         yield from _of_factors(names)
     if names.index:
         yield from _of_index(names)
     yield from _of_counters(names)
+
+
+def _of_groups(names: Names) -> Iterator[Term]:
+    """Groups of consecutive ranks: their number, a rank's group, its place there, and how many follow."""
+    k = names.group
+    yield (f"(P+{k - 1})//{k}", 1.9)
+    yield (f"P//{k}", 2.0)
+    yield (f"P%{k}", 2.2)
+    if names.coords:
+        yield (f"r%{k}", 1.8)
+        yield (f"r//{k}", 1.9)
+        yield (f"(r-r%{k})", 1.9)
+    if names.coords and names.partners:
+        yield (f"min({k},P-r)", 2.0)
+        yield (f"min({k},P-(r-r%{k}))", 2.2)
+    for i in filter(None, (names.index, *names.counters)):
+        yield from ((f"{i}%{period}", 2.0) for period in (k, k - 1) if period > 1)
+        yield (f"{k}*{i}", 2.0)
+        yield (f"{i}%((P+{k - 1})//{k}-1)", 2.2)
+        yield (f"{k}*({i}%((P+{k - 1})//{k}-1))", 2.2)
 
 
 def _of_factors(names: Names) -> Iterator[Term]:
@@ -242,6 +271,8 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
             parts += [f"({text})" for text in own]
             if coord:
                 inside += [_inside(text, coord, size) for text in own]
+        if coords and len(sizes) == 1:
+            yield (f"({n}-r)//({sizes[0]}-1)", 2.8)  # of a worker to which rank 0 deals out tasks
         yield from ((text, 2.8) for text in inside)
         yield from ((f"({text}+{halo})", 2.9 + 0.1 * halo) for text in parts for halo in (1, 2))
         yield from ((f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))
@@ -330,6 +361,7 @@ def _of_index(names: Names) -> Iterator[Term]:
     yield (f"{i}*{i}", 2.4)
     yield (f"{i}%2", 2)
     for n in names.inputs if not names.partners else ():
+        yield from _halves(n, f"({i}%log2(P))")
         for size in names.sizes if len(names.sizes) == 1 else (*names.sizes, "P"):
             yield from _blocks_in_turn(n, size, f"({i}%{size})")
             yield from _blocks_in_turn(n, size, f"({i}%({size}-1)+1)")
@@ -341,6 +373,12 @@ def _of_index(names: Names) -> Iterator[Term]:
         yield (f"({i}%{size}=={coord})", 3)
         yield (f"({coord}+{i})%{size}", 3)
         yield (f"({coord}-{i})%{size}", 3)
+
+
+def _halves(n: str, stage: str) -> Iterator[Term]:
+    """What is exchanged in a stage of recursive halving or doubling: parts of a vector."""
+    yield (f"({n}>>({stage}+1))", 2.6)
+    yield (f"({n}//P)*(1<<{stage})", 2.8)
 
 
 def _blocks_in_turn(n: str, size: str, place: str) -> Iterator[Term]:
@@ -389,6 +427,8 @@ def _of_counters(names: Names) -> Iterator[Term]:
         yield (f"(1<<{i})", 1.2 if names.butterflies else 2.2)
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
+        for n in names.inputs if not names.partners else ():
+            yield from _halves(n, i)
     for counter in (name for name in near if name != "i" and names.partners and names.coords):
         for place, size in _lines(names):
             yield from _tree_stages(counter, place, size)
@@ -414,9 +454,10 @@ def _lines(names: Names) -> list[tuple[str, str]]:
 
 
 def _tree_stages(i: str, place: str, size: str) -> Iterator[Term]:
-    """Whether a rank sends or receives in a stage of a binomial tree; it may go on after it sent."""
+    """Whether a rank sends or receives in a stage of a binomial tree, or has a partner in a butterfly."""
     there = f"({place}+(1<<{i})<{size})"
     yield (f"(({place}>>{i})%2)", 2)
+    yield (f"(({place}^(1<<{i}))<{size})", 2.2)
     yield (f"(({place}>>{i})%2==0)*{there}", 2.4)
     yield (f"({place}%(2<<{i})==(1<<{i}))", 2)
     yield (f"({place}%(2<<{i})==0)*{there}", 2.4)

@@ -29,7 +29,7 @@ from scalatrace.extrap.solve.exact import (
     fitted,
 )
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import Expr, names_in
+from scalatrace.formula import Expr, Var, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 
@@ -167,7 +167,7 @@ class System:
             if not by_some and not self._accept:
                 continue
             surplus = self._surplus_bits(subset, found, values)
-            credible = surplus >= _required_bits(found, len(subset))
+            credible = surplus >= _required_bits(found, len(subset)) or _is_counter(found.formula)
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -286,6 +286,11 @@ def _kind(name: str) -> str:
     if is_counter(name):
         return "counter"
     return "coordinate" if name in RANKWISE else "size"
+
+
+def _is_counter(formula: Expr) -> bool:
+    """Whether a formula is the number of an iteration: credible even in a loop of two."""
+    return isinstance(formula, Var) and is_counter(formula.name)
 
 
 def _depends_on_rank_or_iteration(formula: Expr) -> bool:

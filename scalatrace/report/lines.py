@@ -57,7 +57,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, tuple):
-        return array(value)
+        return array(value, len(value))
     return special_name(value) or str(value)
 
 

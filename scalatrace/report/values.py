@@ -140,7 +140,8 @@ def resolved(trace: Trace, kind: Kind, value: int) -> str:
         return clean(trace.datatype(value).description)
     if kind is Kind.STRING:
         return clean(trace.string(value))
-    return array(trace.array(value)) + " from own rank" * trace.arrays[value].relative
+    stored = trace.stored_array(value)
+    return array(stored.first(MAX_LISTED_VALUES), stored.length) + " from own rank" * stored.relative
 
 
 def comm_name(trace: Trace, family: int) -> str:
@@ -151,10 +152,10 @@ def comm_name(trace: Trace, family: int) -> str:
     return kind if family < 3 else f"{kind}#{family}"
 
 
-def array(values: tuple[int, ...]) -> str:
-    """Return an array, of long ones the beginning."""
+def array(values: tuple[int, ...], length: int) -> str:
+    """Return an array of this length, of which at least the values that are shown are given."""
     shown = " ".join(map(_plain, values[:MAX_LISTED_VALUES]))
-    return f"[{shown}]" if len(values) <= MAX_LISTED_VALUES else f"[{shown} … {len(values)} values]"
+    return f"[{shown}]" if length <= MAX_LISTED_VALUES else f"[{shown} … {length} values]"
 
 
 def _plain(value: int) -> str:

@@ -98,10 +98,10 @@ def test_forms() -> None:
         [_array(5)],
     ):
         assert block_form(none) is None
-    assert block_terms(_array(5, 4, 4), BlockForm(1, False)) == ((1, 0, 5), (2, 0, 4))
-    assert block_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (2, 0, 4))
-    assert block_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (3, 4, 5))
-    assert Vec(((1, 5, 0), (3, 4, 5))).first(4) == (0, 5, 9, 13)
+    assert block_terms(_array(5, 4, 4), BlockForm(1, False)) == ((1, 0, 5), (0, 0, 4))
+    assert block_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (0, 0, 4))
+    assert block_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (0, 4, 5))
+    assert Vec(((1, 5, 0), (0, 4, 5))).first(4) == (0, 5, 9, 13)
 
 
 def rounded_down(rank: Rank) -> list[IssuedCall]:

@@ -39,6 +39,23 @@ def pickled_reduce(rank: Rank) -> list[IssuedCall]:
     return made
 
 
+def first_reduce_in_a_loop(rank: Rank) -> list[IssuedCall]:
+    """As mpi4py reduces objects in a time step: the first one duplicates the communicator before."""
+    nprocs, made = rank.dims[0], []
+    for step in range(3):
+        peers = {"dest": (rank.number + 1) % nprocs, "source": (rank.number - 1) % nprocs}
+        own = {"sendcount": 480, "sendtag": 7, "recvcount": 480, "recvtag": 7}
+        made += [call("Sendrecv", 12, comm="world", **peers, **own)] * (nprocs - 1)
+        made += [call("Comm_dup", 13, comm="world")] if step == 0 else []
+        for k in _stages(rank):
+            if rank.number >> k & 1:
+                made += [_message("Send", 14, rank.number - (1 << k), step, n) for n in (1, 21)]
+                break
+            if rank.number + (1 << k) < nprocs:
+                made += [_message("Recv", 15, rank.number + (1 << k), step, n) for n in (1, 21)]
+    return made
+
+
 def binomial_reduce(rank: Rank) -> list[IssuedCall]:
     """Each rank sends once, after it has received from its children; nothing between two trees."""
     r, nprocs = rank.number, rank.dims[0]
@@ -80,7 +97,9 @@ def _check(body: Body, sizes: list[tuple[int, ...]], target: int) -> None:
 
 
 @pytest.mark.parametrize("target", [21, *(pytest.param(n, marks=pytest.mark.slow) for n in (16, 64, 100))])
-@pytest.mark.parametrize("body", [pickled_reduce, binomial_reduce, binomial_bcast, recursive_doubling])
+@pytest.mark.parametrize(
+    "body", [pickled_reduce, first_reduce_in_a_loop, binomial_reduce, binomial_bcast, recursive_doubling]
+)
 def test_trees(body: Body, target: int) -> None:
     _check(body, LINES, target)
 

@@ -15,6 +15,9 @@ MAX_STEPS = 6
 MAX_COPIES = 5000
 """Copies of one token, for nesting and long lists."""
 
+MAX_COPIED = 200
+"""Characters of a token that are copied: copies of copies would need all memory."""
+
 _POWERS = [(1 << n) + d for n in (4, 5, 6, 7, 8, 12, 15, 16, 24, 31, 32, 40, 53, 62) for d in (-1, 0, 1)]
 INTEGERS = [
     *range(-3, 10), *_POWERS, *(-n for n in _POWERS), (1 << 63) - 1, 1 << 63, (1 << 64) - 1, -(1 << 63),
@@ -214,7 +217,7 @@ def mutated_text(text: str, others: Sequence[str], random: Random) -> str:
             case 3:
                 tokens[at:at] = tokens[at : at + random.choice((1, 1, 2, 10))] * random.choice((1, 1, 2, 20))
             case 4 if at < len(tokens):
-                tokens[at] = token * random.choice((2, 3, 50, MAX_COPIES))
+                tokens[at] = token[:MAX_COPIED] * random.choice((2, 3, 50, MAX_COPIES))
             case 5 if at < len(tokens):
                 other = random.randrange(len(tokens))
                 tokens[at], tokens[other] = tokens[other], token

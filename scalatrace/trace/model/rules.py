@@ -19,8 +19,8 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
 
 __all__ = [
-    "CYCLE", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model", "ParamRule", "Part", "Rule",
-    "Shape", "StatRule", "events", "histograms",
+    "BLOCKS", "CYCLE", "CYCLIC", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model",
+    "ParamRule", "Part", "Rule", "Shape", "StatRule", "events", "histograms",
 ]  # fmt: skip
 
 
@@ -59,6 +59,10 @@ class Rule:
     children: tuple[Rule, ...] = ()
 
 
+BLOCKS, CYCLIC = "blocks", "cyclic"
+"""Shapes of the sizes and members of communicators that divide all ranks."""
+
+
 @dataclass(frozen=True, slots=True)
 class FamilyRule:
     """A family of communicators.
@@ -66,7 +70,9 @@ class FamilyRule:
     Attributes:
         kind, parent: as in the trace.
         slices: dimensions that vary within an instance, the slowest first, when it is a slice of the grid.
-        vecs: otherwise per vec of the family a shape and its formulas, None where there is none.
+        vecs: otherwise per vec of the family a shape and its formulas, None where there is none. Of sizes and
+            members, the shape may be BLOCKS or CYCLIC: all ranks are divided into blocks of as many ranks as
+            the formula says, or are dealt out to so many instances in turn.
         count: of a chain, how many families it stands for, of which each is made from the one before; `i` in
             the formulas of the vecs is the number of a family in the chain. None: it is one family.
         rivals: formulas of it, each with another one that gives the same values in all traces.

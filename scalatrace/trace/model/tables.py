@@ -104,6 +104,10 @@ class IntArray:
             listed = listed[first:] + listed[:first]
         return (0, *accumulate(listed[:-1])) if self.summed and self.length else listed
 
+    def first(self, n: int) -> tuple[int, ...]:
+        """The first n values, or all if there are fewer; of a relative one, rank 0's."""
+        return IntArray(min(n, self.length), self.vec, self.summed).of(0)
+
     def sums(self) -> IntArray:
         """The array of this one's sums: the displacements of pieces with such counts."""
         return IntArray(self.length, self.vec, True, self.relative)

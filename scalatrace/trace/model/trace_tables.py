@@ -117,11 +117,15 @@ class TraceTables:
 
         Raises FormatError when there is none.
         """
-        array = _entry(self.arrays, index, "array")
+        array = self.stored_array(index)
         key = index, own if array.relative else 0
         if key not in self._arrays:
             self._arrays[key] = array.of(own)
         return self._arrays[key]
+
+    def stored_array(self, index: int) -> IntArray:
+        """An entry of `arrays`. Raises FormatError when there is none."""
+        return _entry(self.arrays, index, "array")
 
     def stack(self, signature: int) -> Stack:
         """The frames of a stack signature, innermost first; interned, so equal stacks are one object."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from scalatrace.errors import FormatError
@@ -15,7 +16,7 @@ from scalatrace.trace.values.compress import compress, vec_of
 from scalatrace.trace.values.specials import separate_specials
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Parts", "cycle", "join", "split", "vec_from", "vec_parts"]
+__all__ = ["Parts", "cycle", "is_vec", "join", "split", "vec_from", "vec_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,12 @@ def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
         return Vec.decode(terms)
     except ValueError as error:
         raise FormatError(f"corrupt formulas: {error}") from None
+
+
+@lru_cache(maxsize=1 << 12)
+def is_vec(shape: Shape) -> bool:
+    """Whether a shape is of integers only, as that of a value vector."""
+    return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))
 
 
 def split(terms: Any) -> Parts:

@@ -1,0 +1,57 @@
+"""Groups of consecutive ranks, as on the cores of a node: every k-th rank, a leader, makes other calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.symbolic.grid import Grid
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["group_size", "may_be_groups"]
+
+MIN_GROUP, MAX_GROUP = 3, 128
+"""Ranks of a group. Pairs are even and odd ranks, as in binomial trees; multiples of 2 repeat too."""
+
+MIN_GROUPS = 2
+"""Complete groups that two traces at least must have."""
+
+Sites = frozenset[tuple[int, int]]
+
+
+def group_size(traces: Sequence[Trace]) -> int:
+    """The number of ranks after which the call sites that ranks execute repeat, in all traces; 0: none.
+
+    Rank 0 may differ from the other leaders, and so may all ranks of a last, incomplete group.
+    """
+    sites = [[_sites(trace, rank) for rank in range(trace.nprocs)] for trace in traces]
+    largest = min(MAX_GROUP, max(trace.nprocs for trace in traces) // MIN_GROUPS)
+    period = next((k for k in range(2, largest + 1) if _repeats(sites, k)), 0)
+    return period if period >= MIN_GROUP else 0
+
+
+def may_be_groups(grids: Sequence[Grid]) -> bool:
+    """Whether grids are lines of ranks, or of groups whose members are taken for further dimensions."""
+    ndims = len(grids[0].dims)
+    fixed = sum(len(set(sides)) == 1 for sides in zip(*(grid.dims for grid in grids), strict=True))
+    return ndims == 1 or (ndims > 2 and fixed == ndims - 1)
+
+
+def _sites(trace: Trace, rank: int) -> Sites:
+    return frozenset((event.op, event.signature) for event, _ in executions_of(trace, rank))
+
+
+def _repeats(traces: Sequence[Sequence[Sites]], k: int) -> bool:
+    if sum(len(ranks) >= MIN_GROUPS * k for ranks in traces) < 2:
+        return False
+    for ranks in traces:
+        whole = len(ranks) - len(ranks) % k
+        group = ranks[k : 2 * k]  # of the first leader that is not rank 0
+        if len(ranks) >= 2 * k and (
+            len(set(group)) == 1 or any(ranks[r] != group[r % k] for r in range(1, whole))
+        ):
+            return False
+    return True

@@ -1,0 +1,161 @@
+"""Programs on groups of consecutive ranks with leaders, and on trees with k children of each rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from scalatrace import Trace, extrap
+from scalatrace.extrap.extrapolate import model_of, of_model
+from scalatrace.extrap.grid.groups import group_size
+from scalatrace.extrap.stx import load, save
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call, record
+from support.grids import Body, Rank, trace_of
+
+GROUP = 4
+
+
+def _send(site: int, dest: int) -> IssuedCall:
+    return call("Send", site, count=8, dest=dest, tag=0, comm="world")
+
+
+def _recv(site: int, source: int) -> IssuedCall:
+    return call("Recv", site, count=8, source=source, tag=0, comm="world")
+
+
+def reduce_by_leaders(rank: Rank) -> list[IssuedCall]:
+    """Leaders collect from their groups, rank 0 from the leaders; the result goes the other way."""
+    size, own = prod(rank.dims), rank.number
+    leader = own - own % GROUP
+    if own != leader:
+        return [_send(1, leader), _recv(2, leader)]
+    members = range(own + 1, min(own + GROUP, size))
+    made = [_recv(3, member) for member in members]
+    others = range(GROUP, size, GROUP)
+    if own:
+        made += [_send(4, 0), _recv(7, 0)]
+    else:
+        made += [*(_recv(5, other) for other in others), *(_send(8, other) for other in others)]
+    return [*made, *(_send(6, member) for member in members)]
+
+
+def ring_of_leaders(rank: Rank) -> list[IssuedCall]:
+    """Leaders send around a ring of leaders; all meet in a barrier."""
+    leaders = -(-prod(rank.dims) // GROUP)
+    made = []
+    if rank.number % GROUP == 0:
+        there, back = ((rank.number // GROUP + step) % leaders * GROUP for step in (1, -1))
+        own = {"sendcount": 3, "sendtag": 0, "recvcount": 3, "recvtag": 0}
+        made.append(call("Sendrecv", 1, dest=there, source=back, comm="world", **own))
+    return [*made, call("Barrier", 2, comm="world")] * 4
+
+
+def tree(arity: int) -> Body:
+    """Sums from the leaves of a complete tree to rank 0, and the result back."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        own = rank.number
+        children = [c for c in range(arity * own + 1, arity * own + arity + 1) if c < prod(rank.dims)]
+        parent = (own - 1) // arity
+        up = [_recv(1, child) for child in children] + ([_send(2, parent)] if own else [])
+        return up + ([_recv(3, parent)] if own else []) + [_send(4, child) for child in children]
+
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "sizes", "targets"),
+    [
+        (reduce_by_leaders, (8, 12, 16, 20), (24, 40)),
+        (reduce_by_leaders, (8, 9, 10, 12, 16, 20), (18, 27, 64)),
+        (ring_of_leaders, (8, 12, 16, 20), (24, 40)),
+        (ring_of_leaders, (8, 9, 12, 14, 18, 20), (24, 27)),
+        (tree(2), (4, 5, 6, 8, 9, 12), (15, 16, 64)),
+        (tree(3), (5, 6, 8, 9, 12, 16), (20, 40)),
+    ],
+)
+def test_results_are_the_recorded_traces(body: Body, sizes: Sequence[int], targets: Sequence[int]) -> None:
+    given = [trace_of(body, (size,)) for size in sizes]
+    for nprocs in targets:
+        made = extrap.extrapolate(given, nprocs)
+        assert diff(made.trace, trace_of(body, (nprocs,)), ["times"]) == []
+
+
+def split_in_blocks(nprocs: int) -> Trace:
+    """Collectives in blocks of GROUP ranks, of which the last may be smaller, and among their first ranks."""
+    groups = [list(range(at, min(at + GROUP, nprocs))) for at in range(0, nprocs, GROUP)]
+    leaders = [group[0] for group in groups]
+    reduce = call("Reduce", 1, count=8, root=0, comm="node")
+    bcast = call("Bcast", 3, count=8, root=0, comm="node")
+    among = call("Allreduce", 2, count=8, comm="leaders")
+    ranks = [[reduce, *([among] if rank in leaders else []), bcast] * 3 for rank in range(nprocs)]
+    return record(ranks, {"node": groups, "leaders": [leaders]})
+
+
+def dealt_out(nprocs: int) -> Trace:
+    """Collectives among the ranks of one colour, of three."""
+    groups = [list(range(colour, nprocs, 3)) for colour in range(3)]
+    return record([[call("Bcast", 1, count=8, root=0, comm="colour")]] * nprocs, {"colour": groups})
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "targets"),
+    [
+        (split_in_blocks, (4, 6, 8, 9, 12), (16, 18, 27)),
+        (split_in_blocks, (8, 12, 16, 20), (24,)),
+        (dealt_out, (4, 5, 6, 8, 9), (12, 13, 14, 40)),
+    ],
+)
+def test_communicators_of_blocks(
+    made: Callable[[int], Trace], sizes: Sequence[int], targets: Sequence[int], tmp_path: Path
+) -> None:
+    given = [made(size) for size in sizes]
+    for nprocs in targets:
+        _, model, _ = model_of(given, target=(nprocs, None))
+        save(model, tmp_path / "model.stx")
+        result = of_model(load(tmp_path / "model.stx"), nprocs).trace
+        assert diff(result, made(nprocs), ["times"]) == []
+
+
+def leader_alone(rank: Rank) -> list[IssuedCall]:
+    """As `reduce_by_leaders`, in a loop; on some sizes the last leader has no group."""
+    return reduce_by_leaders(rank) * 5
+
+
+def test_leaders_without_a_group() -> None:
+    given = [trace_of(leader_alone, (size,)) for size in (7, 9, 10, 12, 13, 16)]
+    made = extrap.extrapolate(given, 21)
+    assert diff(made.trace, trace_of(leader_alone, (21,)), ["times"]) == []
+
+
+def test_evidence_names_groups() -> None:
+    given = [trace_of(reduce_by_leaders, (size,)) for size in (8, 12, 16, 20)]
+    assert extrap.extrapolate(given, 24).evidence == "a line of ranks in groups of 4"
+
+
+def test_two_groups_on_one_size_are_none() -> None:
+    """One trace alone with several groups shows no period."""
+    assert group_size([trace_of(reduce_by_leaders, (size,)) for size in (4, 8)]) == 0
+    assert group_size([trace_of(reduce_by_leaders, (size,)) for size in (8, 12)]) == GROUP
+
+
+def test_one_side_that_grows_is_followed() -> None:
+    """Grids of four columns, however many ranks there are."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Send", 1, count=1, dest=p, tag=0, comm="world") for p in rank_neighbours(rank)]
+
+    grids = [(2, 4), (3, 4), (5, 4)]
+    made = extrap.extrapolate([trace_of(body, dims) for dims in grids], 28, dims_of=grids)
+    assert made.grid.dims == (7, 4)
+    assert diff(made.trace, trace_of(body, (7, 4)), ["times"]) == []
+
+
+def rank_neighbours(rank: Rank) -> list[int]:
+    """The next ranks in the column and in the row, around the ends."""
+    found = (rank.neighbour(step, True) for step in ((1, 0), (0, 1)))
+    return [peer for peer in found if peer is not None]
