@@ -47,6 +47,7 @@ from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
 from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
+from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import Field, Shape
@@ -465,7 +466,18 @@ class Fitter:
             blocks = self._samples(node, at, kind, blocks=form)
             if (of_blocks := self._fit(blocks, inside)) is not None:
                 return self._found(name, node, blocks, inside, of_blocks)
+        if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
+            field = Field(tuple(map(_with_known_sizes, field.parts)), field.cost, field.weight, field.step)
         return self._found(name, node, samples, inside, field)
+
+    def _are_predefined(self, node: Aligned, at: int) -> bool:
+        """Whether a parameter names predefined datatypes only, whose sizes do not depend on anything."""
+        for point, trace, _, event in self._events(node):
+            used = vec_of_rank(event.params[at], self.run_of[point][1])
+            numbers = set(used.first(min(node.nodes[point].runs, MAX_LISTED)))
+            if any(n >= 0 and trace.datatype(n).description not in DATATYPES for n in numbers):
+                return False
+        return True
 
     def _block_form(self, node: Aligned, at: int) -> BlockForm | None:
         """How the arrays of a parameter are blocks of a distribution, if they are."""
@@ -562,6 +574,11 @@ def _columns(samples: Samples) -> Iterator[tuple[Ints, Ints]]:
 
 def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
     return found[0]
+
+
+def _with_known_sizes(part: Part) -> Part:
+    """A part without what its constants may be instead."""
+    return replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
 
 
 def _is_determined(field: Field | _Mispredicted) -> bool:

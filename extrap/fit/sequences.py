@@ -19,7 +19,7 @@ from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.shapes import Parts, is_vec, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
-MAX_CYCLE_VALUES = 64
+MAX_CYCLE_VALUES = 256
 """Values that a cycle has at most."""
 
 MIN_CYCLE_SIZES = 3
@@ -58,19 +58,18 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
     """
-    width = values[0].width
     known = {value: listed(value, value.times) for value in values}
-    if width < 2 or any(v.width != width or v.times % width for v in values):
-        width = max(map(_shortest, known.values()))
-        trips = {None if chain is None else chain.repeat.constant for chain in chains}
-        if len(trips) > 1 and width in trips:
-            return None
-    if width < 2 or width > MAX_CYCLE_VALUES:
-        return None
-    for row in known.values():
-        if len(row) < width or row[width:] != row[:-width]:
-            return None
-    return [known[value][:width] for value in values]
+    own, shortest = values[0].width, max(map(_shortest, known.values()))
+    trips = {None if chain is None else chain.repeat.constant for chain in chains}
+    widths = [own] if all(v.width == own and own and v.times % own == 0 for v in values) else []
+    if len(trips) == 1 or shortest not in trips:
+        widths.append(shortest)
+    for width in widths:
+        if 2 <= width <= MAX_CYCLE_VALUES and all(
+            len(row) >= width and row[width:] == row[:-width] for row in known.values()
+        ):
+            return [known[value][:width] for value in values]
+    return None
 
 
 @lru_cache(maxsize=1 << 12)

@@ -10,6 +10,7 @@ import pytest
 from scalatrace import extrap
 from scalatrace.extrap.errors import UndeterminedError
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call
 from support.grids import Body, Rank, halo, trace_of
 
@@ -143,3 +144,27 @@ def test_sides_of_a_grid_are_nothing_else() -> None:
     grids = [(4, 4), (5, 5), (6, 6)]
     made = extrap.extrapolate([trace_of(cartesian, dims) for dims in grids], 64, (8, 8), dims_of=grids)
     assert diff(made.trace, trace_of(cartesian, (8, 8)), ["times"]) == []
+
+
+def halo_of_pairs(rank: Rank) -> list[IssuedCall]:
+    """Both receives of a step have one call site; those from nobody have no elements, of another type."""
+    made = []
+    for _ in range(4):
+        for octant in range(8):
+            for axis, step in ((0, 1 - 2 * (octant & 1)), (1, 1 - (octant & 2))):
+                peer = rank.neighbour((step, 0) if axis == 0 else (0, step), False)
+                count = 0 if peer is None else 5 * (rank.n // rank.dims[1 - axis])
+                datatype = "MPI_BYTE" if peer is None else "MPI_DOUBLE"
+                source = PROC_NULL if peer is None else peer
+                made.append(
+                    call("Recv", 1, count=count, datatype=datatype, source=source, tag=0, comm="world")
+                )
+    return made * 2
+
+
+def test_sizes_of_predefined_types_are_known() -> None:
+    """An inner column is on grids with Y = 3 only: 8 bytes may not be Y+5 there."""
+    grids = [(2, 2), (3, 2), (4, 2), (3, 3), (4, 3)]
+    given = [trace_of(halo_of_pairs, dims, 120) for dims in grids]
+    made = extrap.extrapolate(given, 16, (4, 4), dims_of=grids, params={"n": 120})
+    assert diff(made.trace, trace_of(halo_of_pairs, (4, 4), 120), ["times"]) == []
