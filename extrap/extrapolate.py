@@ -17,7 +17,7 @@ from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
-from scalatrace.extrap.grid.groups import group_size, may_be_groups
+from scalatrace.extrap.grid.groups import border, group_size, may_be_groups
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
@@ -326,8 +326,9 @@ def prepared(
         topology.same_dimensions(grids)
     factors = has_factor_chain(ordered)
     arity = tree_arity([trace.nprocs for trace in ordered], list(map(topology.pairs_of_sites, ordered)))
+    parts = border(ordered)
     runs = [
-        Run(grid, inputs_of(trace), butterflies, factors, group, arity)
+        Run(grid, inputs_of(trace), butterflies, factors, group, arity, parts)
         for grid, trace in zip(grids, ordered, strict=True)
     ]
     _same_inputs(runs)

@@ -6,18 +6,48 @@ loop, but the calls of its body. They are made a loop of one trip, so that the t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["single_trip", "straight_body"]
+__all__ = ["single_trip", "straight_body", "with_repeated_events"]
 
 
 def single_trip(nodes: Sequence[RankNode]) -> RankNode:
     """A loop of one trip around these nodes."""
     entries = nodes[0].entry_count
     return RankNode(None, Vec(1), entries, entries, None, tuple(nodes))
+
+
+def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, tuple[RankNode, ...]] | None:
+    """The trees with loops around events that run several times, where others make more calls in each turn.
+
+    In a time step, a rank without partners may make one call only: it has an event that runs as often as the
+    loop of the others. None: there are no such events.
+    """
+    keys = {
+        child.key
+        for tree in trees.values()
+        for loop in tree
+        for child in loop.children
+        if child.key is not None and child.width == 1
+    }
+    repeated = {
+        point for point, tree in trees.items() if any(node.key in keys and node.width > 1 for node in tree)
+    }
+    if not repeated:
+        return None
+    return {
+        point: tuple(_loop(node) if node.key in keys and node.width > 1 else node for node in tree)
+        for point, tree in trees.items()
+    }
+
+
+def _loop(node: RankNode) -> RankNode:
+    """A loop around one execution of an event."""
+    once = RankNode(node.key, Vec(1), node.runs, node.runs, node.event, ())
+    return RankNode(None, node.repeat, node.entry_count, node.runs, None, (once,))
 
 
 def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: int) -> int | None:

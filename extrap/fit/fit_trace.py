@@ -15,6 +15,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
 from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalized, rank_tree
+from scalatrace.extrap.alignment.single_trips import with_repeated_events
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.block_arrays import BlockForm, block_form
@@ -161,11 +162,17 @@ class Fitter:
         return self.traces[k], rank
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """The trees as recorded and folded anew, aligned; the more similar ones first."""
+        """The trees as recorded and folded anew, aligned; the more similar ones first.
+
+        If these follow no rules, events that are repeated are loops of one call.
+        """
         trees = self.trees()
         anew = folded_anew(trees, self._place)
         found = [align(trees), *([] if anew is None else [align(anew)])]
         yield from sorted(found, key=aligned_nodes)
+        looped = None if anew is None else with_repeated_events(anew)
+        if looped is not None:
+            yield align(looped)
 
     def rules(self) -> tuple[Rule, ...]:
         """The rules of all nodes of all trees. Raises ExtrapolationError."""

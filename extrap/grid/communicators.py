@@ -33,6 +33,9 @@ PARTS = ("sizes", "members", "remote_sizes", "remote_members")
 Rival = tuple[Expr, Expr]
 """A formula, and another one with the same values in all traces."""
 
+MAX_SINGLE_VALUES = 4
+"""Values of a vector, such as the sizes of two parts of all ranks, that have a formula each."""
+
 MAX_PROGRESSION = 1 << 16
 """Ranks of a communicator that are compared with a sequence of equal steps."""
 
@@ -58,7 +61,8 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
     if len(counts) != 1 and split is None:
         counted = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
         raise ExtrapolationError(f"the traces do not have the same communicators: {counted}")
-    names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), group=runs[0].group)
+    inputs = tuple(sorted(runs[0].inputs))
+    names = Names(runs[0].grid.sizes, (), inputs, group=runs[0].group, border=runs[0].border)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
     if split is None:
@@ -202,7 +206,8 @@ def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -
         return ()
     parts: list[Parts] = [vec_parts(vec) for vec in vecs if vec is not None]
     if any(p.shape != parts[0].shape for p in parts):
-        parts = _progressions([vec for vec in vecs if vec is not None])
+        given = [vec for vec in vecs if vec is not None]
+        parts = _few(given) or _progressions(given)
         if not parts:
             return ()
     solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
@@ -210,6 +215,15 @@ def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -
         return ()
     rivals.extend(pair for s in solved if s is not None for pair in s.pairs)
     return parts[0].shape, tuple(s.formula for s in solved if s is not None)
+
+
+def _few(vecs: Sequence[Vec]) -> list[Parts]:
+    """The same few values in all traces, one by one; none if there are others."""
+    lengths = {vec.length for vec in vecs}
+    length = lengths.pop()
+    if lengths or length is None or not 1 < length <= MAX_SINGLE_VALUES:
+        return []
+    return [Parts((None,) * length, vec.first(length)) for vec in vecs]
 
 
 def _progressions(vecs: Sequence[Vec]) -> list[Parts]:

@@ -1,4 +1,4 @@
-"""Groups of consecutive ranks, as on the cores of a node: every k-th rank, a leader, makes other calls."""
+"""Groups of consecutive ranks: those of a node, whose leaders make other calls, or two parts of all ranks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["group_size", "may_be_groups"]
+__all__ = ["border", "group_size", "may_be_groups"]
 
 MIN_GROUP, MAX_GROUP = 3, 128
 """Ranks of a group. Pairs are even and odd ranks, as in binomial trees; multiples of 2 repeat too."""
 
 MIN_GROUPS = 2
 """Complete groups that two traces at least must have."""
+
+MAX_AT_END = 8
+"""Ranks at the beginning or at the end that do something else, such as servers."""
 
 Sites = frozenset[tuple[int, int]]
 
@@ -31,6 +34,33 @@ def group_size(traces: Sequence[Trace]) -> int:
     largest = min(MAX_GROUP, max(trace.nprocs for trace in traces) // MIN_GROUPS)
     period = next((k for k in range(2, largest + 1) if _repeats(sites, k)), 0)
     return period if period >= MIN_GROUP else 0
+
+
+def border(traces: Sequence[Trace]) -> str:
+    """The number of the first ranks that call what no others do, or the other way round; "": none do.
+
+    Returns:
+        A formula: a part of all ranks, or a few ranks at the beginning or at the end.
+    """
+    sites = [[_sites(trace, rank) for rank in range(trace.nprocs)] for trace in traces]
+    rules = {
+        **{f"P//{k}": [len(ranks) // k for ranks in sites] for k in (2, 3, 4)},
+        "(P+1)//2": [(len(ranks) + 1) // 2 for ranks in sites],
+        **{str(k): [k] * len(sites) for k in range(2, MAX_AT_END + 1)},
+        **{f"P-{k}": [len(ranks) - k for ranks in sites] for k in range(2, MAX_AT_END + 1)},
+    }
+    fitting = [rule for rule, borders in rules.items() if all(map(_are_parts, sites, borders))]
+    return fitting[0] if len(fitting) == 1 else ""
+
+
+def _are_parts(ranks: Sequence[Sites], first: int) -> bool:
+    """Whether all the first ranks have a call site that no others have, or the other way round."""
+    if not 0 < first < len(ranks):
+        return False
+    parts = ranks[:first], ranks[first:]
+    return any(
+        frozenset.intersection(*own) - frozenset.union(*others) for own, others in (parts, parts[::-1])
+    )
 
 
 def may_be_groups(grids: Sequence[Grid]) -> bool:

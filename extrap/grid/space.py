@@ -43,6 +43,7 @@ class Run:
         factors: whether ranks are divided by the prime factors of their number.
         group: ranks of a group, such as those of a node; 0: there are none.
         arity: children of a rank in a tree over all ranks; 0: there is none.
+        border: the number of the first ranks that call what the others do not, as a formula; "": none.
         found: whether the parameter was found in the values: it is the size of some dimension at least.
     """
 
@@ -52,6 +53,7 @@ class Run:
     factors: bool = False
     group: int = 0
     arity: int = 0
+    border: str = ""
     found: bool = False
 
 
@@ -90,7 +92,7 @@ class Space:
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
             lists=lists, stages=stages, factors=all(run.factors for run in runs),
             group=runs[0].group, arity=runs[0].arity,
-            multiples=() if self.inputs else _multiples(runs),
+            border=runs[0].border, multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
         self.columns = columns_of(runs)
@@ -280,6 +282,9 @@ def _notations(names: Names) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
+    if names.border:
+        yield [f"r<{names.border}", f"r>={names.border}"]
+        yield ["r==0", f"(r>0)*(r<{names.border})", f"r=={names.border}", f"r>{names.border}"]
     if names.group:
         yield from _in_groups(names.group)
     if names.arity:

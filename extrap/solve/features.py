@@ -49,6 +49,7 @@ class Names:
         factors: whether ranks are divided by the prime factors of their number.
         group: ranks of a group, such as those of a node; 0: there are none.
         arity: children of a rank in a tree over all ranks; 0: there is none.
+        border: the number of the first ranks that call what the others do not, as a formula; "": none.
         multiples: without parameters, a multiple of all sizes of each dimension; else empty.
     """
 
@@ -65,6 +66,7 @@ class Names:
     factors: bool = False
     group: int = 0
     arity: int = 0
+    border: str = ""
     multiples: tuple[int, ...] = ()
 
 
@@ -150,6 +152,9 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"({coord}+1)%{size}", 2.4)
         yield (f"({coord}-1)%{size}", 2.4)
         yield (f"{coord}%2", 2.4)
+    if "P" in names.border:
+        yield (f"({names.border})", 1.8)
+        yield (f"(P-({names.border}))", 1.9)
     if names.group:
         yield from _of_groups(names)
     if names.arity and names.coords:

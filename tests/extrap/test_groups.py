@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace import Trace, extrap
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.grid.groups import group_size
+from scalatrace.extrap.grid.groups import border, group_size
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call, record
@@ -130,6 +130,52 @@ def test_leaders_without_a_group() -> None:
     given = [trace_of(leader_alone, (size,)) for size in (7, 9, 10, 12, 13, 16)]
     made = extrap.extrapolate(given, 21)
     assert diff(made.trace, trace_of(leader_alone, (21,)), ["times"]) == []
+
+
+def two_parts(nprocs: int) -> Trace:
+    """The first half sends to the second in each step; a rank of the larger half has nobody to hear from."""
+    half = nprocs // 2
+    parts = [list(range(half)), list(range(half, nprocs))]
+    ranks = []
+    for rank in range(nprocs):
+        first = rank < half
+        step = [call("Barrier", 1 if first else 2, comm="half")]
+        if first:
+            step.append(call("Send", 3, count=6, dest=rank + half, tag=0, comm="world"))
+        elif rank - half < half:
+            step.append(call("Recv", 4, count=6, source=rank - half, tag=0, comm="world"))
+        ranks.append(step * 4)
+    return record(ranks, {"half": parts})
+
+
+def servers(nprocs: int) -> Trace:
+    """The last two ranks receive from all others in turn."""
+    last = nprocs - 2
+    clients = [[call("Send", 1, count=6, dest=last + rank % 2, tag=0, comm="world")] for rank in range(last)]
+    heard = [
+        [call("Recv", 2, count=6, source=rank, tag=0, comm="world") for rank in range(k, last, 2)]
+        for k in (0, 1)
+    ]
+    return record([*clients, *heard])
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "targets"),
+    [(two_parts, (6, 8, 9, 12), (16, 21)), (servers, (6, 7, 8, 9, 12), (16, 21))],
+)
+def test_parts_of_all_ranks(
+    made: Callable[[int], Trace], sizes: Sequence[int], targets: Sequence[int]
+) -> None:
+    given = [made(size) for size in sizes]
+    for nprocs in targets:
+        assert diff(extrap.extrapolate(given, nprocs).trace, made(nprocs), ["times"]) == []
+
+
+def test_borders() -> None:
+    assert border([two_parts(size) for size in (6, 9, 12)]) == "P//2"
+    assert border([servers(size) for size in (6, 9, 12)]) == "P-2"
+    assert border([servers(4)]) == ""  # or P//2, or 2
+    assert border([dealt_out(size) for size in (6, 9)]) == ""
 
 
 def test_evidence_names_groups() -> None:
