@@ -24,7 +24,7 @@ from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
-from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.values.vec import INT64, Vec
 
 __all__ = [
     "array",
@@ -62,9 +62,9 @@ MAX_FOREIGN = 1 << 20
 
 
 def natural(raw: object) -> int:
-    """An integer of at least 0."""
-    if type(raw) is not int or raw < 0:
-        raise ValueError(f"{raw!r:.60} is not an integer of at least 0")
+    """An integer of at least 0, of 64 bits."""
+    if type(raw) is not int or raw < 0 or raw not in INT64:
+        raise ValueError(f"{raw!r:.60} is not an integer of at least 0 and at most 63 bits")
     return raw
 
 
@@ -168,8 +168,8 @@ def family(raw: object, fields: Fields) -> Family:
 def datatype(raw: object, fields: Fields) -> Datatype:
     """[description, size, extent]"""
     description, size, extent = _parts(raw, "a datatype", 3)
-    if type(size) is not int or type(extent) is not int:
-        raise ValueError(f"the size or extent of datatype {description!r:.60} is not an integer")
+    if type(size) is not int or type(extent) is not int or size not in INT64 or extent not in INT64:
+        raise ValueError(f"the size or extent of datatype {description!r:.60} is no integer of 64 bits")
     parse(text(description))
     return Datatype(description, size, extent)
 
