@@ -17,7 +17,7 @@ from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
-from scalatrace.extrap.grid.groups import border, group_size, may_be_groups
+from scalatrace.extrap.grid.groups import Sites, border, group_size, may_be_groups, sites_of
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
@@ -313,9 +313,9 @@ def prepared(
     check(traces, dims_of)
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
     ordered = [canonical(absolute(traces[k])) for k in order]
-    group = 0
+    group, sites = 0, list(map(sites_of, ordered))
     if dims_of is None:
-        found, group = _identified(ordered)
+        found, group = _identified(ordered, sites)
         grids, evidence, butterflies = found.grids, found.evidence, found.butterflies
     else:
         grids, evidence = tuple(Grid(tuple(dims_of[k])) for k in order), "as given"
@@ -326,7 +326,7 @@ def prepared(
         topology.same_dimensions(grids)
     factors = has_factor_chain(ordered)
     arity = tree_arity([trace.nprocs for trace in ordered], list(map(topology.pairs_of_sites, ordered)))
-    parts = border(ordered)
+    parts = border(sites)
     runs = [
         Run(grid, inputs_of(trace), butterflies, factors, group, arity, parts)
         for grid, trace in zip(grids, ordered, strict=True)
@@ -341,14 +341,14 @@ def prepared(
     return ordered, runs, evidence
 
 
-def _identified(traces: Sequence[Trace]) -> tuple[topology.Topology, int]:
+def _identified(traces: Sequence[Trace], sites: Sequence[Sequence[Sites]]) -> tuple[topology.Topology, int]:
     """The grids of traces, and the number of ranks of a group where they are lines of groups; else 0."""
     error = found = None
     try:
         found = topology.identify(traces)
     except InputError as several:
         error = several
-    group = group_size(traces) if found is None or may_be_groups(found.grids) else 0
+    group = group_size(sites) if found is None or may_be_groups(found.grids) else 0
     if group:
         line = tuple(Grid((trace.nprocs,)) for trace in traces)
         return topology.Topology(line, f"a line of ranks in groups of {group}"), group

@@ -11,7 +11,7 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["border", "group_size", "may_be_groups"]
+__all__ = ["Sites", "border", "group_size", "may_be_groups", "sites_of"]
 
 MIN_GROUP, MAX_GROUP = 3, 128
 """Ranks of a group. Pairs are even and odd ranks, as in binomial trees; multiples of 2 repeat too."""
@@ -25,24 +25,34 @@ MAX_AT_END = 8
 Sites = frozenset[tuple[int, int]]
 
 
-def group_size(traces: Sequence[Trace]) -> int:
+def sites_of(trace: Trace) -> list[Sites]:
+    """The call sites that each rank executes."""
+    ranks = ((event for event, _ in executions_of(trace, rank)) for rank in range(trace.nprocs))
+    return [frozenset((event.op, event.signature) for event in events) for events in ranks]
+
+
+def group_size(sites: Sequence[Sequence[Sites]]) -> int:
     """The number of ranks after which the call sites that ranks execute repeat, in all traces; 0: none.
 
     Rank 0 may differ from the other leaders, and so may all ranks of a last, incomplete group.
+
+    Args:
+        sites: of the ranks of each trace.
     """
-    sites = [[_sites(trace, rank) for rank in range(trace.nprocs)] for trace in traces]
-    largest = min(MAX_GROUP, max(trace.nprocs for trace in traces) // MIN_GROUPS)
+    largest = min(MAX_GROUP, max(map(len, sites)) // MIN_GROUPS)
     period = next((k for k in range(2, largest + 1) if _repeats(sites, k)), 0)
     return period if period >= MIN_GROUP else 0
 
 
-def border(traces: Sequence[Trace]) -> str:
+def border(sites: Sequence[Sequence[Sites]]) -> str:
     """The number of the first ranks that call what no others do, or the other way round; "": none do.
+
+    Args:
+        sites: of the ranks of each trace.
 
     Returns:
         A formula: a part of all ranks, or a few ranks at the beginning or at the end.
     """
-    sites = [[_sites(trace, rank) for rank in range(trace.nprocs)] for trace in traces]
     rules = {
         **{f"P//{k}": [len(ranks) // k for ranks in sites] for k in (2, 3, 4)},
         "(P+1)//2": [(len(ranks) + 1) // 2 for ranks in sites],
@@ -68,10 +78,6 @@ def may_be_groups(grids: Sequence[Grid]) -> bool:
     ndims = len(grids[0].dims)
     fixed = sum(len(set(sides)) == 1 for sides in zip(*(grid.dims for grid in grids), strict=True))
     return ndims == 1 or (ndims > 2 and fixed == ndims - 1)
-
-
-def _sites(trace: Trace, rank: int) -> Sites:
-    return frozenset((event.op, event.signature) for event, _ in executions_of(trace, rank))
 
 
 def _repeats(traces: Sequence[Sequence[Sites]], k: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
 from scalatrace.report.style import DIM, SITE, op_text, short_site
 from scalatrace.report.values import array
@@ -20,6 +21,9 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype
 from scalatrace.trace.query.summaries import summarised_names
 from scalatrace.trace.values.vec import special_name
+
+MAX_JSON_VALUES = 1 << 20
+"""Values of one array in a line of JSON."""
 
 
 class LinesReporter:
@@ -73,4 +77,10 @@ def _plain(value: Any) -> Any:
         return {"description": value.description, "size": value.size, "extent": value.extent}
     if isinstance(value, int):
         return special_name(value) or value
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        if len(value) > MAX_JSON_VALUES:
+            raise LimitError(
+                f"an array has {len(value):,} values: JSON takes at most {MAX_JSON_VALUES:,} of one"
+            )
+        return list(value)
+    return value

@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace import Trace, extrap
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.grid.groups import border, group_size
+from scalatrace.extrap.grid.groups import border, group_size, sites_of
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call, record
@@ -172,10 +172,10 @@ def test_parts_of_all_ranks(
 
 
 def test_borders() -> None:
-    assert border([two_parts(size) for size in (6, 9, 12)]) == "P//2"
-    assert border([servers(size) for size in (6, 9, 12)]) == "P-2"
-    assert border([servers(4)]) == ""  # or P//2, or 2
-    assert border([dealt_out(size) for size in (6, 9)]) == ""
+    assert border([sites_of(two_parts(size)) for size in (6, 9, 12)]) == "P//2"
+    assert border([sites_of(servers(size)) for size in (6, 9, 12)]) == "P-2"
+    assert border([sites_of(servers(4))]) == ""  # or P//2, or 2
+    assert border([sites_of(dealt_out(size)) for size in (6, 9)]) == ""
 
 
 def test_evidence_names_groups() -> None:
@@ -185,8 +185,8 @@ def test_evidence_names_groups() -> None:
 
 def test_two_groups_on_one_size_are_none() -> None:
     """One trace alone with several groups shows no period."""
-    assert group_size([trace_of(reduce_by_leaders, (size,)) for size in (4, 8)]) == 0
-    assert group_size([trace_of(reduce_by_leaders, (size,)) for size in (8, 12)]) == GROUP
+    assert group_size([sites_of(trace_of(reduce_by_leaders, (size,))) for size in (4, 8)]) == 0
+    assert group_size([sites_of(trace_of(reduce_by_leaders, (size,))) for size in (8, 12)]) == GROUP
 
 
 def test_one_side_that_grows_is_followed() -> None:
