@@ -5,6 +5,10 @@ node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ..
 params  := [[name, kind, encoding or nil, field], ...]
 field   := [[condition, shape, [formula, ...] or nil, [[division, rival], ...]], ...]
 shape   := nil for an integer | string | [shape, ...]
+family  := [kind, parent, [dimension, ...] or nil, [vec or nil, ...], count or nil, rivals]
+vec     := [shape, [formula, ...]]
+
+The shapes of a family's sizes and members are nil, [shape, ...], or both BLOCKS or CYCLIC.
 """
 
 from __future__ import annotations
