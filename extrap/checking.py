@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import inputs_of, model_of, of_model
+from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.topology import identify
 from scalatrace.trace.query.diff import diff
 
@@ -61,7 +62,7 @@ def leave_one_out(
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
     ordered = [traces[k] for k in order]
     grids = (
-        [grid.dims for grid in identify(ordered).grids]
+        [grid.dims for grid in identify(ordered, list(map(Observed, ordered))).grids]
         if dims_of is None
         else [tuple(dims_of[k]) for k in order]
     )

@@ -17,8 +17,9 @@ from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
-from scalatrace.extrap.grid.groups import Sites, border, group_size, may_be_groups, sites_of
+from scalatrace.extrap.grid.groups import border, group_size
 from scalatrace.extrap.grid.model import Model, histograms
+from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.grid.trees import tree_arity
@@ -29,7 +30,7 @@ from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
 from scalatrace.extrap.sizes import deciding, deciding_input
-from scalatrace.extrap.solve.features import RESERVED
+from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
@@ -313,22 +314,21 @@ def prepared(
     check(traces, dims_of)
     order = sorted(range(len(traces)), key=lambda k: traces[k].nprocs)
     ordered = [canonical(absolute(traces[k])) for k in order]
-    group, sites = 0, list(map(sites_of, ordered))
+    observed = list(map(Observed, ordered))
     if dims_of is None:
-        found, group = _identified(ordered, sites)
+        found = topology.identify(ordered, observed)
         grids, evidence, butterflies = found.grids, found.evidence, found.butterflies
     else:
         grids, evidence = tuple(Grid(tuple(dims_of[k])) for k in order), "as given"
-        butterflies = topology.has_butterflies(ordered, grids)
         for grid, trace in zip(grids, ordered, strict=True):
             if grid.nprocs != trace.nprocs:
                 raise InputError(f"a grid of {grid} has {grid.nprocs} ranks, but the trace {trace.nprocs}")
         topology.same_dimensions(grids)
+        butterflies = topology.has_butterflies(observed, grids)
     factors = has_factor_chain(ordered)
-    arity = tree_arity([trace.nprocs for trace in ordered], list(map(topology.pairs_of_sites, ordered)))
-    parts = border(sites)
+    structure = _structure(grids, observed)
     runs = [
-        Run(grid, inputs_of(trace), butterflies, factors, group, arity, parts)
+        Run(grid, inputs_of(trace), butterflies, factors, structure)
         for grid, trace in zip(grids, ordered, strict=True)
     ]
     _same_inputs(runs)
@@ -341,21 +341,12 @@ def prepared(
     return ordered, runs, evidence
 
 
-def _identified(traces: Sequence[Trace], sites: Sequence[Sequence[Sites]]) -> tuple[topology.Topology, int]:
-    """The grids of traces, and the number of ranks of a group where they are lines of groups; else 0."""
-    error = found = None
-    try:
-        found = topology.identify(traces)
-    except InputError as several:
-        error = several
-    group = group_size(sites) if found is None or may_be_groups(found.grids) else 0
-    if group:
-        line = tuple(Grid((trace.nprocs,)) for trace in traces)
-        return topology.Topology(line, f"a line of ranks in groups of {group}"), group
-    if found is None:
-        assert error is not None
-        raise error
-    return found, 0
+def _structure(grids: Sequence[Grid], observed: Sequence[Observed]) -> Structure:
+    """Groups of the ranks of a line, a tree over all ranks, and two parts of them."""
+    sites = [one.sites for one in observed]
+    group = group_size(sites) if len(grids[0].dims) == 1 else 0
+    arity = tree_arity([grid.nprocs for grid in grids], [one.by_site for one in observed])
+    return Structure(group, arity, border(sites))
 
 
 def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:

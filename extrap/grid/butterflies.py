@@ -12,7 +12,7 @@ from scalatrace.trace.symbolic.grid import Grid
 Pairs = np.ndarray[Any, np.dtype[np.int64]]
 """Rows of sender and receiver."""
 
-__all__ = ["butterfly_grids", "on_a_line"]
+__all__ = ["Pairs", "butterfly_grids", "on_a_line"]
 
 
 def butterfly_grids(sent: Sequence[tuple[int, Pairs]]) -> tuple[Grid, ...] | None:

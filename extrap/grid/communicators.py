@@ -62,7 +62,7 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
         counted = ", ".join(f"{len(t.comms)} with {t.nprocs} ranks" for t in traces)
         raise ExtrapolationError(f"the traces do not have the same communicators: {counted}")
     inputs = tuple(sorted(runs[0].inputs))
-    names = Names(runs[0].grid.sizes, (), inputs, group=runs[0].group, border=runs[0].border)
+    names = Names(runs[0].grid.sizes, (), inputs, structure=runs[0].structure)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     points = Points(Basis(names, columns, np.arange(len(runs))))
     if split is None:
@@ -263,7 +263,7 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
 
 
 def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
-    """The shape and the formula of communicators that divide all ranks into blocks, or deal them out in turn.
+    """The shape and the formula of communicators of blocks of ranks, or of ranks assigned round robin.
 
     Args:
         given: the number of ranks of each trace, and its family.
@@ -286,7 +286,7 @@ def _first_size(family: Family) -> int:
 
 
 def _groups(shape: str, nprocs: int, number: int) -> list[range]:
-    """The ranks of each block of `number` ranks, or of each of `number` instances, dealt out in turn."""
+    """The ranks of each block of `number` ranks, or of each of `number` instances with ranks round robin."""
     if shape == BLOCKS:
         return [range(at, min(at + number, nprocs)) for at in range(0, nprocs, number)]
     return [range(at, nprocs, number) for at in range(min(number, nprocs))]
@@ -352,7 +352,9 @@ def _family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
     if (given := rule.vecs[0]) is not None and given[0] in (BLOCKS, CYCLIC):
         number = as_int(given[1][0], env)
         if number < 1:
-            raise ExtrapolationError(f"communicators of the kind {rule.kind!r} would have {number} ranks")
+            raise ExtrapolationError(
+                f"communicators of kind {rule.kind!r}: {number} ranks or instances, must be at least 1"
+            )
         groups = _groups(given[0], grid.nprocs, number)
         lengths = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
         ranks = np.fromiter(chain.from_iterable(groups), dtype=np.int64, count=grid.nprocs)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from scalatrace.trace.query.counting import executions_of
+from scalatrace.extrap.grid.observed import Sites
 from scalatrace.trace.symbolic.grid import Grid
 
-if TYPE_CHECKING:
-    from scalatrace import Trace
-
-__all__ = ["Sites", "border", "group_size", "may_be_groups", "sites_of"]
+__all__ = ["border", "group_size", "may_be_groups"]
 
 MIN_GROUP, MAX_GROUP = 3, 128
 """Ranks of a group. Pairs are even and odd ranks, as in binomial trees; multiples of 2 repeat too."""
@@ -21,14 +17,6 @@ MIN_GROUPS = 2
 
 MAX_AT_END = 8
 """Ranks at the beginning or at the end that do something else, such as servers."""
-
-Sites = frozenset[tuple[int, int]]
-
-
-def sites_of(trace: Trace) -> list[Sites]:
-    """The call sites that each rank executes."""
-    ranks = ((event for event, _ in executions_of(trace, rank)) for rank in range(trace.nprocs))
-    return [frozenset((event.op, event.signature) for event in events) for events in ranks]
 
 
 def group_size(sites: Sequence[Sequence[Sites]]) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.solve.features import Feature, Names, fits
+from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits
 from scalatrace.extrap.solve.points import Basis, Points, Solution
 from scalatrace.extrap.solve.sieve import Sieve, sample_points
 from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
@@ -41,9 +41,7 @@ class Run:
     Attributes:
         butterflies: whether partners are at powers of two in each dimension.
         factors: whether ranks are divided by the prime factors of their number.
-        group: ranks of a group, such as those of a node; 0: there are none.
-        arity: children of a rank in a tree over all ranks; 0: there is none.
-        border: the number of the first ranks that call what the others do not, as a formula; "": none.
+        structure: of the ranks besides the grid.
         found: whether the parameter was found in the values: it is the size of some dimension at least.
     """
 
@@ -51,9 +49,7 @@ class Run:
     inputs: Mapping[str, int]
     butterflies: bool = False
     factors: bool = False
-    group: int = 0
-    arity: int = 0
-    border: str = ""
+    structure: Structure = GRID_ONLY
     found: bool = False
 
 
@@ -91,8 +87,7 @@ class Space:
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
             lists=lists, stages=stages, factors=all(run.factors for run in runs),
-            group=runs[0].group, arity=runs[0].arity,
-            border=runs[0].border, multiples=() if self.inputs else _multiples(runs),
+            structure=runs[0].structure, multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
         self.columns = columns_of(runs)
@@ -282,13 +277,7 @@ def _notations(names: Names) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
-    if names.border:
-        yield [f"r<{names.border}", f"r>={names.border}"]
-        yield ["r==0", f"(r>0)*(r<{names.border})", f"r=={names.border}", f"r>{names.border}"]
-    if names.group:
-        yield from _in_groups(names.group)
-    if names.arity:
-        yield from _in_trees(names.arity)
+    yield from _by_structure(names.structure)
     for c, s in pairs:
         yield _borders(c, s)
     yield _product([_borders(c, s) for c, s in pairs])
@@ -315,14 +304,25 @@ def _notations(names: Names) -> Iterator[list[str]]:
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
+def _by_structure(structure: Structure) -> Iterator[list[str]]:
+    """Two parts of all ranks, leaders of groups, and leaves of trees."""
+    if border := structure.border:
+        yield [f"r<{border}", f"r>={border}"]
+        yield ["r==0", f"(r>0)*(r<{border})", f"r=={border}", f"r>{border}"]
+    if structure.group:
+        yield from _in_groups(structure.group)
+    if structure.arity:
+        yield from _in_trees(structure.arity)
+
+
 def _in_groups(k: int) -> Iterator[list[str]]:
     """Leaders and the others of groups of `k` ranks: which leader is the last one, and where a group ends."""
-    leader, other, last = f"(r%{k}==0)", f"(r%{k}>0)", f"(r+{k}>=P)"
+    leader, other = f"(r%{k}==0)", f"(r%{k}>0)"
     yield [leader, other]
     yield ["r==0", f"(r>0)*{leader}", other]
     yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", other]  # a leader alone
     yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", other]
-    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*{last}", other]
+    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*(r+{k}>=P)", other]
     yield [leader, f"{other}*(r%{k}<{k}-1)*(r<P-1)", f"{other}*(1-(r%{k}<{k}-1)*(r<P-1))"]
     if k <= MAX_PLACES_IN_GROUP:
         yield [f"r%{k}=={place}" for place in range(k)]

@@ -9,8 +9,8 @@ from scalatrace.extrap.errors import InputError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
-MIN_ROWS = 3
-"""Grids that must agree in all sides but one, before that one alone is taken to grow."""
+MIN_EQUAL_SIDES = 3
+"""Number of grids that must be equal in all sides but one, before only that one grows."""
 
 __all__ = ["check_dimensions", "check_sides", "target_grid"]
 
@@ -100,7 +100,7 @@ def _only_one_differs(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | N
     """The sides of the grids, with another one for the only side that differs; None: no grid has them."""
     seen = list(zip(*(grid.dims for grid in grids), strict=True))
     differing = [k for k, sides in enumerate(seen) if len(set(sides)) > 1]
-    if len(differing) != 1 or len(grids) < MIN_ROWS:
+    if len(differing) != 1 or len(grids) < MIN_EQUAL_SIDES:
         return None
     others = prod(sides[0] for k, sides in enumerate(seen) if k != differing[0])
     if nprocs % others:

@@ -6,30 +6,30 @@ same neighbours, and communicators are rows, columns and planes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.arguments import grids_in_arguments
-from scalatrace.extrap.grid.butterflies import butterfly_grids, on_a_line
+from scalatrace.extrap.grid.butterflies import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.communicators import slices
+from scalatrace.extrap.grid.groups import group_size, may_be_groups
+from scalatrace.extrap.grid.observed import Observed, joined
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.matrix import Site, matrix, pairs_by_site
 from scalatrace.trace.symbolic.grid import NAMES, Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["MAX_DIMENSIONS", "Topology", "identify", "pairs_of_sites"]
+__all__ = ["MAX_DIMENSIONS", "Topology", "identify"]
 
 MAX_DIMENSIONS = 3
 
@@ -39,9 +39,6 @@ how much more of them it has than any other such grid."""
 
 Class = tuple[int, ...]
 """Per dimension: 0 at its lower border, 2 at its upper, 1 between."""
-
-Pairs = np.ndarray[Any, np.dtype[np.int64]]
-"""Rows of sender and receiver."""
 
 Splits = list[tuple[tuple[int, ...], ...]]
 """Families of communicators: the members of each instance."""
@@ -62,18 +59,35 @@ class Topology:
     butterflies: bool = False
 
 
-def identify(traces: Sequence[Trace]) -> Topology:
+def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     """The grids behind traces of one program.
 
     Raises:
         InputError: several kinds of grids explain them equally well; names them.
     """
+    sites = [one.sites for one in observed]
+    try:
+        result = _grids(traces, observed)
+    except InputError:
+        group = group_size(sites)
+        if not group:
+            raise
+    else:
+        group = group_size(sites) if may_be_groups(result.grids) else 0
+        if not group:
+            return result
+    line = tuple(Grid((trace.nprocs,)) for trace in traces)
+    return Topology(line, f"a line of ranks in groups of {group}")
+
+
+def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
+    """The grids, whether or not ranks form groups. Raises InputError as `identify`."""
     for dims in DIMS:
         given = [dims_by(dims, trace) for trace in traces]
         if all(one is not None for one in given):
             grids = tuple(Grid(one) for one in given if one is not None)
             same_dimensions(grids)
-            return Topology(grids, "a plug-in", has_butterflies(traces, grids))
+            return Topology(grids, "a plug-in", has_butterflies(observed, grids))
     recorded = [cartesian_dims(trace) for trace in traces]
     if all(dims is not None for dims in recorded):
         grids = tuple(Grid(dims) for dims in recorded if dims is not None)
@@ -81,7 +95,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
             grid.nprocs == trace.nprocs for grid, trace in zip(grids, traces, strict=True)
         ):
             return Topology(grids, "Cartesian communicators: " + _listed(grids))
-    sent = [np.argwhere(_messages(trace) > 0) for trace in traces]
+    sent = [one.sent for one in observed]
     splits = [_splits(trace) for trace in traces]
     for ndims in range(1, MAX_DIMENSIONS + 1):
         found = _explained(traces, sent, splits, ndims)
@@ -90,7 +104,7 @@ def identify(traces: Sequence[Trace]) -> Topology:
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if found:
             return Topology(found[0], _evidence(traces, sent, splits, found[0]))
-    without = _without_trees(traces)
+    without = _without_trees(observed)
     for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
         found = _explained(traces, without, splits, ndims)
@@ -121,18 +135,14 @@ def identify(traces: Sequence[Trace]) -> Topology:
     return Topology(line, evidence, on_a_line(pairs))
 
 
-def _without_trees(traces: Sequence[Trace]) -> list[Pairs] | None:
+def _without_trees(observed: Sequence[Observed]) -> list[Pairs] | None:
     """The pairs of all call sites but those that send along binomial trees only; None: no site does."""
-    by_site = [pairs_of_sites(trace) for trace in traces]
+    by_site = [one.by_site for one in observed]
     sites = set().union(*by_site)
     trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
     if not trees or trees == sites:
         return None
-    empty = np.empty((0, 2), dtype=np.int64)
-    return [
-        np.unique(np.concatenate([empty, *(rows for key, rows in pairs.items() if key not in trees)]), axis=0)
-        for pairs in by_site
-    ]
+    return [joined(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
 
 
 def _is_tree(pairs: Pairs) -> bool:
@@ -141,17 +151,9 @@ def _is_tree(pairs: Pairs) -> bool:
     return bool(((changed & (changed - 1) == 0) | (pairs == 0).any(axis=1)).all())
 
 
-def pairs_of_sites(trace: Trace) -> Mapping[Site, Pairs]:
-    """The pairs that exchange messages, by the call site of the send."""
-    try:
-        return {site: np.array(sorted(pairs)) for site, pairs in pairs_by_site(trace).items()}
-    except ScalatraceError:
-        return {}
-
-
-def has_butterflies(traces: Sequence[Trace], grids: Sequence[Grid]) -> bool:
+def has_butterflies(observed: Sequence[Observed], grids: Sequence[Grid]) -> bool:
     """Whether the partners on given grids are at powers of two in rows and columns."""
-    sent = [(trace.nprocs, np.argwhere(_messages(trace) > 0)) for trace in traces]
+    sent = [(grid.nprocs, one.sent) for grid, one in zip(grids, observed, strict=True)]
     if len(grids[0].dims) == 1:
         return on_a_line(sent)
     return butterfly_grids(sent) == tuple(grids)
@@ -175,13 +177,6 @@ def cartesian_dims(trace: Trace) -> tuple[int, ...] | None:
                 dims = trace.array(vec.constant)
                 return dims if prod(dims) == trace.nprocs and len(dims) <= len(NAMES) else None
     return None
-
-
-def _messages(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    try:
-        return matrix(trace, "messages")
-    except ScalatraceError:
-        return np.zeros((trace.nprocs, trace.nprocs), dtype=np.int64)
 
 
 def _splits(trace: Trace) -> Splits:

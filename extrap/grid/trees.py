@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["tree_arity"]
+from scalatrace.extrap.grid.butterflies import Pairs
 
-Pairs = np.ndarray[Any, np.dtype[np.int64]]
-"""Rows of sender and receiver."""
+__all__ = ["tree_arity"]
 
 MIN_ARITY, MAX_ARITY = 2, 8
 
@@ -25,14 +24,14 @@ def tree_arity(nprocs: Sequence[int], by_site: Sequence[Mapping[Any, Pairs]]) ->
     sites = set(by_site[0]).intersection(*by_site[1:])
     for k in range(MIN_ARITY, MAX_ARITY + 1):
         if sum(n > 2 * k for n in nprocs) > 1 and any(
-            all(_is_tree(pairs[site], n, k) for n, pairs in zip(nprocs, by_site, strict=True))
+            all(_is_complete_tree(pairs[site], n, k) for n, pairs in zip(nprocs, by_site, strict=True))
             for site in sites
         ):
             return k
     return 0
 
 
-def _is_tree(pairs: Pairs, nprocs: int, k: int) -> bool:
+def _is_complete_tree(pairs: Pairs, nprocs: int, k: int) -> bool:
     """Whether messages are between all ranks and their parents, and no others."""
     parents, children = pairs.min(axis=1), pairs.max(axis=1)
     return bool(

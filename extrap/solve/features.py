@@ -14,7 +14,7 @@ from math import prod
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
 from scalatrace.trace.symbolic.grid import NAMES
 
-__all__ = ["RESERVED", "Feature", "Names", "features", "fits", "torus"]
+__all__ = ["GRID_ONLY", "RESERVED", "Feature", "Names", "Structure", "features", "fits", "torus"]
 
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
@@ -29,6 +29,24 @@ class Feature:
 
     formula: Expr
     weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a program makes of its ranks besides a grid.
+
+    Attributes:
+        group: ranks of a group, such as those of a node; 0: there are none.
+        arity: children of a rank in a tree over all ranks; 0: there is none.
+        border: the number of the first ranks that call what the others do not, as a formula; "": none.
+    """
+
+    group: int = 0
+    arity: int = 0
+    border: str = ""
+
+
+GRID_ONLY = Structure()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +65,7 @@ class Names:
         lists: whether values may be lengths of lists of neighbours.
         stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
         factors: whether ranks are divided by the prime factors of their number.
-        group: ranks of a group, such as those of a node; 0: there are none.
-        arity: children of a rank in a tree over all ranks; 0: there is none.
-        border: the number of the first ranks that call what the others do not, as a formula; "": none.
+        structure: of the ranks besides the grid.
         multiples: without parameters, a multiple of all sizes of each dimension; else empty.
     """
 
@@ -64,9 +80,7 @@ class Names:
     lists: bool = False
     stages: bool = False
     factors: bool = False
-    group: int = 0
-    arity: int = 0
-    border: str = ""
+    structure: Structure = GRID_ONLY
     multiples: tuple[int, ...] = ()
 
 
@@ -152,14 +166,7 @@ def _all(names: Names) -> Iterator[Term]:
         yield (f"({coord}+1)%{size}", 2.4)
         yield (f"({coord}-1)%{size}", 2.4)
         yield (f"{coord}%2", 2.4)
-    if "P" in names.border:
-        yield (f"({names.border})", 1.8)
-        yield (f"(P-({names.border}))", 1.9)
-    if names.group:
-        yield from _of_groups(names)
-    if names.arity and names.coords:
-        yield (f"(r-1)//{names.arity}", 1.8)
-        yield (f"min({names.arity},P-1-{names.arity}*r)", 1.8)
+    yield from _of_structure(names)
     if names.factors:
         yield from _of_factors(names)
     if names.index:
@@ -167,9 +174,22 @@ def _all(names: Names) -> Iterator[Term]:
     yield from _of_counters(names)
 
 
+def _of_structure(names: Names) -> Iterator[Term]:
+    """Two parts of all ranks, groups of ranks, and trees over all ranks."""
+    border, arity = names.structure.border, names.structure.arity
+    if "P" in border:
+        yield (f"({border})", 1.8)
+        yield (f"(P-({border}))", 1.9)
+    if names.structure.group:
+        yield from _of_groups(names)
+    if arity and names.coords:
+        yield (f"(r-1)//{arity}", 1.8)
+        yield (f"min({arity},P-1-{arity}*r)", 1.8)
+
+
 def _of_groups(names: Names) -> Iterator[Term]:
     """Groups of consecutive ranks: their number, a rank's group, its place there, and how many follow."""
-    k = names.group
+    k = names.structure.group
     yield (f"(P+{k - 1})//{k}", 1.9)
     yield (f"P//{k}", 2.0)
     yield (f"P%{k}", 2.2)
@@ -277,7 +297,7 @@ def _blocks(sizes: Sequence[str], coords: Sequence[str], inputs: Sequence[str]) 
             if coord:
                 inside += [_inside(text, coord, size) for text in own]
         if coords and len(sizes) == 1:
-            yield (f"({n}-r)//({sizes[0]}-1)", 2.8)  # of a worker to which rank 0 deals out tasks
+            yield (f"({n}-r)//({sizes[0]}-1)", 2.8)  # tasks of a worker, if rank 0 assigns them round robin
         yield from ((text, 2.8) for text in inside)
         yield from ((f"({text}+{halo})", 2.9 + 0.1 * halo) for text in parts for halo in (1, 2))
         yield from ((f"{a}*{b}", 4.2) for a, b in combinations(parts, 2))

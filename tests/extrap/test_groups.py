@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from scalatrace import Trace, extrap
+from scalatrace.extrap.checking import leave_one_out
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.grid.groups import border, group_size, sites_of
+from scalatrace.extrap.grid.groups import border, group_size
+from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call, record
@@ -96,7 +98,7 @@ def split_in_blocks(nprocs: int) -> Trace:
     return record(ranks, {"node": groups, "leaders": [leaders]})
 
 
-def dealt_out(nprocs: int) -> Trace:
+def round_robin(nprocs: int) -> Trace:
     """Collectives among the ranks of one colour, of three."""
     groups = [list(range(colour, nprocs, 3)) for colour in range(3)]
     return record([[call("Bcast", 1, count=8, root=0, comm="colour")]] * nprocs, {"colour": groups})
@@ -107,7 +109,7 @@ def dealt_out(nprocs: int) -> Trace:
     [
         (split_in_blocks, (4, 6, 8, 9, 12), (16, 18, 27)),
         (split_in_blocks, (8, 12, 16, 20), (24,)),
-        (dealt_out, (4, 5, 6, 8, 9), (12, 13, 14, 40)),
+        (round_robin, (4, 5, 6, 8, 9), (12, 13, 14, 40)),
     ],
 )
 def test_communicators_of_blocks(
@@ -172,10 +174,10 @@ def test_parts_of_all_ranks(
 
 
 def test_borders() -> None:
-    assert border([sites_of(two_parts(size)) for size in (6, 9, 12)]) == "P//2"
-    assert border([sites_of(servers(size)) for size in (6, 9, 12)]) == "P-2"
-    assert border([sites_of(servers(4))]) == ""  # or P//2, or 2
-    assert border([sites_of(dealt_out(size)) for size in (6, 9)]) == ""
+    assert border([Observed(two_parts(size)).sites for size in (6, 9, 12)]) == "P//2"
+    assert border([Observed(servers(size)).sites for size in (6, 9, 12)]) == "P-2"
+    assert border([Observed(servers(4)).sites]) == ""  # or P//2, or 2
+    assert border([Observed(round_robin(size)).sites for size in (6, 9)]) == ""
 
 
 def test_evidence_names_groups() -> None:
@@ -183,10 +185,17 @@ def test_evidence_names_groups() -> None:
     assert extrap.extrapolate(given, 24).evidence == "a line of ranks in groups of 4"
 
 
+def test_each_trace_is_predicted_from_the_others() -> None:
+    """The grids of all traces are found first; groups must be found on these, too."""
+    given = [trace_of(ring_of_leaders, (size,)) for size in (8, 9, 10, 12, 16, 20)]
+    predictions = leave_one_out(given)
+    assert [one.first for one in predictions] == [""] * len(given)
+
+
 def test_two_groups_on_one_size_are_none() -> None:
     """One trace alone with several groups shows no period."""
-    assert group_size([sites_of(trace_of(reduce_by_leaders, (size,))) for size in (4, 8)]) == 0
-    assert group_size([sites_of(trace_of(reduce_by_leaders, (size,))) for size in (8, 12)]) == GROUP
+    assert group_size([Observed(trace_of(reduce_by_leaders, (size,))).sites for size in (4, 8)]) == 0
+    assert group_size([Observed(trace_of(reduce_by_leaders, (size,))).sites for size in (8, 12)]) == GROUP
 
 
 def test_one_side_that_grows_is_followed() -> None:

@@ -1,0 +1,53 @@
+"""The calls of one trace as grids are found in them: call sites of each rank, and who sends to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.grid.butterflies import Pairs
+from scalatrace.trace.query.counting import executions_of
+from scalatrace.trace.query.matrix import Site, pairs_by_site
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = ["Observed", "Sites", "joined"]
+
+Sites = frozenset[tuple[int, int]]
+"""Call sites: operations and stack signatures, as in the tables of the trace."""
+
+
+class Observed:
+    """What is read from a trace once, when it is first asked for."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    @cached_property
+    def sites(self) -> list[Sites]:
+        """The call sites that each rank executes."""
+        executed = (executions_of(self._trace, rank) for rank in range(self._trace.nprocs))
+        return [frozenset((event.op, event.signature) for event, _ in events) for events in executed]
+
+    @cached_property
+    def by_site(self) -> Mapping[Site, Pairs]:
+        """The pairs that exchange messages, by the call site of the send; none if they are unknown."""
+        try:
+            return {site: np.array(sorted(pairs)) for site, pairs in pairs_by_site(self._trace).items()}
+        except ScalatraceError:
+            return {}
+
+    @cached_property
+    def sent(self) -> Pairs:
+        """All pairs that exchange messages."""
+        return joined(self.by_site.values())
+
+
+def joined(parts: Iterable[Pairs]) -> Pairs:
+    """The different pairs of all parts, in order."""
+    return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]), axis=0)
