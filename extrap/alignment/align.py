@@ -134,8 +134,8 @@ def _joined(
 
 def _first(column: Sequence[RankNode | None], keys: frozenset[Key]) -> RankNode:
     """The node of a column with the most events, of those with one of these events if there are any."""
-    nodes = {node.kind: node for node in reversed(column) if node is not None}.values()
-    return max(reversed(nodes), key=lambda node: (bool(node.keys & keys), len(node.keys)))
+    nodes = (node for node in column if node is not None)
+    return max(nodes, key=lambda node: (not node.keys.isdisjoint(keys), len(node.keys)))
 
 
 def _similarity(a: RankNode, b: RankNode) -> float:

@@ -21,25 +21,23 @@ def single_trip(nodes: Sequence[RankNode]) -> RankNode:
 
 
 def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, tuple[RankNode, ...]] | None:
-    """The trees with loops around events that run several times, where others make more calls in each turn.
+    """The trees with loops around repeated events that are parts of longer loop bodies in other trees.
 
-    In a time step, a rank without partners may make one call only: it has an event that runs as often as the
-    loop of the others. None: there are no such events.
+    A rank without partners may make a single call per time step. Its tree has an event that runs as often as
+    the loop of the other ranks. None: there are no such events.
     """
+    loops = (node for tree in trees.values() for node in tree)
     keys = {
-        child.key
-        for tree in trees.values()
-        for loop in tree
-        for child in loop.children
-        if child.key is not None and child.width == 1
+        child.key for loop in loops for child in loop.children if child.key is not None and child.width == 1
     }
-    repeated = {
-        point for point, tree in trees.items() if any(node.key in keys and node.width > 1 for node in tree)
-    }
-    if not repeated:
+
+    def is_repeated(node: RankNode) -> bool:
+        return node.key in keys and node.width > 1
+
+    if not any(is_repeated(node) for tree in trees.values() for node in tree):
         return None
     return {
-        point: tuple(_loop(node) if node.key in keys and node.width > 1 else node for node in tree)
+        point: tuple(_loop(node) if is_repeated(node) else node for node in tree)
         for point, tree in trees.items()
     }
 

@@ -474,15 +474,15 @@ class Fitter:
             if (of_blocks := self._fit(blocks, inside)) is not None:
                 return self._found(name, node, blocks, inside, of_blocks)
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
-            field = Field(tuple(map(_with_known_sizes, field.parts)), field.cost, field.weight, field.step)
+            field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field)
 
     def _are_predefined(self, node: Aligned, at: int) -> bool:
         """Whether a parameter names predefined datatypes only, whose sizes do not depend on anything."""
         for point, trace, _, event in self._events(node):
             used = vec_of_rank(event.params[at], self.run_of[point][1])
-            numbers = set(used.first(min(node.nodes[point].runs, MAX_LISTED)))
-            if any(n >= 0 and trace.datatype(n).description not in DATATYPES for n in numbers):
+            numbers = used.first(node.nodes[point].runs) if used.constant is None else (used.constant,)
+            if any(n >= 0 and trace.datatype(n).description not in DATATYPES for n in set(numbers)):
                 return False
         return True
 

@@ -61,7 +61,7 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
     known = {value: listed(value, value.times) for value in values}
     own, shortest = values[0].width, max(map(_shortest, known.values()))
     trips = {None if chain is None else chain.repeat.constant for chain in chains}
-    widths = [own] if all(v.width == own and own and v.times % own == 0 for v in values) else []
+    widths = [own] if own > 1 and all(v.width == own and v.times % own == 0 for v in values) else []
     if len(trips) == 1 or shortest not in trips:
         widths.append(shortest)
     for width in widths:
