@@ -20,7 +20,7 @@ PEERS = {
     Encoding.XOR: "rank ^ {}",
 }
 
-DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks dealt out to {} in turn"}
+DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks assigned to {} instances round robin"}
 
 
 def lines(model: Model) -> Iterator[str]:

@@ -71,8 +71,8 @@ class FamilyRule:
         kind, parent: as in the trace.
         slices: dimensions that vary within an instance, the slowest first, when it is a slice of the grid.
         vecs: otherwise per vec of the family a shape and its formulas, None where there is none. Of sizes and
-            members, the shape may be BLOCKS or CYCLIC: all ranks are divided into blocks of as many ranks as
-            the formula says, or are dealt out to so many instances in turn.
+            members, the shape may be BLOCKS or CYCLIC. The formula is the number of ranks of a block, or the
+            number of instances to which all ranks are assigned round robin.
         count: of a chain, how many families it stands for, of which each is made from the one before; `i` in
             the formulas of the vecs is the number of a family in the chain. None: it is one family.
         rivals: formulas of it, each with another one that gives the same values in all traces.
