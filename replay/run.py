@@ -18,6 +18,7 @@ from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.position import Position
 from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine import dynamic_windows, ports
 from scalatrace.replay.engine.player import Player, Report
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
@@ -59,6 +60,11 @@ def run(
     pace = Pace(options.compute)
     rank = RankReplay(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
+    called = {op.name for op in trace.ops}
+    if dynamic_windows.CREATE in called:
+        dynamic_windows.expose(trace, rank, whatif)
+    if ports.ACCEPT in called:
+        ports.open_ports(trace, rank)
     rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, buffered)
     player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):

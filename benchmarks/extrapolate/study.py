@@ -78,7 +78,9 @@ def main() -> int:
         "--subsets", nargs="+", type=int, default=SUBSETS, metavar="K", help="sizes of subsets"
     )
     parser.add_argument("--verbose", action="store_true", help="print each case")
-    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate_study.md")
+    parser.add_argument(
+        "--keep", action="store_true", help="write benchmarks/results/extrapolate_study_FOLDER.md"
+    )
     args = parser.parse_args()
     if args.folder is not None and args.traces is not None:
         parser.error("--traces is for recorded samples: give no other folder")
@@ -93,7 +95,8 @@ def main() -> int:
         rows = list(printed(_rows(chosen, args.subsets, args.verbose)))
     show(title, COLUMNS, rows)
     if args.keep:
-        keep("extrapolate_study", title, COLUMNS, rows)
+        source = "samples" if args.folder is None else args.folder.resolve().name
+        keep(f"extrapolate_study_{source}", title, COLUMNS, rows)
     return int(any(row[5] != "0" for row in rows))
 
 

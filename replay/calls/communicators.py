@@ -9,7 +9,7 @@ from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import NULL, RankReplay
 from scalatrace.replay.engine.requests import Live
-from scalatrace.replay.transport.args import Constant, Ref
+from scalatrace.replay.transport.args import Constant, Ref, Text
 
 
 def make(rank: RankReplay, event: AnyCall, *args: Any) -> None:
@@ -87,6 +87,18 @@ def intercomm_create(rank: RankReplay, event: AnyCall) -> None:
 def intercomm_merge(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Intercomm_merge(intercomm, high, newintracomm)."""
     make(rank, event, rank.comm(event.comm.family), event["high"])
+
+
+@handles("Comm_accept", "Comm_connect")
+def over_port(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Comm_accept(port_name, info, root, comm, newcomm)."""
+    port = ""
+    if event["root"] == event.comm.rank:
+        recorded = event["port_name"]
+        if recorded not in rank.ports:
+            raise ReplayError("no call of the trace accepts on its port: the server was another job")
+        port = rank.ports[recorded]
+    make(rank, event, Text(port), Constant.INFO_NULL, event["root"], rank.comm(event.comm.family))
 
 
 @handles("Comm_free", "Comm_disconnect")

@@ -1,7 +1,4 @@
-"""One-sided communication. A window exposes memory of the recorded size; its content has no meaning.
-
-Dynamic windows have no handlers: their displacements are addresses of the recorded run.
-"""
+"""One-sided communication. A window exposes memory of the recorded size; its content has no meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +8,8 @@ from scalatrace.replay.calls.communicators import group_of
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
-from scalatrace.replay.engine.rank import RankReplay, Window
+from scalatrace.replay.engine.rank import BuiltType, RankReplay
+from scalatrace.replay.engine.windows import Window
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref, Wide
 
 
@@ -48,6 +46,17 @@ def _make(rank: RankReplay, event: AnyCall, memory: Any, *args: Any) -> None:
     handle = rank.mpi.handle("win")
     rank.issue(event.op, *args, Ref(handle))
     rank.windows[event.comm.family, event["win"]] = Window(handle, memory)
+
+
+@handles("Win_create_dynamic")
+def create_dynamic(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Win_create_dynamic(info, comm, win), and the attaching of all memory that is accessed."""
+    key = event.comm.family, event["win"]
+    handle, memory = rank.mpi.handle("win"), rank.attached.get(key)
+    rank.issue("Win_create_dynamic", Constant.INFO_NULL, rank.comm(key[0]), Ref(handle))
+    if memory is not None:
+        rank.mpi.quiet("Win_attach", handle, rank.mpi.at(memory, 0), Wide(memory.nbytes))
+    rank.windows[key] = Window(handle, memory, exposed=rank.exposed.get(key, {}))
 
 
 @handles("Win_free")
@@ -146,8 +155,7 @@ def fetch_and_op(rank: RankReplay, event: AnyCall) -> None:
     built = rank.type(event["datatype"])
     buffers = [rank.out(1, built), rank.room(1, built)]
     _keep_room(rank, event)
-    target = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
-    op = rank.op(event["op"])
+    target, op = _place(rank, event, built), rank.op(event["op"])
     rank.issue("Fetch_and_op", *buffers, built.handle, *target, op, window_of(rank, event).handle)
 
 
@@ -157,14 +165,22 @@ def compare_and_swap(rank: RankReplay, event: AnyCall) -> None:
     built = rank.type(event["datatype"])
     buffers = [rank.out(1, built), rank.out_bytes(built.true_extent), rank.room(1, built)]
     _keep_room(rank, event)
-    target = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
+    target = _place(rank, event, built)
     rank.issue("Compare_and_swap", *buffers, built.handle, *target, window_of(rank, event).handle)
 
 
 def _target(rank: RankReplay, event: AnyCall) -> list[Any]:
-    built = rank.type(event["target_datatype"])
-    place = [rank.mpi.constant(event["target_rank"]), Wide(event["target_disp"])]
-    return [*place, Count(event["target_count"]), built.handle]
+    built, count = rank.type(event["target_datatype"]), event["target_count"]
+    return [*_place(rank, event, built, count), Count(count), built.handle]
+
+
+def _place(rank: RankReplay, event: AnyCall, built: BuiltType, count: int = 1) -> list[Any]:
+    """The target and the displacement there, of `count` elements."""
+    target, displacement = event["target_rank"], event["target_disp"]
+    exposed, (before, nbytes) = window_of(rank, event).exposed, built.span(0, count)
+    if exposed is not None and target >= 0 and nbytes:
+        displacement = exposed[event.comm.members[target]][displacement - before] + before
+    return [rank.mpi.constant(target), Wide(displacement)]
 
 
 def _settle(rank: RankReplay, event: AnyCall) -> None:

@@ -7,7 +7,7 @@ request of an age, the window of an ordinal. They issue calls through it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,10 +21,11 @@ from scalatrace.replay.engine.call_cache import CallCache
 from scalatrace.replay.engine.live import Live, PreparedCall
 from scalatrace.replay.engine.requests import LiveList
 from scalatrace.replay.engine.senders import Senders
+from scalatrace.replay.engine.windows import Exposed, Window
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
-from scalatrace.replay.transport.base import Handle, Prepared, Transport
+from scalatrace.replay.transport.base import Buffer, Handle, Prepared, Transport
 from scalatrace.replay.transport.buffers import Buffers, attached_nbytes
 from scalatrace.trace.model.typetree import TypeTree, parse
 
@@ -62,21 +63,6 @@ class BuiltType:
         return -low, high - low
 
 
-@dataclass
-class Window:
-    """A window.
-
-    Attributes:
-        handle: the transport's.
-        memory: what it exposes.
-        results: buffers that MPI fills until a later synchronisation.
-    """
-
-    handle: Handle
-    memory: Any = None
-    results: list[Any] = field(default_factory=list)
-
-
 class RankReplay:
     """State of one rank while its events are replayed."""
 
@@ -94,6 +80,9 @@ class RankReplay:
         self.comms: dict[int, Handle] = {}
         self.duplicates: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
+        self.attached: dict[tuple[int, int], Buffer] = {}
+        self.exposed: dict[tuple[int, int], dict[int, Exposed]] = {}
+        self.ports: dict[str, str] = {}
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}

@@ -84,6 +84,9 @@ class Transport(Protocol):
     def at(self, buffer: Any, offset: int) -> Handle:
         """Return the address `offset` bytes into a buffer, as an argument."""
 
+    def address(self, buffer: Any) -> int:
+        """Return the address of a buffer as MPI_Get_address does."""
+
     def prepare(self, op: str, args: Sequence[Any]) -> Prepared:
         """Convert the arguments of MPI_<op>."""
 
@@ -107,6 +110,12 @@ class Transport(Protocol):
 
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
+
+    def broadcast(self, data: bytes) -> bytes:
+        """Return on all ranks the data of rank 0, past any tracer."""
+
+    def open_port(self) -> str:
+        """Open a port and return its name; no tracer records it. Raises ReplayError."""
 
     def mailboxes(self, nbytes: int) -> Post:
         """Return a Post for messages of up to so many bytes on all ranks; no tracer records it.

@@ -16,6 +16,9 @@ from scalatrace.trace.model.typetree import TypeTree
 
 SIZES = {"MPI_DOUBLE": 8, "MPI_FLOAT": 4, "MPI_INT": 4, "MPI_BYTE": 1, "MPI_CHAR": 1, "MPI_LONG": 8}
 
+BASE = 1 << 20
+"""Address of all buffers."""
+
 
 @dataclass(eq=False)
 class Named:
@@ -96,6 +99,10 @@ class MemoryTransport:
         """Return a place in a buffer."""
         return Address(buffer, offset)
 
+    def address(self, buffer: Memory) -> int:
+        """Return the address of all buffers."""
+        return BASE
+
     def prepare(self, op: str, args: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
         """Keep the arguments as they are."""
         return op, tuple(args)
@@ -129,6 +136,14 @@ class MemoryTransport:
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect from the only rank there is."""
         return [data]
+
+    def broadcast(self, data: bytes) -> bytes:
+        """Return the data of the only rank there is."""
+        return data
+
+    def open_port(self) -> str:
+        """Return the name of a port."""
+        return "port"
 
     def mailboxes(self, nbytes: int) -> MemoryPost:
         """Return a Post that receives `incoming`."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.transport import clibrary, cores, mpi_types
 from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref, Status
 from scalatrace.replay.transport.mailboxes import Mailboxes
@@ -116,6 +117,10 @@ class MPITransport:
         """Return the address of a byte of a buffer."""
         return clibrary.address(buffer.room, offset)
 
+    def address(self, buffer: Memory) -> int:
+        """Return the address of a buffer."""
+        return ctypes.addressof(buffer.room)
+
     def prepare(self, op: str, args: Sequence[Any]) -> clibrary.Ready:
         """Convert the arguments of MPI_<op>."""
         return clibrary.ready("MPI_", op, args)
@@ -164,7 +169,7 @@ class MPITransport:
         self.quiet("Allgather", Ints([len(data)]), 1, int_, lengths, 1, int_, MPI.COMM_WORLD)
         starts = [sum(lengths.values[:i]) for i in range(self.size)]
         room = (ctypes.c_char * max(1, sum(lengths.values)))()
-        mine = (ctypes.c_char * max(1, len(data)))(*(bytes([b]) for b in data))
+        mine = ctypes.create_string_buffer(data, len(data) + 1)
         self.quiet(
             "Gatherv",
             clibrary.address(mine, 0),
@@ -205,6 +210,16 @@ class MPITransport:
         if message:
             print(message, file=sys.stderr, flush=True)
         MPI.COMM_WORLD.Abort(status)
+
+    def open_port(self) -> str:
+        """Open a port and return its name. Raises ReplayError.
+
+        By mpi4py, which passes MPICH the length that its names need; tracers do not record this call.
+        """
+        try:
+            return MPI.Open_port()
+        except MPI.Exception as error:
+            raise ReplayError(f"MPI_Open_port: {error.Get_error_string()}") from None
 
     def mailboxes(self, nbytes: int) -> Mailboxes:
         """Return mailboxes for messages of up to the largest number of bytes that a rank gives."""

@@ -1,6 +1,7 @@
 """Show that a replay is what was recorded: replay the trace, record that, compare the two traces (§3.4.1).
 
-Starts the ranks itself. Call sites and times may differ, nothing else. Status 1 when something does.
+Starts the ranks itself. Call sites, times, names of files and ports, and addresses in dynamic windows may
+differ, nothing else. Status 1 when something does.
 """
 
 from __future__ import annotations
@@ -8,16 +9,25 @@ from __future__ import annotations
 import argparse
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
 from scalatrace.cli.output import add_json, add_trace, print_json
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, write_file
 
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
 IGNORED = ("callsites", "times")
-FILENAME = "filename"
-"""Of MPI-IO: a replay writes files of its own."""
+OF_ONE_RUN = ("filename", "port_name")
+"""Parameters that a replay has values of its own for: its files, and the ports that it opens."""
+
+ADDRESSES, OF_ADDRESSES = "target_disp", "Win_create_dynamic"
+"""Displacements in windows that this operation makes are addresses, which each run has its own."""
+
 EXAMPLE = "scalatrace fixpoint app.st\n  scalatrace fixpoint app.st --keep again.st --launcher 'srun -n 16'"
 
 
@@ -46,8 +56,7 @@ def run(args: argparse.Namespace) -> int:
         _replay(args, trace.nprocs, again)
         if args.keep:
             write_file(args.keep, again.read_bytes())
-        named = any(FILENAME in dict(op.params) for op in trace.ops)
-        differences = diff(trace, scalatrace.load(again), (*IGNORED, FILENAME) if named else IGNORED)
+        differences = diff(trace, scalatrace.load(again), (*IGNORED, *_ignored(trace)))
     if args.json:
         print_json({"nprocs": trace.nprocs, "events": trace.nevents(), "differences": len(differences)})
     elif differences:
@@ -55,6 +64,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"fixed point: the replay has the {trace.nevents():,} events of {trace.nprocs} ranks, no other")
     return 1 if differences else 0
+
+
+def _ignored(trace: Trace) -> Iterator[str]:
+    """Parameters whose values are of one run only."""
+    names = {name for op in trace.ops for name, _ in op.params}
+    yield from names.intersection(OF_ONE_RUN)
+    if any(op.name == OF_ADDRESSES for op in trace.ops):
+        yield from names.intersection([ADDRESSES])
 
 
 def _replay(args: argparse.Namespace, nprocs: int, again: Path) -> None:

@@ -444,6 +444,45 @@ def one_sided() -> None:
     allocated.Free()
 
 
+@chapter
+def dynamic_windows() -> None:
+    """Displacements are addresses, in two places that are far apart."""
+    window, near, far = MPI.Win.Create_dynamic(comm=WORLD), doubles(8), doubles(3_000_000)
+    window.Attach(near)
+    window.Attach(far)
+    places = WORLD.allgather([MPI.Get_address(near), MPI.Get_address(far)])
+    pieces = MPI.DOUBLE.Create_hindexed([1, 2], [0, 80]).Commit()
+    for k in range(3):
+        window.Fence()
+        window.Put(doubles(1), RIGHT, [places[RIGHT][0] + 8 * k, 1, MPI.DOUBLE])
+        window.Get(doubles(10), LEFT, [places[LEFT][1] + 8000, 10, MPI.DOUBLE])
+        window.Put([doubles(3), 3, MPI.DOUBLE], LEFT, [places[LEFT][1] + 800_000, 1, pieces])
+        window.Put(doubles(1), MPI.PROC_NULL, [0, 1, MPI.DOUBLE])
+        window.Fence()
+    window.Lock(RIGHT)
+    window.Fetch_and_op(doubles(1), doubles(1), RIGHT, places[RIGHT][0] + 48, MPI.SUM)
+    window.Unlock(RIGHT)
+    WORLD.Barrier()
+    window.Detach(near)
+    window.Detach(far)
+    window.Free()
+    pieces.Free()
+
+
+@chapter
+def ports() -> None:
+    """One rank accepts, twice on one port; the others connect to it."""
+    half = WORLD.Split(RANK == 0)
+    port = WORLD.bcast(MPI.Open_port() if RANK == 0 else None)
+    for _ in range(2):
+        both = half.Accept(port) if RANK == 0 else half.Connect(port)
+        both.Barrier()
+        both.Disconnect()
+    if RANK == 0:
+        MPI.Close_port(port)
+    half.Free()
+
+
 def with_flushes() -> None:
     one, shared = doubles(1), MPI.Win.Allocate_shared(64, 8, comm=WORLD)
     shared.Lock_all()

@@ -18,10 +18,16 @@ PROGRAM = Path(__file__).with_name("chapters.py")
 CHAPTERS = (
     "p2p", "completion", "persistent", "partitioned", "probe", "collectives", "vectors", "nonblocking",
     "persistent_collectives", "communicators", "topologies", "datatypes", "one_sided", "files",
-    "file_transfers", "shared_pointers", "addresses", "no_process",
+    "file_transfers", "shared_pointers", "addresses", "no_process", "dynamic_windows", "ports",
 )  # fmt: skip
-IGNORED = dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsites,times,filename")
-"""A replay keeps its hands off the program's files, so their names differ."""
+IGNORED = {
+    **dict.fromkeys(("files", "file_transfers", "shared_pointers"), "callsites,times,filename"),
+    "dynamic_windows": "callsites,times,target_disp",
+    "ports": "callsites,times,port_name",
+}
+"""A replay does not touch the program's files, has other addresses and opens ports of its own."""
+PYTHON_ONLY = ("dynamic_windows", "ports")
+"""Chapters of which no program can be generated."""
 SOURCES = ("ring.py", "subcomms.py", "pickled.py", "persistent.py")
 QUICK = tuple(s for s in PYTHON_SAMPLES if s.source in SOURCES)
 SLOW_CHAPTERS = (
@@ -46,6 +52,7 @@ def by_engine(names: Sequence[str], values: Sequence[object] = ()) -> list[objec
         )
         for name, value in zip(names, values or names, strict=True)
         for engine in ("python", "compiled")
+        if engine == "python" or name not in PYTHON_ONLY
     ]
 
 

@@ -1,0 +1,82 @@
+"""Addresses of dynamic windows, and ports: what a replay has in their place."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalatrace.replay import Options, ReplayError, run
+from scalatrace.replay.common.options import Compute
+from scalatrace.replay.engine.dynamic_windows import MAX_GAP_NBYTES, united
+from scalatrace.replay.engine.windows import Exposed
+from scalatrace.replay.transport.args import Text
+from scalatrace.replay.transport.memory import BASE, MemoryTransport
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.vec import PROC_NULL
+from support.builder import DOUBLE, Builder, Comm
+
+INTERVALS = st.lists(
+    st.builds(lambda low, n: (low, low + n), st.integers(0, 1 << 48), st.integers(1, 1 << 20)), min_size=1
+)
+
+
+def issued(trace: Trace) -> list[tuple[str, tuple[Any, ...]]]:
+    transport = MemoryTransport()
+    run(trace, transport, Options(Compute.NONE))
+    return transport.calls
+
+
+@given(INTERVALS)
+def test_intervals_are_united(intervals: list[tuple[int, int]]) -> None:
+    result = united(intervals)
+    for low, high in intervals:
+        assert sum(a <= low and high <= b for a, b in result) == 1
+    assert all(b + MAX_GAP_NBYTES < c for (_, b), (c, _) in pairwise(result))
+    assert {low for low, _ in result} <= {low for low, _ in intervals}
+
+
+def test_addresses_of_the_recorded_run_become_others() -> None:
+    exposed = Exposed([1000, 5000], [200, 700])
+    assert [exposed[at] for at in (1000, 1999, 5000, 5001)] == [200, 1199, 700, 701]
+
+
+def test_calls_on_a_dynamic_window() -> None:
+    b, far = Builder(), 140_000_000_000_000
+    own = {
+        "origin_count": 1,
+        "origin_datatype": DOUBLE,
+        "target_count": 1,
+        "target_datatype": DOUBLE,
+        "win": 0,
+    }
+    trace = b.of(
+        b.event("Win_create_dynamic", comm=Comm(), win=0),
+        b.event("Put", target_rank=0, target_disp=far + 8, comm=Comm(), **own),
+        b.event("Put", target_rank=0, target_disp=far, comm=Comm(), **own),
+        b.event("Put", target_rank=PROC_NULL, target_disp=5, comm=Comm(), **own),
+        b.event("Win_free", comm=Comm(), win=0),
+    )
+    second, first, none = (args[4].n for op, args in issued(trace) if op == "Put")
+    assert (second - first, first % 64, none) == (8, far % 64, 5)
+    assert first >= BASE
+
+
+def test_ports() -> None:
+    b = Builder()
+    alone = b.family("split", [1], [0])
+    both = b.family("connect", [1], [0], parent=alone.family)
+    accept = b.event("Comm_accept", port_name="of the run", root=0, comm=Comm(), newcomm=both)
+    (_, args), *_ = issued(b.of(accept))
+    assert args[0] == Text(MemoryTransport().open_port())
+
+
+def test_a_port_of_another_job() -> None:
+    b = Builder()
+    both = b.family("connect", [1], [0])
+    connect = b.event("Comm_connect", port_name="elsewhere", root=0, comm=Comm(), newcomm=both)
+    with pytest.raises(ReplayError, match="the server was another job"):
+        issued(b.of(connect))
