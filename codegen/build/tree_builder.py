@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import count
 from typing import Generic, Protocol, Self, TypeVar
 
 from scalatrace.codegen.program.tree import Branch, Loop, Stmt
@@ -42,10 +41,15 @@ ScopeT = TypeVar("ScopeT", bound=Scope)
 
 
 class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
-    """Builds the statements of nodes; a subclass gives the values of one kind of trace."""
+    """Builds the statements of nodes; a subclass gives the values of one kind of trace.
+
+    Attributes:
+        depth: loops around the place of the walk. Loop variables have it in their names, so that equal loops
+            are equal statements.
+    """
 
     def __init__(self) -> None:
-        self.names = (f"i{n}" for n in count(1))
+        self.depth = 0
 
     def nodes(self, nodes: Sequence[NodeT], scope: ScopeT) -> Built:
         """Build nodes in order."""
@@ -73,10 +77,12 @@ class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
             cond = is_nonzero(times)
             stmts, predecessors = self.content(node, self.once(node, times, scope, cond))
             return under(cond, stmts), self.unless(cond, outside, predecessors)
-        variable = Var(next(self.names), self.limit(limits))
+        self.depth += 1
+        variable = Var(f"i{self.depth}", self.limit(limits))
         end = self.flow(node, self.ranks(scope), outside)
         inner = self.iteration(node, times, scope, variable, outside.looped(end, variable))
         stmts, predecessors = self.content(node, inner)
+        self.depth -= 1
         predecessors = predecessors.left(variable)
         if not limits or limits[0] < 1:
             predecessors = outside.either(predecessors)

@@ -16,6 +16,7 @@ from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.emit.wrapping import wrapped
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
+from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import named_parts
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
@@ -51,6 +52,10 @@ LITERAL = 16
 """Arrays up to this length are written out."""
 
 
+TIMES = "us"
+"""The parameter of a function that has its times, in microseconds."""
+
+
 class ImperativeEmitter(ABC):
     """C and Python: the tree as it is, around it a library of functions named as MPI's."""
 
@@ -79,7 +84,7 @@ class ImperativeEmitter(ABC):
 
     def emit(self, program: Program, options: EmitOptions) -> str:
         """The text of a program."""
-        program = with_functions(named_parts(program))
+        program = with_functions(named_parts(with_repeats(program, options.drawn)))
         return wrapped(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
@@ -123,7 +128,7 @@ class Writing(ABC):
             for mark in context.marks
         }
         self.lines = Lines()
-        self.functions: list[str] = []
+        self.functions: dict[str, str] = {}
         self.computes = any(isinstance(stmt, Compute) for stmt in statements(program.body))
 
     @abstractmethod
@@ -169,14 +174,29 @@ class Writing(ABC):
                     self.part(stmt)
 
     def part(self, part: Part) -> None:
-        """Write a function, and call it here."""
-        outer, self.lines = self.lines, Lines()
-        self.lines.deeper()
-        self.body(part.body)
-        text, self.lines = str(self.lines), outer
-        self.functions.append(self.function_text(part, text))
-        given = ", ".join(variable.name for variable in part.parameters)
-        self.lines.add(f"{part.name}({given}){self.emitter.end}")
+        """Write a function, unless it was called before, and call it here."""
+        if part.name not in self.functions:
+            outer, self.lines = self.lines, Lines()
+            self.lines.deeper()
+            self.body(part.body)
+            text, self.lines = str(self.lines), outer
+            self.functions[part.name] = self.function_text(part, text)
+        given = [variable.name for variable in part.parameters]
+        if part.times:
+            first = part.times[0].argument
+            if first is not None and all(t.argument == n for n, t in enumerate(part.times, first)):
+                given.append(self.times_from(first))
+            else:
+                given.append(self.list_of_times(", ".join(map(self.time, part.times))))
+        self.lines.add(f"{part.name}({', '.join(given)}){self.emitter.end}")
+
+    @abstractmethod
+    def list_of_times(self, times: str) -> str:
+        """Return times, separated by commas, as one argument."""
+
+    @abstractmethod
+    def times_from(self, first: int) -> str:
+        """Return the own times from a number on as an argument."""
 
     @abstractmethod
     def function_text(self, part: Part, body: str) -> str:
@@ -209,7 +229,9 @@ class Writing(ABC):
         self.lines.add(f"compute({time}){self.emitter.end}")
 
     def time(self, duration: Duration) -> str:
-        """Return the mean of a duration, or a draw from its histogram."""
+        """Return the mean of a duration, a draw from its histogram, or an argument of the function."""
+        if duration.argument is not None:
+            return f"{TIMES}[{duration.argument}]"
         if not self.options.drawn or duration.histogram is None:
             return self.us(duration)
         self.wanted["draw"] = None

@@ -23,6 +23,7 @@ from scalatrace.codegen.program.tree import (
     Call,
     Let,
     Loop,
+    Part,
     Program,
     Stmt,
     needed_by,
@@ -84,6 +85,7 @@ class _Sharing:
         self.intern = Interner()
         self.named: dict[int, Var] = {}  # by id of an interned part
         self.uses: Counter[int] = Counter()
+        self.functions: dict[str, tuple[Stmt, ...]] = {}
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """Statements with what is named before them; names end with the block."""
@@ -117,6 +119,12 @@ class _Sharing:
             case Call():
                 given = tuple(self.argument(argument, out) for argument in stmt.arguments)
                 return replace(stmt, arguments=given)
+            case Part(name):
+                if name not in self.functions:
+                    before, self.named = self.named, {}
+                    self.functions[name] = self.block(stmt.body)
+                    self.named = before
+                return replace(stmt, body=self.functions[name])
         return stmt
 
     def argument(self, argument: Argument, out: list[Stmt]) -> Argument:

@@ -24,7 +24,7 @@ from scalatrace.codegen.program.tree import (
 )
 from scalatrace.formula import Const, Var, names_in
 
-__all__ = ["with_functions"]
+__all__ = ["MAX_STATEMENTS", "names_of", "nstatements", "with_functions"]
 
 MAX_STATEMENTS = 600
 """Statements of a function that is not split."""
@@ -38,7 +38,7 @@ MIN_PART_STATEMENTS = 40
 
 def with_functions(program: Program) -> Program:
     """The program with no long function; the same object if it has none."""
-    if _size(program.body) <= MAX_STATEMENTS:
+    if nstatements(program.body) <= MAX_STATEMENTS:
         return program
     return program.with_body(_Splitting().block(program.body, {}))
 
@@ -57,28 +57,28 @@ class _Splitting:
         """
         scope = {**scope, **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, Let)}}
         body = tuple(self.inside(stmt, scope) for stmt in body)
-        if _size(body) <= MAX_STATEMENTS:
+        if nstatements(body) <= MAX_STATEMENTS:
             return body
         return tuple(stmt for group in _groups(body) for stmt in self.part(group, scope))
 
     def inside(self, stmt: Stmt, scope: dict[str, Var]) -> Stmt:
         """A statement without long blocks."""
         match stmt:
-            case Loop(variable, _, body) if _size(body) > MAX_STATEMENTS:
+            case Loop(variable, _, body) if nstatements(body) > MAX_STATEMENTS:
                 return replace(stmt, body=self.block(body, {**scope, variable.name: variable}))
-            case Branch(_, then, otherwise) if _size(then) + _size(otherwise) > MAX_STATEMENTS:
+            case Branch(_, then, otherwise) if nstatements(then) + nstatements(otherwise) > MAX_STATEMENTS:
                 return replace(stmt, then=self.block(then, scope), otherwise=self.block(otherwise, scope))
         return stmt
 
     def part(self, group: list[Stmt], scope: dict[str, Var]) -> list[Stmt]:
         """A function of statements; they stay where they are few, or assign to a variable from around."""
         body = tuple(group)
-        inner = list(statements(body))
+        inner = list(statements(body, parts=False))
         own = {s.variable.name for s in inner if isinstance(s, Loop) or (isinstance(s, Let) and s.declares)}
         assigned = {s.variable.name for s in inner if isinstance(s, Let)}
         if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
             return group
-        used = {name for stmt in inner for name in _names(stmt)} - own
+        used = {name for stmt in inner for name in names_of(stmt)} - own
         return [Part(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
 
 
@@ -88,8 +88,8 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
     last_use = {
         name: i
         for i, stmt in enumerate(body)
-        for s in (statements((stmt,)) if declared else ())
-        for name in _names(s)
+        for s in (statements((stmt,), parts=False) if declared else ())
+        for name in names_of(s)
     }
     group: list[Stmt] = []
     size = until = 0
@@ -97,7 +97,7 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
         if isinstance(stmt, Let):
             until = max(until, last_use.get(stmt.variable.name, i))
         group.append(stmt)
-        size += _size((stmt,))
+        size += nstatements((stmt,))
         if size >= PART_STATEMENTS and until <= i:
             yield group
             group, size = [], 0
@@ -105,7 +105,7 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
         yield group
 
 
-def _names(stmt: Stmt) -> set[str]:
+def names_of(stmt: Stmt) -> set[str]:
     """The variables that a statement itself reads or assigns, or hands to a function."""
     if isinstance(stmt, Part):
         return {variable.name for variable in stmt.parameters}
@@ -113,15 +113,15 @@ def _names(stmt: Stmt) -> set[str]:
     return names | {stmt.variable.name} if isinstance(stmt, Let) else names
 
 
-def _size(body: tuple[Stmt, ...]) -> int:
+def nstatements(body: tuple[Stmt, ...]) -> int:
     """Statements of a function with this body; those of other functions do not count."""
     total = 0
     for stmt in body:
         match stmt:
             case Loop():
-                total += 1 + _size(stmt.body)
+                total += 1 + nstatements(stmt.body)
             case Branch():
-                total += 1 + _size(stmt.then) + _size(stmt.otherwise)
+                total += 1 + nstatements(stmt.then) + nstatements(stmt.otherwise)
             case Call() | Compute() | Let() | Part():
                 total += 1
     return total

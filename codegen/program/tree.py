@@ -75,11 +75,13 @@ class Duration:
 
     Attributes:
         law: how it follows the number of ranks P, where that varies: terms (c, p, l) for c P^p log2(P)^l.
+        argument: in a function for a repeated sequence, the number of the argument that has the time instead.
     """
 
     ns: float
     histogram: Histogram | None = None
     law: tuple[tuple[float, float, int], ...] = ()
+    argument: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +141,18 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Statements that the text has in a function of their own.
+    """Statements that the text has in a function of their own. Parts of one name are calls of one function.
 
     Attributes:
         name: of the function.
         parameters: the variables from around that the statements use.
+        times: what this call gives for the durations that are arguments.
     """
 
     name: str
     parameters: tuple[Var, ...]
     body: tuple[Stmt, ...]
+    times: tuple[Duration, ...] = ()
 
 
 Stmt = Call | Compute | Loop | Branch | Let | Part
@@ -199,15 +203,19 @@ class Program:
         return replace(self, body=body)
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """All statements, those within others too, in order."""
+def statements(body: tuple[Stmt, ...], parts: bool = True) -> Iterator[Stmt]:
+    """All statements, those within others too, in order.
+
+    Args:
+        parts: also those of functions, at each of their calls.
+    """
     for stmt in body:
         yield stmt
-        if isinstance(stmt, Loop | Part):
-            yield from statements(stmt.body)
+        if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
+            yield from statements(stmt.body, parts)
         elif isinstance(stmt, Branch):
-            yield from statements(stmt.then)
-            yield from statements(stmt.otherwise)
+            yield from statements(stmt.then, parts)
+            yield from statements(stmt.otherwise, parts)
 
 
 def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:

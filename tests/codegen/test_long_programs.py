@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrapped
 from scalatrace.codegen.generate import generate
-from scalatrace.codegen.passes import share, split
+from scalatrace.codegen.passes import repeats, share, split
+from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import named_parts
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.sharing import Interner, uses, with_children
-from scalatrace.codegen.program.tree import Let, Part, needed_by, statements
+from scalatrace.codegen.program.tree import (
+    Argument,
+    Branch,
+    Call,
+    Compute,
+    Context,
+    Duration,
+    Let,
+    Loop,
+    Part,
+    Program,
+    Stmt,
+    needed_by,
+    statements,
+)
 from scalatrace.formula import Binary, Choose, Compare, Const, Item, Var, children, length
 from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -65,9 +84,92 @@ def test_any_trace_has_the_same_calls_with_names_and_functions(trace: Trace, lim
             patch.setattr(share, name, limit)
         for name in ("MAX_STATEMENTS", "PART_STATEMENTS", "MIN_PART_STATEMENTS"):
             patch.setattr(split, name, limit)
-        program = with_functions(named_parts(build(trace)))
+        patch.setattr(repeats, "MAX_STATEMENTS", 10 * limit)
+        patch.setattr(repeats, "MIN_STATEMENTS", limit)
+        program = with_functions(named_parts(with_repeats(build(trace), drawn=False)))
     for rank in trace.ranks:
         assert list(made(program, trace, rank)) == list(walked(trace, rank))
+
+
+def in_place(body: tuple[Stmt, ...], given: tuple[Duration, ...] = ()) -> Iterator[Stmt]:
+    """Statements with those of functions in place of calls, and no numbers of predecessors."""
+
+    def time(duration: Duration) -> Duration:
+        return duration if duration.argument is None else given[duration.argument]
+
+    for stmt in body:
+        match stmt:
+            case Part():
+                yield from in_place(stmt.body, tuple(map(time, stmt.times)))
+            case Loop():
+                yield replace(stmt, body=tuple(in_place(stmt.body, given)))
+            case Branch(_, then, otherwise):
+                both = tuple(in_place(then, given)), tuple(in_place(otherwise, given))
+                yield replace(stmt, then=both[0], otherwise=both[1])
+            case Compute(contexts):
+                times = (Duration(time(context.duration).ns) for context in contexts)
+                yield replace(stmt, contexts=tuple(replace(Context((), one)) for one in times))
+            case Call():
+                yield replace(stmt, mark=None)
+            case _:
+                yield stmt
+
+
+@st.composite
+def repetitive(draw: st.DrawFn) -> tuple[Stmt, ...]:
+    """Statements with sequences that come again, also within others, with other times."""
+    counts = (Const(draw(st.integers(0, 3))) for _ in iter(int, 1))
+    plain = [Call("Bcast", (Argument("count", Kind.INT, Const(n)),)) for n in range(3)]
+
+    def timed(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(
+            stmt
+            for each in body
+            for stmt in (Compute((Context((1,), Duration(draw(st.integers(0, 5)))),)), again(each))
+        )
+
+    def again(stmt: Stmt) -> Stmt:
+        return replace(stmt, body=timed(stmt.body)) if isinstance(stmt, Loop) else stmt
+
+    known: list[tuple[Stmt, ...]] = [(call,) for call in plain]
+    for level in range(draw(st.integers(1, 4))):
+        inner = tuple(stmt for one in draw(st.lists(st.sampled_from(known), min_size=2)) for stmt in one)
+        looped = Loop(Var(f"i{level}", 4), next(counts), inner[:40])
+        known.append((looped,) if draw(st.booleans()) else inner[:40])
+    chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=12))
+    return tuple(stmt for one in chosen for stmt in timed(one))
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(repetitive(), st.integers(2, 12))
+def test_functions_of_repeats_are_what_they_stand_for(body: tuple[Stmt, ...], least: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repeats, "MAX_STATEMENTS", 4 * least)
+        patch.setattr(repeats, "MIN_STATEMENTS", least)
+        program = with_repeats(Program(4, body), drawn=False)
+    assert list(in_place(program.body)) == list(in_place(body))
+    assert len(list(statements(program.body))) >= len(list(statements(body)))  # with the calls of functions
+    own = {stmt.name: stmt for stmt in statements(program.body) if isinstance(stmt, Part)}
+    for part in own.values():
+        assert split.nstatements(part.body) >= 2
+
+
+def test_repeats_with_other_times_are_written_once() -> None:
+    b = Builder(4)
+    nodes = []
+    for step in range(200):
+        nodes += [
+            b.event(
+                "Bcast", compute=Histogram(1, t, t, t, 0), count=n + 1, datatype=DOUBLE, root=0, comm=Comm()
+            )
+            for n in range(9)
+            for t in [1000 * step + n]
+        ]
+        nodes.append(b.event("Bcast", count=1000 + step, datatype=DOUBLE, root=0, comm=Comm()))
+    program = build(b.of(*nodes))
+    shorter = with_repeats(program, drawn=False)
+    assert split.nstatements(shorter.body) < split.nstatements(program.body) / 3
+    assert with_repeats(build(long(3)), drawn=False).body == build(long(3)).body
 
 
 def test_an_index_in_an_index_is_written_once() -> None:
@@ -104,8 +206,8 @@ def test_functions_get_the_variables_that_they_use() -> None:
     for part in parts:
         assert len(list(statements(part.body))) < 2 * split.MAX_STATEMENTS
     text = generate(long(40), "c").text
-    assert "static void part1(" in text
-    assert "part1(" in text[text.index("static void benchmark") :]
+    assert "static void sequence1(" in text
+    assert "sequence1(" in text[text.index("static void benchmark") :]
 
 
 def test_equal_parts_become_one_object() -> None:

@@ -9,7 +9,7 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
 from scalatrace.codegen.emit.formula_printer import Notation
-from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece
 from scalatrace.codegen.emit.text import c_comment, c_string
@@ -127,7 +127,7 @@ class _Writing(CData):
         head += self.optional_types()
         library = "\n\n".join(map(_text, pieces))
         parts = [self.title(), head, self.enumerations(), library, self.static_tables(), types, arrays, grid]
-        benchmark = [*self.functions, f"static void benchmark(void)\n{{\n{body}}}"]
+        benchmark = [*self.functions.values(), f"static void benchmark(void)\n{{\n{body}}}"]
         parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
         parts += [self.place_table(), self.main(setup, {piece.name for piece in pieces})]
         return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
@@ -240,8 +240,16 @@ class _Writing(CData):
 
     def function_text(self, part: Part, body: str) -> str:
         """`static void part1(int i1) {`"""
-        given = ", ".join(f"{self.type_of(variable)} {variable.name}" for variable in part.parameters)
-        return f"static void {part.name}({given or 'void'})\n{{\n{body}}}"
+        given = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
+        if part.times:
+            given.append(f"const double {TIMES}[]")
+        return f"static void {part.name}({', '.join(given) or 'void'})\n{{\n{body}}}"
+
+    def list_of_times(self, times: str) -> str:
+        return f"(const double[]){{{times}}}"
+
+    def times_from(self, first: int) -> str:
+        return f"{TIMES} + {first}" if first else TIMES
 
     def type_of(self, variable: Var) -> str:
         """The type of a local variable: `long` where an int may not hold it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from scalatrace.codegen.emit.formula_printer import Notation
-from scalatrace.codegen.emit.imperative import ImperativeEmitter, Writing
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import Library, Piece, library
 from scalatrace.codegen.emit.python import grid as grid_python
@@ -106,7 +106,7 @@ class _Writing(Writing):
             pieces,
             self.tables_text(),
             grid,
-            *self.functions,
+            *self.functions.values(),
             f"def benchmark():\n{body}",
             main,
         ]
@@ -204,9 +204,17 @@ class _Writing(Writing):
 
     def function_text(self, part: Part, body: str) -> str:
         """`def part1(i1):`"""
-        given = ", ".join(variable.name for variable in part.parameters)
+        given = ", ".join(
+            [*(variable.name for variable in part.parameters), *([TIMES] if part.times else [])]
+        )
         shared = "    global came\n" if self.marks else ""
         return f"def {part.name}({given}):\n{shared}{body}"
+
+    def list_of_times(self, times: str) -> str:
+        return f"[{times}]"
+
+    def times_from(self, first: int) -> str:
+        return f"{TIMES}[{first}:]" if first else TIMES
 
     def let(self, let: Let) -> None:
         """`k1 = (i1 + i2) // 2`; a variable without a value needs no declaration."""
