@@ -80,7 +80,12 @@ def table(*columns: str, right: Iterable[str] = (), title: str | None = None) ->
 
 def op_text(name: str) -> Text:
     """Return an operation's name in its category's colour."""
-    return Text(clean(name), style=f"bold {CATEGORY_STYLES.get(operation(name).category, 'white')}")
+    return Text(clean(name), style=op_style(name))
+
+
+def op_style(name: str) -> str:
+    """Return the style of an operation's name."""
+    return f"bold {CATEGORY_STYLES.get(operation(name).category, 'white')}"
 
 
 MAX_EXPONENT = 1000

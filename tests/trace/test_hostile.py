@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import FormatError, LimitError, TextError
@@ -197,7 +199,7 @@ def test_participants_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(counting, "_mark", counted)
     b = Builder(2)
     trace = b.of(*(b.loop(2, ring(b), ring(b)) for _ in range(50)))
-    list(TreeReporter(trace)._lines(("", "", "", "")))
+    TreeReporter(trace).render(Console(file=io.StringIO()))
     assert marked == trace.nnodes
     for node in trace.nodes:
         assert trace.participants(node) == RankList.all(2)

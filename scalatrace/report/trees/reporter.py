@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as AnySequence
+from typing import Protocol
 
 from rich.console import Console
+from rich.control import strip_control_codes
 from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.report import values
-from scalatrace.report.style import DIM, LOOP, SITE, number, op_text, ranks, short_site
+from scalatrace.report.style import DIM, LOOP, SITE, number, op_style, ranks, short_site
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.selection import Choice, LeftOut, Selection
 from scalatrace.trace.model.elastic import Groups
@@ -25,6 +27,34 @@ ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 
 MAX_VALUE_CHARS = 60
 """Characters shown of one value; longer ones are cut without --full."""
+
+
+Guides = tuple[str, str, str, str]
+
+
+class Line(Protocol):
+    """A line in the making: rich's Text, or a plain one."""
+
+    def append(self, text: str, style: str | None = None) -> Line:
+        """Append a piece."""
+
+
+NewLine = Callable[[], Line]
+
+
+class _Plain:
+    """A line without styles, which takes a fraction of the time of a Text."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+
+    def append(self, text: str, style: str | None = None) -> _Plain:
+        """Append a piece."""
+        self._pieces.append(text)
+        return self
+
+    def __str__(self) -> str:
+        return strip_control_codes("".join(self._pieces))
 
 
 class TreeReporter:
@@ -56,23 +86,22 @@ class TreeReporter:
     def render(self, console: Console) -> None:
         """Print the tree."""
         guides = ASCII_GUIDES if console.options.ascii_only else GUIDES
-        for guide, label in self._lines(guides):
-            if console.is_terminal:
-                console.print(Text(guide, style=DIM).append_text(label), soft_wrap=True)
+        terminal = console.is_terminal
+        for guide, line in self._lines(guides, Text if terminal else _Plain):
+            if isinstance(line, Text):
+                console.print(Text(guide, style=DIM).append_text(line), soft_wrap=True)
             else:  # nothing to lay out: a console takes several times as long for each line
-                console.file.write(f"{guide}{label.plain}\n")
-        if self.legend or console.is_terminal:
+                console.file.write(f"{guide}{line}\n")
+        if self.legend or terminal:
             console.print(Text(f"\n{LEGEND}", style=DIM), soft_wrap=True)
 
-    def _title(self) -> Text:
+    def _title(self, new: NewLine) -> Line:
         trace = self.trace
         program = clean(trace.meta.get("program", "trace"))
         counted = trace.counted()
         events = "uncounted" if counted is None else number(counted)
-        return Text.assemble(
-            (program, "bold"),
-            (f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes{self._origin()}", DIM),
-        )
+        size = f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes{self._origin()}"
+        return new().append(program, "bold").append(size, DIM)
 
     def _origin(self) -> str:
         """Whether the trace was made by extrapolation, and from confirmed formulas only."""
@@ -80,48 +109,48 @@ class TreeReporter:
             return ""
         return ", extrapolated" + (" by unconfirmed formulas" if "unconfirmed" in self.trace.meta else "")
 
-    def _lines(self, guides: tuple[str, str, str, str]) -> Iterator[tuple[str, Text]]:
+    def _lines(self, guides: Guides, new: NewLine) -> Iterator[tuple[str, Line]]:
         """Yield the guides before each line, and the line."""
-        yield "", self._title()
-        yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1)
+        yield "", self._title(new)
+        yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1, new)
 
     def _below(
         self,
         before: str,
-        guides: tuple[str, str, str, str],
+        guides: Guides,
         nodes: AnySequence[Node],
         around: RankList,
         level: int,
-    ) -> Iterator[tuple[str, Text]]:
+        new: NewLine,
+    ) -> Iterator[tuple[str, Line]]:
         space, line, fork, end = guides
         shown = self.choice.children(nodes, level)
         for i, node in enumerate(shown, 1):
             last = i == len(shown)
             guide = before + (end if last else fork)
             if isinstance(node, LeftOut):
-                yield guide, Text(str(node), style=DIM)
+                yield guide, new().append(str(node), DIM)
                 continue
             taking_part = self.participants[id(node)]
             if isinstance(node, Sequence):
-                yield guide, self._loop(node, taking_part, around)
+                yield guide, self._loop(node, taking_part, around, new())
                 inner = before + (space if last else line)
-                yield from self._below(inner, guides, node.nodes, taking_part, level + 1)
+                yield from self._below(inner, guides, node.nodes, taking_part, level + 1, new)
             else:
-                yield guide, self._event(node, taking_part, around)
+                yield guide, self._event(node, taking_part, around, new())
 
-    def _loop(self, node: Sequence, taking_part: RankList, around: RankList) -> Text:
-        text = Text()
+    def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: Line) -> Line:
         self._put_repeat(text, _repeat(node, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, node)
         return text
 
-    def _event(self, event: Event, taking_part: RankList, around: RankList) -> Text:
-        text = Text()
+    def _event(self, event: Event, taking_part: RankList, around: RankList, text: Line) -> Line:
         if shown := _repeat(event, taking_part):
             self._put_repeat(text, shown)
-        text.append_text(op_text(self.trace.ops[event.op].name))
+        op = self.trace.ops[event.op].name
+        text.append(clean(op), style=op_style(op))
         for name, value in values.params(self.trace, event):
             text.append(f"  {name}=", style=DIM).append(self._cut(value))
         self._put_ranks(text, taking_part, around)
@@ -129,19 +158,19 @@ class TreeReporter:
         self._put_site(text, event)
         return text
 
-    def _put_cost(self, text: Text, node: Node) -> None:
+    def _put_cost(self, text: Line, node: Node) -> None:
         if cost := self.choice.cost(node):
             text.append(f"  {cost}", style="cyan")
 
-    def _put_repeat(self, text: Text, repeat: str) -> None:
+    def _put_repeat(self, text: Line, repeat: str) -> None:
         text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)
 
-    def _put_ranks(self, text: Text, taking_part: RankList, around: RankList) -> None:
+    def _put_ranks(self, text: Line, taking_part: RankList, around: RankList) -> None:
         """Append the participants where they differ from those of the node around."""
         if taking_part != around:
             text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
 
-    def _put_site(self, text: Text, event: Event) -> None:
+    def _put_site(self, text: Line, event: Event) -> None:
         stack = self.trace.stack(event.signature)
         shown = stack if self.stacks else stack[:1]
         if shown:

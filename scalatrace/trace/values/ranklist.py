@@ -24,9 +24,16 @@ MAX_RANK = 1 << 24
 
 MAX_DIMENSIONS = 32
 
+MAX_REMEMBERED, MAX_REMEMBERED_RUNS = 1 << 12, 16
+"""So many short ranklists are made once: a trace has the same few ones many thousand times."""
+
 Run = tuple[int, int]  # first rank, one past the last rank
 
 _NEST = re.compile(r"<\s*(\d+(?:\s+\d+)*)\s*>")
+
+
+_REMEMBERED: dict[tuple[tuple[Any, ...], int], RankList] = {}
+"""Ranklists by their form in files and their limit."""
 
 
 class RankList:
@@ -69,10 +76,19 @@ class RankList:
             terms = (terms,)
         if type(terms) is not tuple:
             raise ValueError("a ranklist is an integer or an array")
+        try:
+            known = _REMEMBERED.get((terms, limit))
+        except TypeError:  # not even hashable
+            raise ValueError("a ranklist has something else than integers and arrays") from None
+        if known is not None:
+            return known
         first, last = _bounds(terms, 0) if terms else (0, -1)
         if first < 0 or last >= limit:
             raise ValueError(f"a ranklist reaches from {first} to {last}, outside 0..{limit - 1}")
-        return cls.from_runs(chain.from_iterable(_expand(term) for term in terms))
+        result = cls.from_runs(chain.from_iterable(_expand(term) for term in terms))
+        if len(result.runs) <= MAX_REMEMBERED_RUNS and len(_REMEMBERED) < MAX_REMEMBERED:
+            _REMEMBERED[terms, limit] = result
+        return result
 
     @classmethod
     def parse(cls, text: str) -> RankList:
