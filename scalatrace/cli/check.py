@@ -1,10 +1,14 @@
-"""Check that the calls of a trace's ranks fit together, or those of a symbolic trace (.stx) at many sizes.
+"""Check that the calls of a trace's ranks fit together, or those of a symbolic trace (.stx) at many sizes; or
+which MPI functions of a native program are recorded.
 
 Each message needs its receive, with the same tag and room for it. All members of a communicator must make the
 same collective calls, with one root and equally many bytes. No rank may name a peer that is not there.
 
 The calls of a symbolic trace are also proved to fit together on all sizes, as far as z3 finds a proof
 (install scalatrace[prove]). What it does not prove is checked on the sizes up to --ranks only.
+
+Of a program, its own MPI functions and those of its libraries are listed that the tracer does not record, and
+the MPI that it is linked to.
 """
 
 from __future__ import annotations
@@ -22,7 +26,8 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace check stencil.st\n"
     "  scalatrace check app.stx --ranks 256\n"
-    "  scalatrace check app.stx --param n=4096 --json"
+    "  scalatrace check app.stx --param n=4096 --json\n"
+    "  scalatrace check ./solver"
 )
 
 DEFAULT_RANKS = 64
@@ -31,7 +36,7 @@ DEFAULT_SECONDS = 20.0
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("trace", help="trace (.st) or symbolic trace (.stx)")
+    parser.add_argument("trace", help="trace (.st), symbolic trace (.stx), or program")
     parser.add_argument(
         "--ranks",
         type=natural,
@@ -56,10 +61,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load and check the file; 1 when something does not fit together."""
+    """Load and check the file; 1 when something does not fit together, or is not recorded."""
+    from scalatrace.compilers.elf import is_elf
     from scalatrace.report.extrapolation import MatchingReporter
     from scalatrace.report.style import console
 
+    if is_elf(args.trace):
+        return _program(args)
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace)
     if args.json:
         print_json(facts)
@@ -67,6 +75,19 @@ def run(args: argparse.Namespace) -> int:
         MatchingReporter(facts).render(console())
     wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
     return int(wrong or any(size["conflict"] for size in facts["sizes"]))
+
+
+def _program(args: argparse.Namespace) -> int:
+    from scalatrace.record.program_check import check_program
+    from scalatrace.report.program import ProgramReporter
+    from scalatrace.report.style import console
+
+    facts = check_program(args.trace)
+    if args.json:
+        print_json(facts)
+    else:
+        ProgramReporter(facts).render(console())
+    return int(bool(facts["obstacle"] or facts["problems"]))
 
 
 def _recorded(path: str) -> dict[str, Any]:

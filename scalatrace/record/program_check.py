@@ -1,0 +1,80 @@
+"""What of a native program's MPI calls is recorded, from its symbols and those of its libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from scalatrace.compilers.elf import linked_files, linked_mpi, preload_obstacle, symbols
+from scalatrace.compilers.mpi import mpi_of
+from scalatrace.pmpi import parameter_rules as rules
+from scalatrace.pmpi.standard import Procedure, procedures
+from scalatrace.record.shim import shim_for
+
+__all__ = ["check_program"]
+
+RECORDED, LOCAL = "recorded", "local"
+PAST = "called past the tracer, by its PMPI name"
+UNWRAPPED = "this MPI has it, the tracer does not"
+UNKNOWN = "not in the MPI standard: what it communicates is unknown"
+
+_MPI_NAME = re.compile(r"(P?)MPI(X?)_([A-Z]\w*)|(p?)mpi(x?)_([a-z]\w*?)(_f08(ts)?)?_{0,2}")
+_OF_MPI = re.compile(r"lib(mpi|mpich|mpifort|open-rte|open-pal|pmix|prrte|mca_)[\w-]*\.so.*")
+"""Libraries of MPI itself."""
+
+
+def check_program(path: str) -> dict[str, Any]:
+    """What is known before a program runs.
+
+    Returns:
+        program; library: path of the MPI that the dynamic linker would load, "" if it is linked to none;
+        flavour of that; obstacle: why nothing can be recorded, ""; recorded, local: numbers of functions that
+        are events, and that change nothing in a trace; problems: name, files and reason of each other one.
+
+    Raises:
+        ScalatraceError: no tracer can be built for the MPI.
+    """
+    facts: dict[str, Any] = {"program": path, "library": "", "flavour": "", "recorded": 0, "local": 0}
+    facts |= {"obstacle": "", "problems": []}
+    library = linked_mpi(path)
+    if library is None:
+        return facts | {"obstacle": preload_obstacle(path) or ""}
+    mpi = mpi_of(library, path)
+    facts |= {"library": str(library), "flavour": mpi.flavour}
+    wrapped = symbols(shim_for(mpi), defined=True)
+    known = {p.name.lower(): p for p in procedures()}
+    for name, users in sorted(_used(path).items()):
+        kind = _kind(name, wrapped, known)
+        if kind in (RECORDED, LOCAL):
+            facts[kind] += 1
+        else:
+            facts["problems"].append({"name": name, "files": users, "reason": kind})
+    return facts
+
+
+def _used(path: str) -> dict[str, list[str]]:
+    """The MPI functions that a program and its libraries call, with the names of these files."""
+    result: dict[str, list[str]] = {}
+    for file in (Path(path), *linked_files(path)):
+        if _OF_MPI.fullmatch(file.name):
+            continue
+        for name in symbols(file, defined=False):
+            if _MPI_NAME.fullmatch(name):
+                result.setdefault(name, []).append(file.name)
+    return result
+
+
+def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -> str:
+    match = _MPI_NAME.fullmatch(name)
+    assert match is not None
+    past, extension, procedure = match[1] or match[4], match[2] or match[5], match[3] or match[6]
+    found = None if extension else known.get(procedure.lower())
+    if found is not None and (rules.is_counted(found) or found.op.startswith("T_")):
+        return LOCAL
+    if past:
+        return PAST
+    if name in wrapped:
+        return RECORDED
+    return UNKNOWN if found is None else UNWRAPPED

@@ -1,0 +1,40 @@
+"""`check` of a program: its MPI, and the functions that are not recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+
+from scalatrace.escapes import clean
+from scalatrace.report.style import table
+
+__all__ = ["ProgramReporter"]
+
+
+class ProgramReporter:
+    """Prints the facts of a program."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print its MPI, how many of its functions are recorded, and the others."""
+        facts, program = self.facts, clean(self.facts["program"])
+        if facts["obstacle"]:
+            console.print(f"{program} {facts['obstacle']}: no library can be preloaded, nothing is recorded")
+            return
+        if not facts["library"]:
+            console.print(f"{program} is linked to no MPI; what mpi4py loads when it runs is recorded")
+            return
+        console.print(f"{program} uses {clean(facts['library'])} ({facts['flavour']})", soft_wrap=True)
+        console.print(
+            f"MPI functions: {facts['recorded']} recorded as events, {facts['local']} that send nothing, "
+            f"{len(facts['problems'])} not recorded"
+        )
+        if facts["problems"]:
+            rows = table("not recorded", "used by", "why")
+            for problem in facts["problems"]:
+                rows.add_row(clean(problem["name"]), clean(", ".join(problem["files"])), problem["reason"])
+            console.print(rows)
