@@ -79,11 +79,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     import scalatrace
+    from scalatrace.compilers.launchers import foreign_launcher
     from scalatrace.replay.start import start_mpi
 
     options = _options(args)
     if args.record and not os.environ.get(RECORDED):
         _start_again(args.record)
+    if launched_rank() == 0 and (foreign := foreign_launcher([sys.executable])):
+        print(f"scalatrace: {foreign}", file=sys.stderr, flush=True)
     trace, wrong = None, ""
     try:
         trace = scalatrace.load(args.trace)

@@ -22,10 +22,13 @@ from pathlib import Path
 from scalatrace.compilers.elf import is_elf, linked_mpi
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Mpi", "find_mpi", "installed", "mpi_of"]
+__all__ = ["Mpi", "beside_launcher", "find_mpi", "installed", "is_launcher", "library_of", "mpi_of"]
 
 _COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
 _LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so")  # as mpi4py looks for them
+
+
+_LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun)(\.\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,9 @@ def find_mpi(argv: Sequence[str]) -> Mpi:
     """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
     if forced := _forced():
         return forced
-    if argv and (launcher := _beside_launcher(argv[0])):
+    if argv and (launcher := beside_launcher(argv[0])):
         return launcher
-    library = _library_of(argv)
+    library = library_of(argv)
     if library is not None:
         return mpi_of(library, argv[0])
     for mpi in installed():
@@ -131,18 +134,26 @@ def _of_compiler(compiler: Path) -> Mpi:
     )
 
 
-def _beside_launcher(program: str) -> Mpi | None:
-    """The MPI of `mpiexec` or `mpirun.openmpi`: that of the compiler beside it, not the first on the PATH."""
+def is_launcher(path: Path) -> bool:
+    """Whether a program is called as those that start the ranks of an MPI."""
+    return _LAUNCHER.fullmatch(path.name) is not None
+
+
+def beside_launcher(program: str) -> Mpi | None:
+    """The MPI of `mpiexec` or `mpirun.openmpi`: that of the compiler beside it; None if it is no launcher."""
     path = Path(shutil.which(program) or program)
-    if not re.fullmatch(r"mpi(run|exec)(\.\w+)?", path.name):
+    if not is_launcher(path):
         return None
-    compiler = path.with_name(f"mpicc{path.suffix}")
-    with suppress(ScalatraceError):
-        return _of_compiler(compiler) if os.access(compiler, os.X_OK) else None
+    suffixes = {"orterun": (".openmpi", ""), "mpiexec.hydra": (".mpich", "")}.get(path.name, (path.suffix,))
+    for compiler in (path.with_name(f"mpicc{suffix}") for suffix in suffixes):
+        with suppress(ScalatraceError):
+            if os.access(compiler, os.X_OK):
+                return _of_compiler(compiler)
     return None
 
 
-def _library_of(argv: Sequence[str]) -> Path | None:
+def library_of(argv: Sequence[str]) -> Path | None:
+    """The libmpi that a program is linked to, or that mpi4py loads in its interpreter; None: unknown."""
     program = shutil.which(argv[0]) if argv else None
     if program is None:
         return None
@@ -186,7 +197,7 @@ def _mpi4py_library(interpreter: str) -> Path | None:
 
 
 def _prefix_and_mpi4py(interpreter: str) -> tuple[str, str]:
-    if os.path.samefile(interpreter, sys.executable) and interpreter.startswith(sys.prefix):
+    if os.path.samefile(interpreter, sys.executable) and Path(interpreter).is_relative_to(sys.prefix):
         spec = importlib.util.find_spec("mpi4py")
         return sys.prefix, (spec.origin or "") if spec else ""
     result = subprocess.run([interpreter, "-c", _ASK], capture_output=True, text=True, check=False)

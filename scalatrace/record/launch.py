@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scalatrace.compilers.elf import preload_obstacle
+from scalatrace.compilers.launchers import foreign_launcher, foreign_launcher_in
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank, on_one_node
@@ -135,8 +136,8 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     if program is None:
         raise UsageError(f"{words[0]}: no such program; check its path, or PATH")
     _check_outputs(options)
-    if not options.quiet:
-        _warn_of_obstacle(program)
+    if not options.quiet and not launched_rank():
+        _warn(program, words)
     added = environment(options, argv, shim_of(words))
     sys.stdout.flush()
     try:
@@ -174,8 +175,10 @@ def _make_folder(path: str | Path) -> None:
         raise UsageError(f"--flat-log {path}: this folder is not writable; give another one")
 
 
-def _warn_of_obstacle(program: str) -> None:
-    """Print a line about a program that the tracer cannot be loaded into."""
-    reason = preload_obstacle(program)
-    if reason and not launched_rank():
+def _warn(program: str, words: Sequence[str]) -> None:
+    """Print a line about a program that cannot be recorded, or that has the launcher of another MPI."""
+    if reason := preload_obstacle(program):
         print(f"scalatrace: {program} {reason}: the tracer cannot be loaded into it", file=sys.stderr)
+    wrong = foreign_launcher_in(words) if launched_rank() is None else foreign_launcher(words)
+    if wrong:
+        print(f"scalatrace: {wrong}", file=sys.stderr)

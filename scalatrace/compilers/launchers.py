@@ -1,0 +1,80 @@
+"""Whether a launcher (mpiexec) and the program that it starts belong to one MPI.
+
+With another MPI's launcher, each rank may be a program of one rank, MPI_Init may fail, or all is slow.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from scalatrace.compilers.elf import linked_mpi
+from scalatrace.compilers.mpi import Mpi, beside_launcher, is_launcher, library_of
+from scalatrace.errors import ScalatraceError
+
+__all__ = ["foreign_launcher", "foreign_launcher_in"]
+
+MAX_ANCESTORS = 5
+"""Processes between a rank and its launcher that are looked at."""
+
+
+def foreign_launcher_in(argv: Sequence[str]) -> str:
+    """What is wrong with a command that begins with a launcher; "" if nothing is known to be.
+
+    Launchers may set where libraries are searched. So of programs that are linked to an MPI of the launcher's
+    kind, it is not known which they will get.
+    """
+    launcher = shutil.which(argv[0]) if argv else None
+    if launcher is None or not is_launcher(Path(launcher)):
+        return ""
+    for at, word in enumerate(argv[1:], 1):
+        program = shutil.which(word)
+        if program and (library := _library(argv[at:])):
+            return _mismatch(Path(launcher), word, library, may_change=linked_mpi(program) is not None)
+    return ""
+
+
+def foreign_launcher(argv: Sequence[str]) -> str:
+    """What is wrong with the launcher of this process for a program; "" if nothing is known to be."""
+    launcher = next(filter(is_launcher, _ancestors()), None)
+    library = _library(argv) if launcher else None
+    return _mismatch(launcher, argv[0], library) if launcher and library else ""
+
+
+def _library(argv: Sequence[str]) -> Path | None:
+    try:
+        return library_of(argv)
+    except (OSError, ScalatraceError):
+        return None
+
+
+def _ancestors() -> Iterator[Path]:
+    """The programs of the processes that this one descends from, the nearest first."""
+    pid = os.getppid()
+    for _ in range(MAX_ANCESTORS):
+        try:
+            status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            yield Path(os.readlink(f"/proc/{pid}/exe"))
+        except OSError:
+            return
+        pid = int(status.rpartition(")")[2].split()[1])
+        if pid <= 1:
+            return
+
+
+def _mismatch(launcher: Path, program: str, library: Path, may_change: bool = False) -> str:
+    theirs = beside_launcher(str(launcher))
+    if theirs is None or theirs.library.resolve() == library.resolve():
+        return ""
+    own = Mpi(library, theirs.compiler).flavour
+    if may_change and own == theirs.flavour:
+        return ""
+    what = "its ranks may not find each other" if own != theirs.flavour else "it may be slow or fail"
+    name = Path(program).name if program == sys.executable else program
+    return (
+        f"{name} uses {library} ({own}), but {launcher} belongs to {theirs.library} ({theirs.flavour}): "
+        f"{what}; start it with the mpiexec of its own MPI"
+    )
