@@ -333,7 +333,8 @@ class _Candidate:
             return True
         if best.surplus_bits >= STRONG_BITS:
             return False
-        plain = self.solution.is_plain and not _depends_on_rank_or_iteration(self.solution.formula)
+        alike = self.solution.is_plain or self.solution.coefficients == best.solution.coefficients
+        plain = alike and not _depends_on_rank_or_iteration(self.solution.formula)
         if plain and self.solution.weight < best.solution.weight + WEAK_MARGIN:
             return True  # traces have few sizes, but many ranks and iterations
         if best.solution.weight < SIMPLE_WEIGHT:

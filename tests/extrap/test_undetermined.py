@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import pytest
@@ -144,6 +144,25 @@ def test_sides_of_a_grid_are_nothing_else() -> None:
     grids = [(4, 4), (5, 5), (6, 6)]
     made = extrap.extrapolate([trace_of(cartesian, dims) for dims in grids], 64, (8, 8), dims_of=grids)
     assert diff(made.trace, trace_of(cartesian, (8, 8)), ["times"]) == []
+
+
+def pieces(number: Callable[[int], int]) -> Body:
+    """Gather pieces whose length depends on the number of ranks."""
+    return lambda rank: [
+        call("Gather", 1, sendcount=number(prod(rank.dims)), recvcount=0, root=0, comm="world")
+    ]
+
+
+@pytest.mark.parametrize("number", [lambda p: 5 + (p - 1).bit_length(), lambda p: 2 * (p - 1).bit_length()])
+def test_logarithms_that_are_sides_in_all_traces(number: Callable[[int], int]) -> None:
+    """X and ceil_log2(P) are 2, 4, 5 and 6, also with a constant or a factor."""
+    grids = [(2, 2), (4, 4), (5, 5), (6, 6)]
+    given = [trace_of(pieces(number), dims) for dims in grids]
+    with pytest.raises(UndeterminedError, match="ceil_log2"):
+        extrap.extrapolate(given, 49, (7, 7), dims_of=grids)
+    given.append(trace_of(pieces(number), (3, 3)))
+    made = extrap.extrapolate(given, 49, (7, 7), dims_of=[*grids, (3, 3)])
+    assert diff(made.trace, trace_of(pieces(number), (7, 7)), ["times"]) == []
 
 
 def halo_of_pairs(rank: Rank) -> list[IssuedCall]:
