@@ -50,7 +50,7 @@ class Solution:
     Attributes:
         confirmed: whether any size can be left out and the others still determine the formula.
         rivals: other formulas that hold for all points and are about as simple.
-        coefficients: of the features, the constant and the denominator.
+        coefficients: the constant, those of the features, and the denominator less one.
     """
 
     formula: Expr

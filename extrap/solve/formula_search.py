@@ -168,6 +168,7 @@ class System:
                 continue
             surplus = self._surplus_bits(subset, found, values)
             credible = surplus >= _required_bits(found, len(subset)) or _is_counter(found.formula)
+            credible = credible and not (self._on_two_sizes and _has_factor(found, len(subset)))
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -176,6 +177,11 @@ class System:
                 margin = RIVAL_MARGIN if surplus >= STRONG_BITS else WEAK_MARGIN
                 limit = min(limit, found.weight + margin)
         return result
+
+    @cached_property
+    def _on_two_sizes(self) -> bool:
+        """Whether the points are of two traces, as where a class of ranks is on two of the grids only."""
+        return len(np.unique(self.runs)) == 2
 
     def _surplus_bits(self, subset: tuple[int, ...], found: Solution, values: Ints) -> float:
         """By how many bits the values are longer than the formula (minimum description length).
@@ -351,6 +357,15 @@ def _lightest(found: Sequence[_Candidate]) -> Solution | None:
     near = [one.solution.formula for one in ordered if one.is_rival_of(best)]
     rivals = [formula for formula in dict.fromkeys(near) if formula != best.solution.formula]
     return replace(best.solution, rivals=tuple(rivals[:MAX_RIVALS]))
+
+
+def _has_factor(found: Solution, count: int) -> bool:
+    """Whether one of several features has a factor: two sizes give it, and nothing confirms it.
+
+    Other features have the values of many ranks, which tell nothing about it: y+6*(X-2) has those of
+    r+(P+1)//2 in the second row of 5x5 and 6x6 ranks.
+    """
+    return count > 1 and any(abs(c) > 1 for c in found.coefficients[1:-1])
 
 
 def _required_bits(found: Solution, count: int) -> float:

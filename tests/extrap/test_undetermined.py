@@ -8,7 +8,7 @@ from math import prod
 import pytest
 
 from scalatrace import extrap
-from scalatrace.extrap.errors import UndeterminedError
+from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call
@@ -163,6 +163,28 @@ def test_logarithms_that_are_sides_in_all_traces(number: Callable[[int], int]) -
     given.append(trace_of(pieces(number), (3, 3)))
     made = extrap.extrapolate(given, 49, (7, 7), dims_of=[*grids, (3, 3)])
     assert diff(made.trace, trace_of(pieces(number), (7, 7)), ["times"]) == []
+
+
+def from_the_other_half(rank: Rank) -> list[IssuedCall]:
+    """Odd rows receive from the rank half of all ranks behind; those in the first half get no elements."""
+    (x, _), size = rank.place, prod(rank.dims)
+    if not x % 2:
+        return [call("Barrier", 2, comm="world")]
+    source = (rank.number - size // 2) % size
+    received = call("Irecv", 1, count=int(2 * x >= rank.dims[0]), source=source, tag=1, comm="world")
+    return [received, call("Barrier", 2, comm="world")]
+
+
+def test_two_sizes_confirm_no_factor() -> None:
+    """The second row of 5x5 and 6x6 ranks receives from y+6*(X-2), and that of 8x8 does not."""
+    grids = [(2, 2), (5, 5), (6, 6)]
+    given = [trace_of(from_the_other_half, dims) for dims in grids]
+    real = trace_of(from_the_other_half, (8, 8))
+    try:
+        made = extrap.extrapolate(given, 64, (8, 8), dims_of=grids)
+    except ExtrapolationError:
+        return
+    assert diff(made.trace, real, ["times"]) == []
 
 
 def halo_of_pairs(rank: Rank) -> list[IssuedCall]:
