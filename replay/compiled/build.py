@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import tempfile
-import threading
 from pathlib import Path
 
 from scalatrace import cache
@@ -19,8 +17,6 @@ __all__ = ["library_of"]
 FLAGS = ("-O2", "-std=c11", "-shared", "-fPIC", "-w")
 MAX_KEPT = 64
 """Libraries that the cache keeps."""
-SILENT_S = 1.0
-"""Seconds of compiling after which rank 0 says what it does."""
 _PURPOSE = "the compiled replay"
 
 
@@ -38,19 +34,10 @@ def library_of(source: str, speaks: bool = False) -> Path:
         raise ScalatraceError("the MPI library that this process has loaded is not known")
     mpi = mpi_of(loaded, "this replay")
     name = f"replay-{_key(source, mpi)}.so"
-    said = threading.Timer(SILENT_S, _say)
-    if speaks:
-        said.start()
-    try:
-        path = built_once(name, _PURPOSE, lambda folder: _build(source, mpi, folder))
-    finally:
-        said.cancel()
+    notice = "compiling the replay (kept for the next one)" if speaks else ""
+    path = built_once(name, _PURPOSE, lambda folder: _build(source, mpi, folder), notice)
     cache.keep_newest("replay-*.so", MAX_KEPT, path)
     return path
-
-
-def _say() -> None:
-    print("scalatrace: compiling the replay (kept for the next one)", file=sys.stderr, flush=True)
 
 
 def _key(source: str, mpi: Mpi) -> str:

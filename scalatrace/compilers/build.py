@@ -5,8 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import subprocess
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from scalatrace import cache
@@ -18,13 +21,18 @@ MAX_ERROR_LINES = 5
 """Lines of a compiler's complaint that are shown."""
 
 
-def built_once(name: str, purpose: str, build: Callable[[Path], bytes]) -> Path:
+SILENT_S = 1.0
+"""Seconds of building after which a notice is printed."""
+
+
+def built_once(name: str, purpose: str, build: Callable[[Path], bytes], notice: str = "") -> Path:
     """Return the path of a cached file, which `build` makes in the cache's folder if it is not there.
 
     The file is written aside and renamed, so that no rank sees half of it.
 
     Args:
         purpose: what is built, for messages: "the tracer".
+        notice: a line for standard error if building or waiting takes long; "": none.
 
     Raises:
         ScalatraceError: there is no folder, or what `build` raises.
@@ -33,10 +41,24 @@ def built_once(name: str, purpose: str, build: Callable[[Path], bytes]) -> Path:
         return path
     folder = cache.writable_folder()
     try:
-        with _locked(folder / f"{name}.lock"):
+        with _notice(notice), _locked(folder / f"{name}.lock"):
             return cache.find(name) or cache.store(name, build(folder))
     except OSError as error:
         raise ScalatraceError(f"cannot build {purpose} in {folder}: {error.strerror}") from None
+
+
+@contextmanager
+def _notice(text: str) -> Iterator[None]:
+    """Print a line if what is done in the context takes longer than SILENT_S."""
+    line = f"scalatrace: {text}"
+    timer = threading.Timer(SILENT_S, partial(print, line, file=sys.stderr, flush=True))
+    timer.daemon = True
+    if text:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

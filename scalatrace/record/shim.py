@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -58,8 +59,13 @@ def shim_name(mpi: Mpi) -> str:
 
 
 def shim_for(mpi: Mpi) -> Path:
-    """The shim for this MPI, built if need be. Raises ScalatraceError with the compiler's words."""
-    return built_once(shim_name(mpi), _PURPOSE, lambda folder: _build(mpi, folder))
+    """The shim for this MPI, built if need be; on a terminal, a line says so.
+
+    Raises ScalatraceError with the compiler's words.
+    """
+    notice = f"compiling the tracer for {mpi.library}, once for this MPI; this takes 20 to 100 s"
+    shown = notice if sys.stderr.isatty() else ""  # files may hold the program's own output only
+    return built_once(shim_name(mpi), _PURPOSE, lambda folder: _build(mpi, folder), shown)
 
 
 def _extra_flags() -> list[str]:

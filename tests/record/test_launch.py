@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from record.conftest import Builder
+from scalatrace.compilers import build as building
 from scalatrace.compilers.mpi import find_mpi
 from scalatrace.errors import UsageError
 from scalatrace.record.launch import RecordOptions, environment, parse_meta
@@ -119,3 +121,25 @@ def test_the_shim_is_built_once(openmpi: Mpi, tmp_path: Path, monkeypatch: pytes
     assert len(answers) == 1
     assert [p.name for p in tmp_path.glob("*.so")] == [Path(answers.pop().strip()).name]
     assert not [p for p in tmp_path.iterdir() if p.is_dir()]
+
+
+@pytest.mark.parametrize("notice", ["", "compiling something"])
+@pytest.mark.parametrize("takes_s", [0.0, 0.5])
+def test_long_builds_are_announced(
+    notice: str,
+    takes_s: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("SCALATRACE_CACHE", str(tmp_path))
+    monkeypatch.setattr(building, "SILENT_S", 0.1)
+
+    def build(_: Path) -> bytes:
+        time.sleep(takes_s)
+        return b"a library"
+
+    for _ in range(2):  # the second finds it
+        assert building.built_once("lib.so", "a library", build, notice).read_bytes() == b"a library"
+    announced = f"scalatrace: {notice}\n" if notice and takes_s else ""
+    assert capsys.readouterr().err == announced
