@@ -8,12 +8,8 @@ import stat
 import struct
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from scalatrace.errors import ScalatraceError
-from scalatrace.files import unreadable
-
-__all__ = ["is_elf", "linked_files", "linked_mpi", "loaded_mpi", "preload_obstacle", "symbols"]
+__all__ = ["is_elf", "linked_files", "linked_mpi", "loaded_mpi", "preload_obstacle"]
 
 PT_INTERP = 3
 """Kind of a program header: the dynamic linker's path."""
@@ -43,26 +39,6 @@ def linked_files(path: str | Path) -> list[Path]:
         return []
     found = (line.strip().partition(" => ") for line in listing.splitlines())
     return [Path(rest.split(" (")[0]) for _, _, rest in found if rest.startswith("/")]
-
-
-def symbols(path: str | Path, defined: bool) -> set[str]:
-    """The names that a program or library defines for others, or wants from others.
-
-    Raises:
-        ScalatraceError: the file cannot be read, or is damaged.
-    """
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    try:
-        with open(path, "rb") as file:
-            table: Any = ELFFile(file).get_section_by_name(".dynsym")
-            listed = table.iter_symbols() if table is not None else ()
-            return {s.name for s in listed if (s["st_shndx"] != "SHN_UNDEF") == defined}
-    except OSError as error:
-        raise unreadable(error, path) from None
-    except (ELFError, ValueError, AttributeError) as error:
-        raise ScalatraceError(f"{path}: damaged program or library: {error}") from None
 
 
 def loaded_mpi() -> Path | None:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from scalatrace.compilers.elf import linked_files, linked_mpi, preload_obstacle, symbols
+from scalatrace.compilers.elf import linked_files, linked_mpi, preload_obstacle
+from scalatrace.compilers.elf_symbols import symbols
 from scalatrace.compilers.mpi import mpi_of
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import Procedure, procedures
@@ -34,15 +35,15 @@ def check_program(path: str) -> dict[str, Any]:
         are events, and that change nothing in a trace; problems: name, files and reason of each other one.
 
     Raises:
-        ScalatraceError: no tracer can be built for the MPI.
+        ScalatraceError: no tracer can be built for the MPI, or a file is damaged.
     """
-    facts: dict[str, Any] = {"program": path, "library": "", "flavour": "", "recorded": 0, "local": 0}
-    facts |= {"obstacle": "", "problems": []}
+    facts: dict[str, Any] = {"program": path, "library": "", "flavour": "", "obstacle": ""}
+    facts |= {RECORDED: 0, LOCAL: 0, "problems": []}
     library = linked_mpi(path)
     if library is None:
-        return facts | {"obstacle": preload_obstacle(path) or ""}
+        return {**facts, "obstacle": preload_obstacle(path) or ""}
     mpi = mpi_of(library, path)
-    facts |= {"library": str(library), "flavour": mpi.flavour}
+    facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = symbols(shim_for(mpi), defined=True)
     known = {p.name.lower(): p for p in procedures()}
     for name, users in sorted(_used(path).items()):

@@ -13,24 +13,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elftools.common.exceptions import DWARFError, ELFError
-from elftools.construct import ConstructError
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from scalatrace.errors import FormatError
-from scalatrace.files import unreadable
+from scalatrace.compilers.elf_symbols import opened
 from scalatrace.symbols.names import function_name
 
 __all__ = ["Location", "locations"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
-DAMAGE = (
-    ELFError, DWARFError, ConstructError, zlib.error, struct.error, AssertionError, ArithmeticError,
-    LookupError, ValueError, TypeError, AttributeError, RecursionError, MemoryError,
-)  # fmt: skip
-"""What pyelftools raises for files that are none, or damaged."""
 
 
 class Location(NamedTuple):
@@ -54,21 +46,15 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
         FormatError: the file cannot be read, or is no ELF file.
     """
     wanted = sorted(set(addresses))
-    try:
-        with open(path, "rb") as file:
-            elf = ELFFile(file)
-            functions = dict(_functions(elf, wanted))
-            lines = dict(_lines(elf, wanted)) if _has_lines(elf) else {}
-            for separate in () if lines else _separate_files(elf, Path(path)):
-                with open(separate, "rb") as debug:
-                    other = ELFFile(debug)
-                    functions = dict(_functions(other, wanted)) | functions
-                    lines = dict(_lines(other, wanted)) if _has_lines(other) else {}
-                break
-    except OSError as error:
-        raise unreadable(error, str(path)) from None
-    except DAMAGE as error:
-        raise FormatError(f"no ELF program or library, or damaged: {error}", str(path)) from None
+    with opened(path) as elf:
+        functions = dict(_functions(elf, wanted))
+        lines = dict(_lines(elf, wanted)) if _has_lines(elf) else {}
+        for separate in () if lines else _separate_files(elf, Path(path)):
+            with open(separate, "rb") as debug:
+                other = ELFFile(debug)
+                functions = dict(_functions(other, wanted)) | functions
+                lines = dict(_lines(other, wanted)) if _has_lines(other) else {}
+            break
     found = {}
     for address in wanted:
         file_name, line = lines.get(address, ("", 0))
