@@ -42,21 +42,22 @@ def allocate(rank: RankReplay, event: AnyCall) -> None:
     _make(rank, event, base, *args, rank.mpi.at(base, 0))
 
 
-def _make(rank: RankReplay, event: AnyCall, memory: Any, *args: Any) -> None:
+def _make(rank: RankReplay, event: AnyCall, memory: Any, *args: Any) -> Window:
     handle = rank.mpi.handle("win")
     rank.issue(event.op, *args, Ref(handle))
-    rank.windows[event.comm.family, event["win"]] = Window(handle, memory)
+    window = rank.windows[event.comm.family, event["win"]] = Window(handle, memory)
+    return window
 
 
 @handles("Win_create_dynamic")
 def create_dynamic(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Win_create_dynamic(info, comm, win), and the attaching of all memory that is accessed."""
     key = event.comm.family, event["win"]
-    handle, memory = rank.mpi.handle("win"), rank.attached.get(key)
-    rank.issue("Win_create_dynamic", Constant.INFO_NULL, rank.comm(key[0]), Ref(handle))
+    memory = rank.attached.get(key)
+    window = _make(rank, event, memory, Constant.INFO_NULL, rank.comm(event.comm.family))
+    window.exposed = rank.exposed.get(key, {})
     if memory is not None:
-        rank.mpi.quiet("Win_attach", handle, rank.mpi.at(memory, 0), Wide(memory.nbytes))
-    rank.windows[key] = Window(handle, memory, exposed=rank.exposed.get(key, {}))
+        rank.mpi.quiet("Win_attach", window.handle, rank.mpi.at(memory, 0), Wide(memory.nbytes))
 
 
 @handles("Win_free")
@@ -177,9 +178,11 @@ def _target(rank: RankReplay, event: AnyCall) -> list[Any]:
 def _place(rank: RankReplay, event: AnyCall, built: BuiltType, count: int = 1) -> list[Any]:
     """The target and the displacement there, of `count` elements."""
     target, displacement = event["target_rank"], event["target_disp"]
-    exposed, (before, nbytes) = window_of(rank, event).exposed, built.span(0, count)
-    if exposed is not None and target >= 0 and nbytes:
-        displacement = exposed[event.comm.members[target]][displacement - before] + before
+    exposed = window_of(rank, event).exposed
+    if exposed is not None and target >= 0:
+        before, nbytes = built.span(0, count)
+        if nbytes:
+            displacement = exposed[event.comm.members[target]][displacement - before] + before
     return [rank.mpi.constant(target), Wide(displacement)]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
@@ -27,9 +26,6 @@ ALIGNMENT = 64
 MAX_GAP_NBYTES = 4096
 """Intervals that are not farther apart are attached as one."""
 
-MAX_NBYTES = 1 << 40
-"""Bytes that one rank may expose."""
-
 Key = tuple[int, int]
 """A window: family of its communicator, and its number there."""
 
@@ -45,7 +41,7 @@ def expose(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
     All ranks call it.
 
     Raises:
-        ReplayError: a window would expose more than MAX_NBYTES.
+        ReplayError: a window would expose more memory than the machine has.
     """
     accesses = all_gathered(rank.mpi, list(_accesses(trace, rank, whatif)))
     wanted: dict[Key, list[Interval]] = {}
@@ -81,9 +77,7 @@ def _attached(rank: RankReplay, key: Key, intervals: Iterable[Interval]) -> tupl
     """Make memory for intervals; return where each of the united ones starts, and its address here."""
     attached = united(intervals)
     room = sum(high - low + 2 * ALIGNMENT for low, high in attached)
-    if room > MAX_NBYTES:
-        raise ReplayError(f"window {key[1]} of communicator {key[0]}: {room:,} bytes of it are accessed")
-    memory = rank.attached[key] = rank.mpi.buffer(room, random=True)
+    memory = rank.attached[key] = rank.buffers.incoming(room, "a dynamic window")
     at, addresses = rank.mpi.address(memory), []
     for low, high in attached:
         at += (low - at) % ALIGNMENT

@@ -42,21 +42,21 @@ class Buffers:
             self._random = self._made(nbytes, random=True)
         return self._random
 
-    def incoming(self, nbytes: int) -> Buffer:
+    def incoming(self, nbytes: int, user: str = "a message") -> Buffer:
         """Return a buffer of at least `nbytes` for the caller alone, until it is given back."""
         size = size_class(nbytes)
         free = self._free.get(size)
-        return free.pop() if free else self._made(nbytes)
+        return free.pop() if free else self._made(nbytes, user)
 
-    def _made(self, nbytes: int, random: bool = False) -> Buffer:
-        """Return a new buffer. Raises ReplayError where a datatype reaches further than there is memory."""
+    def _made(self, nbytes: int, user: str = "a message", random: bool = False) -> Buffer:
+        """Return a new buffer. Raises ReplayError where a datatype or a window needs more than there is."""
         try:
             if nbytes > PHYSICAL_NBYTES:
                 raise MemoryError
             return self._transport.buffer(size_class(nbytes), random=random)
         except MemoryError:
             raise ReplayError(
-                f"a message spans {nbytes} bytes of memory, which this machine does not have; "
+                f"{user} spans {nbytes} bytes of memory, which this machine does not have; "
                 f"the datatype may hold addresses of the recorded program"
             ) from None
 
