@@ -109,8 +109,8 @@ class _Layout:
         block.start = len(self.owners)
         self.owners += [block] * (len(block.nodes) + 1)
         self.numbers += [*(node.number for node in block.nodes), -1 - block.start]
-        weights = accumulate((*(node.weight for node in block.nodes), 0), initial=self.weights[-1])
-        self.weights += list(weights)[1:]
+        weights = (*(node.weight for node in block.nodes), 0)
+        self.weights += accumulate(weights, initial=self.weights.pop())
         self.covered += bytes(len(block.nodes) + 1)
         for position, node in enumerate(block.nodes, block.start):
             for inner in node.blocks:
@@ -139,13 +139,12 @@ class _Layout:
 
     def free(self, starts: Array, length: int) -> list[int]:
         """Those of the starts whose sequences are not covered and do not overlap."""
-        result: list[int] = []
+        result, end = list[int](), 0
         begun = np.frombuffer(self.covered, dtype=np.uint8)[starts] == 0
         for start in np.sort(starts[begun]).tolist():
-            if (not result or start >= result[-1] + length) and self.covered.find(
-                1, start, start + length
-            ) < 0:
+            if start >= end and self.covered.find(1, start, start + length) < 0:
                 result.append(start)
+                end = start + length
         return result
 
     def shortened(self, start: int, length: int) -> int:

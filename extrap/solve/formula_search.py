@@ -168,7 +168,8 @@ class System:
                 continue
             surplus = self._surplus_bits(subset, found, values)
             credible = surplus >= _required_bits(found, len(subset)) or _is_counter(found.formula)
-            credible = credible and not (self._on_two_sizes and _has_factor(found, len(subset)))
+            if self._on_two_sizes and _has_factor(found, len(subset)):
+                credible = False
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -339,9 +340,10 @@ class _Candidate:
             return True
         if best.surplus_bits >= STRONG_BITS:
             return False
-        alike = self.solution.is_plain or self.solution.coefficients == best.solution.coefficients
-        plain = alike and not _depends_on_rank_or_iteration(self.solution.formula)
-        if plain and self.solution.weight < best.solution.weight + WEAK_MARGIN:
+        own = self.solution
+        is_of_sizes = not _depends_on_rank_or_iteration(own.formula)
+        has_equal_form = own.is_plain or own.coefficients == best.solution.coefficients
+        if is_of_sizes and has_equal_form and own.weight < best.solution.weight + WEAK_MARGIN:
             return True  # traces have few sizes, but many ranks and iterations
         if best.solution.weight < SIMPLE_WEIGHT:
             return False
@@ -360,7 +362,7 @@ def _lightest(found: Sequence[_Candidate]) -> Solution | None:
 
 
 def _has_factor(found: Solution, count: int) -> bool:
-    """Whether one of several features has a factor: two sizes give it, and nothing confirms it.
+    """Whether one of several features has a factor, which two sizes determine and nothing confirms.
 
     Other features have the values of many ranks, which tell nothing about it: y+6*(X-2) has those of
     r+(P+1)//2 in the second row of 5x5 and 6x6 ranks.

@@ -204,11 +204,11 @@ class _Writing(Writing):
 
     def function_text(self, part: Part, body: str) -> str:
         """`def part1(i1):`"""
-        given = ", ".join(
-            [*(variable.name for variable in part.parameters), *([TIMES] if part.times else [])]
-        )
+        given = [variable.name for variable in part.parameters]
+        if part.times:
+            given.append(TIMES)
         shared = "    global came\n" if self.marks else ""
-        return f"def {part.name}({given}):\n{shared}{body}"
+        return f"def {part.name}({', '.join(given)}):\n{shared}{body}"
 
     def list_of_times(self, times: str) -> str:
         return f"[{times}]"
