@@ -33,7 +33,7 @@ def foreign_launcher_in(argv: Sequence[str]) -> str:
     for at, word in enumerate(argv[1:], 1):
         program = shutil.which(word)
         if program and (library := _library(argv[at:])):
-            return _mismatch(Path(launcher), word, library, may_change=linked_mpi(program) is not None)
+            return _mismatch(Path(launcher), word, library, may_change=program)
     return ""
 
 
@@ -65,12 +65,17 @@ def _ancestors() -> Iterator[Path]:
             return
 
 
-def _mismatch(launcher: Path, program: str, library: Path, may_change: bool = False) -> str:
+def _mismatch(launcher: Path, program: str, library: Path, may_change: str = "") -> str:
+    """What to print if a launcher is not that of a library.
+
+    Args:
+        may_change: the program's file if the launcher may still change which library it is linked to.
+    """
     theirs = beside_launcher(str(launcher))
     if theirs is None or theirs.library.resolve() == library.resolve():
         return ""
     own = Mpi(library, theirs.compiler).flavour
-    if may_change and own == theirs.flavour:
+    if may_change and own == theirs.flavour and linked_mpi(may_change):
         return ""
     what = "its ranks may not find each other" if own != theirs.flavour else "it may be slow or fail"
     name = Path(program).name if program == sys.executable else program

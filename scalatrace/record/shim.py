@@ -59,7 +59,7 @@ def shim_name(mpi: Mpi) -> str:
 
 
 def shim_for(mpi: Mpi) -> Path:
-    """The shim for this MPI, built if need be; on a terminal, a line says so.
+    """The shim for this MPI, built if need be, with a message on a terminal.
 
     Raises ScalatraceError with the compiler's words.
     """

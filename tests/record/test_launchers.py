@@ -1,4 +1,4 @@
-"""Programs under the launcher of another MPI: one line that says so."""
+"""Programs under the launcher of another MPI: one message."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def test_the_launcher_of_another_kind(openmpi: Mpi, mpich: Mpi, tmp_path: Path) 
     outside = [*openmpi.recorder(), "-o", tmp_path / "a.st", "--", *command]
     inside = [openmpi.mpiexec, "-n", "2", *openmpi.recorder(), "-o", tmp_path / "a.st", "--", program]
     plain = run(command, env=openmpi.environment(), cwd=tmp_path)
-    for words, said in ((outside, (1,)), (inside, (0, 1))):  # rank 1 may have failed, which ends rank 0
+    for words, counts in ((outside, (1,)), (inside, (0, 1))):  # rank 1 may have failed, which ends rank 0
         done = run(words, env=openmpi.environment(), cwd=tmp_path)
-        assert done.stderr.count(WORDS) in said
+        assert done.stderr.count(WORDS) in counts
         assert bool(done.returncode) == bool(plain.returncode)
     quiet = run([*openmpi.recorder(), "--quiet", "--", *command], env=openmpi.environment(), cwd=tmp_path)
     assert WORDS not in quiet.stderr
