@@ -357,7 +357,7 @@ class Writing(ABC):
     def rows(self, duration: Duration) -> list[str]:
         """The bins of a histogram: share, least, mean and largest in microseconds."""
         assert duration.histogram is not None
-        bins, scale = duration.histogram.all_bins, 1 / 1000
+        bins, scale = duration.histogram.drawn_bins, 1 / 1000
         count = max(1, sum(b.count for b in bins))
         return [
             f"{b.count / count:.4g}, {b.min * scale:.6g}, {b.mean * scale:.6g}, {b.max * scale:.6g}"

@@ -256,8 +256,8 @@ def no_formula_error(where: str, samples: Samples, space: Space) -> Extrapolatio
     few = _few_sizes(space)
     kind = UnconfirmedError if few else ExtrapolationError
     converging = agreed and where.startswith("repeat of ")
-    hint = OF_DATA if unlike else OF_CONVERGENCE if converging else _hint(space, typical)
-    return kind(text + hint + few)
+    otherwise = OF_DATA if unlike else OF_CONVERGENCE if converging else _more_traces(space)
+    return kind(text + (_problem_size(space, typical) or otherwise) + few)
 
 
 def _few_sizes(space: Space) -> str:
@@ -303,10 +303,15 @@ MIN_TRACES = 4
 """With fewer traces, more of them may help."""
 
 
-def _hint(space: Space, typical: Sequence[int]) -> str:
-    """What to try next: the size of the problem where numbers shrink as the grid grows, or more traces."""
+def _problem_size(space: Space, typical: Sequence[int]) -> str:
+    """The advice to give the size of the problem, where numbers shrink as the grid grows."""
     if not space.inputs and typical[0] > typical[-1] > 1 and all(a >= b for a, b in pairwise(typical)):
         return "\nIt shrinks as the grid grows: if a size of the problem is divided, give it (--inputs n=...)"
+    return ""
+
+
+def _more_traces(space: Space) -> str:
+    """The advice to add traces, where there are few."""
     if len(space.runs) < MIN_TRACES:
         return f"\nThese are {len(space.runs)} sizes: add traces of further sizes"
     return ""

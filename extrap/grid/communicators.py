@@ -257,6 +257,7 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
     return (
         family.members.length == grid.nprocs
         and family.sizes[0] == size
+        and _instances(family) == grid.nprocs // size
         and family.members.first(grid.nprocs) == tuple(members.tolist())
         and set(family.sizes.first(grid.nprocs // size)) == {size}
     )
@@ -273,9 +274,8 @@ def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | 
     several = {nprocs for nprocs, family in given if _first_size(family) < nprocs}
     if len(several) < MIN_DIVIDED:
         return None
-    nprocs, largest = max(given, key=lambda one: one[0])
-    size = _first_size(largest)
-    for shape, number in ((BLOCKS, size), (CYCLIC, nprocs // size)):
+    _, largest = max(given, key=lambda one: one[0])
+    for shape, number in ((BLOCKS, _first_size(largest)), (CYCLIC, _instances(largest))):
         if number and all(_are_groups(family, _groups(shape, n, number)) for n, family in given):
             return shape, (Const(number),)
     return None
@@ -283,6 +283,13 @@ def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | 
 
 def _first_size(family: Family) -> int:
     return int(family.sizes[0])
+
+
+def _instances(family: Family) -> int:
+    """The number of communicators of a family."""
+    if family.sizes.length is not None:
+        return family.sizes.length
+    return (family.members.length or 0) // max(_first_size(family), 1)
 
 
 def _groups(shape: str, nprocs: int, number: int) -> list[range]:
@@ -297,6 +304,7 @@ def _are_groups(family: Family, groups: Sequence[range]) -> bool:
     total = sum(map(len, groups))
     return (
         family.members.length == total
+        and _instances(family) == len(groups)
         and family.sizes.first(len(groups)) == tuple(map(len, groups))
         and family.members.first(total) == tuple(chain.from_iterable(groups))
     )

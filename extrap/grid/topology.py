@@ -65,6 +65,9 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     Raises:
         InputError: several kinds of grids explain them equally well; names them.
     """
+    stated = _stated(traces, observed)
+    if stated is not None:
+        return stated
     sites = [one.sites for one in observed]
     try:
         result = _grids(traces, observed)
@@ -80,8 +83,8 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     return Topology(line, f"a line of ranks in groups of {group}")
 
 
-def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
-    """The grids, whether or not ranks form groups. Raises InputError as `identify`."""
+def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
+    """The grids of a plug-in, or of the program's Cartesian communicators."""
     for dims in DIMS:
         given = [dims_by(dims, trace) for trace in traces]
         if all(one is not None for one in given):
@@ -95,6 +98,11 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
             grid.nprocs == trace.nprocs for grid, trace in zip(grids, traces, strict=True)
         ):
             return Topology(grids, "Cartesian communicators: " + _listed(grids))
+    return None
+
+
+def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
+    """The grids that nobody states, whether or not ranks form groups. Raises InputError as `identify`."""
     sent = [one.sent for one in observed]
     splits = [_splits(trace) for trace in traces]
     for ndims in range(1, MAX_DIMENSIONS + 1):

@@ -1,9 +1,9 @@
 """Calls, bytes and time per operation, call site or rank, as in mpiP's tables; computation against MPI.
 
 Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
-call sites are sums of the histograms' means; these and the longest call are within 0.2 %. Times of a rank are
-its measured totals, within 5 %; "-": not known. "beyond min" is the time beyond the shortest call at the same
-place: at most so much was waiting.
+call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Times of a rank
+are its measured totals, within 5 %; "-": not known. "beyond min" is the time beyond the shortest call at the
+same place, which is known within 3 %: at most so much was waiting.
 """
 
 from __future__ import annotations

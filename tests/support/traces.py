@@ -15,6 +15,7 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.histogram_columns import rounded
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec
 
@@ -138,9 +139,9 @@ def nodes(draw: Any, nprocs: int, depth: int) -> Node:
         return Sequence(repeat, tuple(draw(st.lists(nodes(nprocs, depth - 1), max_size=3))))
     op = draw(st.integers(0, len(OPS) - 1))
     given = tuple(draw(params(nprocs, kind)) for _, kind in OPS[op].params)
-    hists = st.none() | histograms()
+    times, amounts = st.none() | histograms().map(rounded), st.none() | histograms()
     preds = draw(st.lists(st.integers(0, 2), max_size=2, unique=True))
-    stats = tuple(PredStats(pred, (draw(hists), draw(hists))) for pred in preds)
+    stats = tuple(PredStats(pred, (draw(times), draw(amounts))) for pred in preds)
     return Event(repeat, op, draw(st.integers(0, 1)), given, stats)
 
 

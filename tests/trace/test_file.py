@@ -31,7 +31,7 @@ from support.traces import OPS, traces
 
 
 def _small() -> Trace:
-    hist = Histogram(10, 3, 90, 20, 15, (Bin(7, 3, 9, 5), Bin(3, 50, 90, 60)))
+    hist = Histogram(10, 3, 88, 20, 15, (Bin(7, 3, 9, 5), Bin(3, 50, 88, 60)))
     send = Event(
         Vec(((0, 0, 1, 2),)),
         0,

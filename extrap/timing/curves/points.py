@@ -19,8 +19,8 @@ Array = npt.NDArray[np.float64]
 Scale = float | Sequence[float]
 """P alone, or one number per parameter."""
 
-ROUNDING = 1e-7
-"""Relative error that every value has at least: means are rounded to 6e-8 in the file (docs/format.md)."""
+ROUNDING = 2.0**-11
+"""Relative error that every value has at least: means of times are rounded in the file (docs/format.md)."""
 
 
 def as_row(scale: Scale) -> tuple[float, ...]:

@@ -6,7 +6,7 @@ import re
 
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.words import is_text_of_mpi
-from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.model.tables import TIMES, Datatype
 
 __all__ = [
     "COMMUNICATORS", "CONSTRUCTORS", "NOT_SELECTED", "STATISTICS", "anonymous_datatype", "communicator_kind",
@@ -26,7 +26,7 @@ CONSTRUCTORS = frozenset({
 })  # fmt: skip
 """Words of datatype descriptions besides predefined datatypes (docs/format.md)."""
 
-CHOICES, TIMES = frozenset({"source", "polls"}), frozenset({"compute_ns", "comm_ns"})
+CHOICES = frozenset({"source", "polls"})
 STATISTICS = CHOICES | TIMES | {"cpu_ns", "instructions", "memory_bytes"}
 """Statistics of the recorder and its built-in plug-ins."""
 

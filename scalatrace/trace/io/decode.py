@@ -23,6 +23,7 @@ from scalatrace.trace.model.tables import (
 from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.histogram_columns import ColumnReader
 from scalatrace.trace.values.ranklist import MAX_RANK, RankList
 from scalatrace.trace.values.vec import INT64, Vec
 
@@ -290,4 +291,14 @@ def _stats(raw: object, fields: Fields) -> PredStats:
         raise ValueError(f"there is no predecessor {pred_index}")
     if len(hists) != len(fields.get("stats", [])):
         raise ValueError("an event does not have one histogram per statistic")
-    return PredStats(pred_index, tuple(None if h is None else Histogram.decode(h) for h in hists))
+    return PredStats(pred_index, tuple(None if h is None else _histogram(h, fields) for h in hists))
+
+
+def _histogram(raw: object, fields: Fields) -> Histogram:
+    """An integer or bytes, or true: the next one of the columns."""
+    if raw is not True:
+        return Histogram.decode(raw)
+    if "histograms" not in fields:
+        raise ValueError("a histogram is in columns, which do not come before the nodes")
+    columns: ColumnReader = fields["histograms"]
+    return columns.next()

@@ -20,6 +20,7 @@ from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.container import HEADER, Container, read_container
 from scalatrace.trace.model.nodes import Node, Sequence
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram_columns import ColumnReader
 
 __all__ = ["MAX_NODE_DEPTH", "load", "loads"]
 
@@ -48,6 +49,9 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
         return _Payload(container, fspath(path)).trace()
 
 
+IN_COLUMNS = "histograms"
+"""The key of the histograms that are in columns. Files of earlier versions have none."""
+
 _REASONS: dict[type[BaseException], str] = {
     msgpack.OutOfData: "the payload ends too early",
     msgpack.StackError: "values are nested too deeply",
@@ -70,7 +74,7 @@ class _Payload:
             max_array_len=limit,
             max_map_len=1,
             max_str_len=limit,
-            max_bin_len=min(limit, 1 << 12),
+            max_bin_len=limit,
             max_ext_len=0,
         )
         self.unpacker.feed(container.payload)
@@ -86,7 +90,10 @@ class _Payload:
                 if key != "nprocs" and "nprocs" not in fields:
                     raise ValueError("nprocs does not come first")
                 fields[key] = reader(self, fields)
-            if missing := [key for key in _FIELDS if key not in fields]:
+            columns = fields.pop(IN_COLUMNS, None)
+            if columns is not None:
+                columns.finish()
+            if missing := [key for key in _FIELDS if key not in fields and key != IN_COLUMNS]:
                 raise ValueError(f"the payload has no {missing[0]!r}")
             if self.unpacker.tell() != self.size:
                 raise ValueError("there is something after the payload")
@@ -159,5 +166,6 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "preds": _table(decode.pred),
     "counts": _map(decode.natural),
     "load": _table(decode.load),
+    IN_COLUMNS: lambda payload, fields: ColumnReader(payload.unpacker.unpack()),
     "nodes": _Payload.nodes,
 }

@@ -13,10 +13,11 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.files import write_file
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
-from scalatrace.trace.model.nodes import Event, Node, Param, Peer
-from scalatrace.trace.model.tables import Family, IntArray, Op
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
+from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.histogram_columns import ColumnWriter
 
 __all__ = ["pack_payload", "save"]
 
@@ -53,6 +54,8 @@ def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
 
 
 def _payload(trace: Trace) -> dict[str, Any]:
+    columns = ColumnWriter()
+    nodes = [_node(node, trace.stats, columns) for node in trace.nodes]
     return {
         "nprocs": trace.nprocs,
         "ranks": trace.ranks.terms,
@@ -68,7 +71,8 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "preds": trace.preds,
         "counts": trace.counts,
         "load": [None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load],
-        "nodes": [_node(node) for node in trace.nodes],
+        "histograms": columns.columns,
+        "nodes": nodes,
     }
 
 
@@ -95,12 +99,18 @@ def _family(family: Family) -> tuple[Any, ...]:
     return (*local, family.remote_sizes.terms, family.remote_members.terms)
 
 
-def _node(node: Node) -> tuple[Any, ...]:
+def _node(node: Node, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[Any, ...]:
     repeat = elastic.encode(node.repeat)
     if not isinstance(node, Event):
-        return repeat, tuple(_node(child) for child in node.nodes)
-    stats = tuple((s.pred, *(h and h.encode() for h in s.histograms)) for s in node.stats)
+        return repeat, tuple(_node(child, measured, columns) for child in node.nodes)
+    stats = tuple(_stats(one, measured, columns) for one in node.stats)
     return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
+
+
+def _stats(stats: PredStats, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[Any, ...]:
+    """Histograms of times in columns; the numbers of other statistics may be names, such as ranks."""
+    pairs = zip(measured, stats.histograms, strict=True)
+    return stats.pred, *(h and ((stat.name in TIMES and columns.add(h)) or h.encode()) for stat, h in pairs)
 
 
 def _param(param: Param) -> Any:

@@ -11,6 +11,7 @@ from scalatrace.trace.values.vec import UNDEFINED, Vec
 
 __all__ = [
     "MAX_RESOLUTION",
+    "TIMES",
     "Communicator",
     "Datatype",
     "Family",
@@ -67,6 +68,10 @@ class Stat:
 
     name: str
     resolution: float
+
+
+TIMES = frozenset({"compute_ns", "comm_ns"})
+"""The statistics that every trace has: times before and in calls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from scalatrace.trace.query.walk import Place, Step, compiled
 __all__ = ["ENDING", "MAX_WALKED", "STARTING", "ages", "started"]
 
 MAX_WALKED = 1 << 22
-"""Calls of a rank followed to find the requests that it starts; more would take minutes."""
+"""Calls and iterations of a rank followed to find the requests that it starts; more would take minutes."""
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -51,56 +51,67 @@ def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
         return
     if not any(trace.ops[event.op].name in STARTING for event, _ in executions_of(trace, rank)):
         return
-    found = _Started()
-    found.follow(compiled(trace, trace.nodes, rank), 1)
-    for (at, place, values), n in found.times.items():
+    for (at, place, values), n in _Started(rank).follow(compiled(trace, trace.nodes, rank)).items():
         yield at.node, Call(place, values, -1), n
+
+
+Counts = Counter[tuple[Place, Place, tuple[int, ...]]]
+"""(place of the Start, place and values of the call that created the request) -> how many are started."""
 
 
 class _Started:
     """Counts the requests that a rank starts.
 
     Calls of one place with the same values are counted together: requests created in a loop cost no memory.
-
-    Attributes:
-        times: (place of the Start, place and values of the call that created the request) -> count.
     """
 
-    def __init__(self) -> None:
-        self.times: Counter[tuple[Place, Place, tuple[int, ...]]] = Counter()
-        self._live, self._followed = _Live(), 0
+    def __init__(self, rank: int) -> None:
+        self._rank, self._live, self._followed = rank, _Live(), 0
 
-    def follow(self, steps: Sequence[Step], weight: int) -> None:
-        """Follow steps once, and count them `weight` times.
+    def follow(self, steps: Sequence[Step]) -> Counts:
+        """Follow steps once; return the requests that they start.
 
-        A turn of a loop is like the one before where neither its calls nor the live requests differ.
+        An iteration of a loop is like the one before where neither its calls nor the live requests differ.
         """
+        counts: Counts = Counter()
         for step in steps:
             if step.place is None:
-                self._follow_loop(step, weight)
+                counts.update(self._follow_loop(step))
             elif not (step.steady and _role(step.place.op.name) is Role.NONE):
-                self._follow_calls(step.place, step.times(), weight)
+                counts.update(self._follow_calls(step.place, step.times()))
+        return counts
 
-    def _follow_calls(self, place: Place, times: int, weight: int) -> None:
+    def _follow_calls(self, place: Place, times: int) -> Counts:
+        self._count(times)
+        return Counter(
+            (place, creator.place, creator.values)
+            for values in islice(place.rows, times)
+            for creator in self._live.follow(Call(place, values, -1)) or ()
+        )
+
+    def _follow_loop(self, step: Step) -> Counts:
+        counts: Counts = Counter()
+        times, steady = step.times(), all(inner.steady for inner in step.steps)
+        for i in range(1, times + 1):
+            self._count(1)
+            # Compared more and more rarely: there may be very many live requests.
+            before = self._live.names() if steady and i & (i - 1) == 0 else None
+            own = self.follow(step.steps)
+            counts.update(own)
+            if i < times and before is not None and self._live.names() == before:
+                for key, n in own.items():
+                    counts[key] += n * (times - i)
+                break
+        return counts
+
+    def _count(self, times: int) -> None:
+        """Count calls and iterations, which are limited. Raises LimitError."""
         self._followed += times
         if self._followed > MAX_WALKED:
             raise LimitError(
-                f"rank {place.rank} starts persistent requests in changing loops: finding the requests it "
+                f"rank {self._rank} starts persistent requests in changing loops: finding the requests it "
                 f"starts is limited to {MAX_WALKED} calls; record fewer steps"
             )
-        for values in islice(place.rows, times):
-            for creator in self._live.follow(Call(place, values, -1)) or ():
-                self.times[place, creator.place, creator.values] += weight
-
-    def _follow_loop(self, step: Step, weight: int) -> None:
-        times, steady = step.times(), all(inner.steady for inner in step.steps)
-        for turn in range(1, times + 1):
-            # Looked at more and more rarely: there may be very many live requests.
-            before = self._live.names() if steady and turn & (turn - 1) == 0 else None
-            self.follow(step.steps, weight)
-            if turn < times and before is not None and self._live.names() == before:
-                self.follow(step.steps, weight * (times - turn))
-                return
 
 
 class _Live:

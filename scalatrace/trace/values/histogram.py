@@ -9,9 +9,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from scalatrace.trace.values import naturals
 from scalatrace.trace.values.rounding import COARSE, FINE, pack, unpack
 
 __all__ = ["Bin", "Histogram"]
@@ -50,6 +51,11 @@ class Histogram:
         return self.bins or (Bin(self.count, self.min, self.max, self.mean),)
 
     @property
+    def drawn_bins(self) -> tuple[Bin, ...]:
+        """The bins to draw from: scaled so that the mean of draws is the mean, since bins are rounded."""
+        return _drawn_bins(self)
+
+    @property
     def total(self) -> float:
         """Sum of the samples, as far as the rounded mean knows it."""
         return self.mean * self.count
@@ -74,7 +80,7 @@ class Histogram:
 
     def _bin_at(self, quantile: float) -> Bin:
         """The bin in which the sample of a quantile from 0 to below 1 lies."""
-        bins = self.all_bins
+        bins = self.drawn_bins
         left = quantile * sum(b.count for b in bins)
         for b in bins:
             left -= b.count
@@ -106,7 +112,7 @@ class Histogram:
             return cls.of(raw)
         if type(raw) is not bytes:
             raise ValueError("a histogram is an integer or bytes")
-        count, at = _read_count(raw)
+        count, at = naturals.read(raw)
         if count < 1 or len(raw) < at + _HEAD.size:
             raise ValueError("a histogram has no samples or ends too early")
         mean, std = _HEAD.unpack_from(raw, at)
@@ -123,32 +129,24 @@ class Histogram:
         """The file's form; a single sample is one integer."""
         if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
             return round(self.min)
-        head = _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
-        bins = self.all_bins
-        return _count(self.count) + head + b"".join(_bin(b, self.count <= MAX_NARROW_SAMPLES) for b in bins)
+        out = bytearray()
+        naturals.put(out, self.count)
+        out += _HEAD.pack(pack(self.mean, FINE), pack(self.std, COARSE))
+        return bytes(out) + b"".join(_bin(b, self.count <= MAX_NARROW_SAMPLES) for b in self.all_bins)
 
     def rounded(self) -> Histogram:
         """The histogram as it comes back from a file."""
         return Histogram.decode(self.encode())
 
 
-def _count(n: int) -> bytes:
-    """A count in seven bits a byte, low ones first."""
-    out = bytearray()
-    while n > 0x7F:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    return bytes((*out, n))
-
-
-def _read_count(raw: bytes) -> tuple[int, int]:
-    """The count and where it ends."""
-    n = 0
-    for i, byte in enumerate(raw[:9]):
-        n |= (byte & 0x7F) << 7 * i
-        if byte < 0x80:
-            return n, i + 1
-    raise ValueError("a histogram has no count")
+@lru_cache(maxsize=1 << 12)
+def _drawn_bins(histogram: Histogram) -> tuple[Bin, ...]:
+    bins = histogram.all_bins
+    total, count = sum(b.count * b.mean for b in bins), sum(b.count for b in bins)
+    if total <= 0 or histogram.mean <= 0:
+        return bins
+    factor = histogram.mean * count / total
+    return tuple(Bin(b.count, b.min * factor, b.max * factor, b.mean * factor) for b in bins)
 
 
 def _bin(b: Bin, few: bool) -> bytes:

@@ -35,7 +35,7 @@ def draw(duration: Duration) -> t.Expr:
     """Return an expression that draws another time whenever it is evaluated."""
     if duration.histogram is None:
         return mean((duration,))
-    bins = [b for b in duration.histogram.all_bins if b.count]
+    bins = [b for b in duration.histogram.drawn_bins if b.count]
     return _alternatives(sorted(bins, key=lambda b: -b.count), sum(b.count for b in bins))
 
 

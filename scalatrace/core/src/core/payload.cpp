@@ -3,6 +3,7 @@
 
 #include "core/arrays.hpp"
 #include "core/core.hpp"
+#include "core/histograms.hpp"
 #include "io/msgpack.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class Writer {
         p_.array(core_.roots.size());
         for (const Node *n : core_.roots) put_node(n, core_.ranks);
         const std::string nodes = std::exchange(p_.out, {}); // nodes are written first, since they may add arrays
-        p_.map(15);
+        p_.map(16);
         p_.str("nprocs");
         p_.integer(core_.nprocs);
         p_.str("ranks");
@@ -63,6 +64,8 @@ class Writer {
             p_.natural(n);
         }
         put_load();
+        p_.str("histograms");
+        columns_.put(p_);
         p_.str("nodes");
         p_.out += nodes;
         return std::move(p_.out);
@@ -80,6 +83,7 @@ class Writer {
     std::unordered_map<uint64_t, int64_t> pred_index_{{0, 0}};
     Peers peers_;
     ArrayTable arrays_;
+    HistogramColumns columns_;
     struct Shortened {
         const Elastic *given;
         std::unique_ptr<Elastic> written;
@@ -371,6 +375,14 @@ class Writer {
         return std::move(columns.out.size() < groups.out.size() ? columns.out : groups.out);
     }
 
+    /* Times in columns, if they fit; the numbers of other statistics may be names, such as ranks. */
+    void put_statistic(size_t i, const Histogram *h) {
+        const auto &[name, resolution] = core_.stats[i];
+        const bool is_time = name == "compute_ns" || name == "comm_ns";
+        if (h && is_time && columns_.add(*h, resolution)) return p_.boolean(true);
+        put_histogram(p_, h, resolution);
+    }
+
     void put_elastic(const Elastic &e, int kind) { p_.out += elastic(e, kind); }
 
     /* Write the encoding that is shortest. */
@@ -442,52 +454,8 @@ class Writer {
         for (const PredStats &s : n->stats) {
             p_.array(1 + core_.stats.size());
             p_.integer(pred_index_.at(s.pred));
-            for (size_t i = 0; i < core_.stats.size(); ++i) put_histogram(p_, s.hist[i].get(), core_.stats[i].second);
+            for (size_t i = 0; i < core_.stats.size(); ++i) put_statistic(i, s.hist[i].get());
         }
-    }
-
-    /* One sample is an integer; else a count of variable length, mean and deviation, then the bins (docs/format.md). */
-    static void put_histogram(Packer &p, const Histogram *h, double resolution) {
-        if (!h) return p.nil();
-        auto steps = [&](double x) { return round_to_int64(x / resolution); };
-        if (h->count == 1) return p.integer(steps(h->min));
-        std::string bytes;
-        uint64_t count = h->count;
-        for (; count > 0x7f; count >>= 7) put_bytes(bytes, (count & 0x7f) | 0x80, 1);
-        put_bytes(bytes, count, 1);
-        auto coarse = [&](long long x) { put_bytes(bytes, static_cast<uint64_t>(code(x, kCoarse)), 2); };
-        put_bytes(bytes, static_cast<uint64_t>(code(steps(h->mean), kFine)), 4);
-        coarse(steps(h->stddev()));
-        for (int i = 0; i < h->nbins; ++i) {
-            const Bin &b = h->bins[i];
-            coarse(static_cast<long long>(b.count));
-            coarse(steps(b.min));
-            if (b.count == 1 && h->count <= kMaxExactSamples) continue;
-            coarse(steps(b.max));
-            coarse(steps(b.sum / static_cast<double>(b.count)));
-        }
-        p.bin(bytes);
-    }
-
-    static constexpr int kCoarse = 8, kFine = 23;    // bits kept behind the leading one
-    static constexpr uint64_t kMaxExactSamples = 12; // samples up to which bins of one sample are shorter
-
-    static void put_bytes(std::string &out, uint64_t v, int n) {
-        for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
-    }
-
-    /* Code of an integer rounded to `bits` + 1 binary digits: exponent and mantissa (docs/format.md). */
-    static int64_t code(long long value, int bits) {
-        const uint64_t number = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-        int exponent = std::max(0, static_cast<int>(std::bit_width(number)) - bits - 1);
-        uint64_t mantissa = exponent ? (number + (uint64_t{1} << (exponent - 1))) >> exponent : number;
-        if (mantissa >> (bits + 1)) {
-            mantissa >>= 1;
-            ++exponent;
-        }
-        const int64_t c =
-            static_cast<int64_t>(exponent ? (static_cast<uint64_t>(exponent) << bits) + mantissa : mantissa);
-        return value < 0 ? -c : c;
     }
 };
 

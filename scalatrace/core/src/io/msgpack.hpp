@@ -73,6 +73,7 @@ template <class Out> class PackerInto {
     void array(size_t n) { head(n, 0x90, 15, 0, 0xdc); }
     void map(size_t n) { head(n, 0x80, 15, 0, 0xde); }
     void nil() { byte(0xc0); }
+    void boolean(bool b) { byte(b ? 0xc3 : 0xc2); }
     void str(std::string_view s) {
         head(s.size(), 0xa0, 31, 0xd9, 0xda);
         out.append(s);
