@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, natural, print_json, words
+from scalatrace.cli.output import add_json, add_names, natural, print_json, words
 
 EXAMPLE = (
     "scalatrace diff a.st b.st --ignore callsites,times\n"
@@ -35,18 +35,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=natural, default=20, metavar="N", help="the N rows that differ most (default: 20)"
     )
+    add_names(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load both and report what costs more or less in one of them, and each rank's first difference."""
-    import scalatrace
+    from scalatrace.cli.named import load_named_alike
     from scalatrace.report.costs.comparison import ComparisonReporter
     from scalatrace.report.findings import DiffReporter
     from scalatrace.report.style import console
     from scalatrace.trace.query.diff import diff
 
-    left, right, ignored = scalatrace.load(args.left), scalatrace.load(args.right), set(args.ignore)
+    left, right = load_named_alike((args.left, args.right), args.names)
+    ignored = set(args.ignore)
     comparison = ComparisonReporter(left, right, args.by, not ignored & {TIMING, "times"}, args.limit)
     if TIMING in ignored:
         from scalatrace.extrap.choices.canonical import canonical

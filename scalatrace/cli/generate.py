@@ -7,7 +7,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of
+from scalatrace.cli.output import (
+    add_at,
+    add_factors,
+    add_json,
+    add_names,
+    add_trace,
+    print_json,
+    rules_of,
+)
 from scalatrace.errors import UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
@@ -71,6 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plugin", action="append", default=[], metavar="FILE", help="Python file that formulas need"
     )
+    add_names(parser)
     add_json(parser)
 
 
@@ -120,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None]:
     """The benchmark of a trace, or of formulas; and the danger of a deadlock in a trace."""
-    import scalatrace
+    from scalatrace.cli.named import load_named
     from scalatrace.codegen.generate import generate
     from scalatrace.trace.io.container import is_symbolic
 
@@ -132,7 +141,7 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
         raise UsageError(
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
         )
-    trace = scalatrace.load(args.trace)
+    trace = load_named(args.trace, 0 if args.obfuscate and not args.at else args.names)
     return generate(trace, args.to, options), _danger(trace)
 
 

@@ -6,7 +6,7 @@ import argparse
 import glob
 import os
 
-from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 
 EXAMPLE = "scalatrace info stencil.st"
 
@@ -14,17 +14,18 @@ EXAMPLE = "scalatrace info stencil.st"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_names(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
-    import scalatrace
+    from scalatrace.cli.named import load_named
     from scalatrace.report.info import InfoReporter
     from scalatrace.report.style import console
 
     children = sorted(glob.glob(f"{glob.escape(str(args.trace))}.child-*[0-9]"))
-    reporter = InfoReporter(scalatrace.load(args.trace), os.path.getsize(args.trace), children)
+    reporter = InfoReporter(load_named(args.trace, args.names), os.path.getsize(args.trace), children)
     if args.json:
         print_json(reporter.facts())
     else:

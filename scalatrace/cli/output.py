@@ -23,6 +23,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
 
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Declare `--names`, the time limit of `named.load_named`."""
+    parser.add_argument(
+        "--names", type=seconds, default=10.0, metavar="S",
+        help="look up source lines of native call sites for at most S seconds; 0: do not (default: 10)",
+    )  # fmt: skip
+
+
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
     print(json.dumps(data, indent=2))

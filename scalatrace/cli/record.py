@@ -10,6 +10,7 @@ from scalatrace.record.launch import launch
 
 EXAMPLE = (
     "mpiexec -n 16 scalatrace record -o app.st -- python app.py --steps 100\n"
+    "  mpiexec -n 16 scalatrace record --resolve -o app.st -- ./solver input.txt\n"
     "  srun -n 64 scalatrace record --stacks none -- ./solver input.txt"
 )
 

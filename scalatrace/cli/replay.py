@@ -40,6 +40,9 @@ COMPUTE = ("spin", "sleep", "none")
 TIMES = ("mean", "drawn")
 COLLECTIVES = ("native", "p2p")
 
+NAMES_S = 60.0
+"""Seconds for the source lines of native call sites, which `--at` may name."""
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -78,7 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
-    import scalatrace
+    from scalatrace.cli.named import load_named
     from scalatrace.compilers.launchers import foreign_launcher
     from scalatrace.replay.start import start_mpi
 
@@ -89,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"scalatrace: {foreign}", file=sys.stderr, flush=True)
     trace, wrong = None, ""
     try:
-        trace = scalatrace.load(args.trace)
+        trace = load_named(args.trace, NAMES_S if args.at else 0)
     except ScalatraceError as error:
         if launched_rank() is None:
             raise

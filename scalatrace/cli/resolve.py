@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.cli.output import add_json, add_trace, print_json, seconds
 from scalatrace.files import check_output
 
 EXAMPLE = (
@@ -30,7 +30,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--search", action="append", default=[], metavar="FOLDER", help="search libraries there first"
     )
-    parser.add_argument("--force", action="store_true", help="use files that are newer than the trace, too")
+    parser.add_argument("--force", action="store_true", help="use files that changed since the run, too")
+    parser.add_argument(
+        "--time-limit", type=seconds, metavar="S", help="look up for at most S seconds (default: no limit)"
+    )
     add_json(parser)
 
 
@@ -44,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
 
     check_output(args.output, "-o")
     trace = scalatrace.load(args.trace)
-    finder = Finder(trace.meta.get("program", ""), args.binary, args.search)
-    resolved, found = resolve(trace, finder, args.force)
+    finder = Finder.of(trace, args.binary, args.search)
+    resolved, found = resolve(trace, finder, args.force, args.time_limit)
     scalatrace.save(resolved, args.output)
     facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]
     if args.json:

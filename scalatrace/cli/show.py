@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_trace, natural
+from scalatrace.cli.output import add_names, add_trace, natural
 from scalatrace.errors import UsageError
 from scalatrace.report.trees.legend import LEGEND
 
@@ -44,13 +44,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--legend", action="store_true", help="tree: explain the notation, as on a terminal")
     parser.add_argument("--limit", type=natural, metavar="N", help="with --rank: the first N calls")
+    add_names(parser)
     parser.add_argument("--json", action="store_true", help="with --rank: a line of JSON for each call")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and show it in the form asked for."""
-    import scalatrace
-
     if args.json and args.rank is None:
         raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
     of_tree = {"--depth": args.depth, "--top": args.top, "--at": args.at, "--legend": args.legend or None}
@@ -63,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree of a trace; {args.trace} holds formulas")
         return _show_formulas(args.trace)
-    trace = scalatrace.load(args.trace)
+    from scalatrace.cli.named import load_named
+
+    trace = load_named(args.trace, 0 if args.text else args.names)
     if args.rank is not None:
         _show_rank(trace, args)
     elif args.text:

@@ -3,17 +3,21 @@
 Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
 call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Times of a rank
 are its measured totals, within 5 %; "-": not known. "beyond min" is the time beyond the shortest call at the
-same place, which is known within 3 %: at most so much was waiting.
+same place, which is known within 3 %: at most so much was waiting. A call site is the innermost frame outside
+wrappers of MPI.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, add_trace, natural, print_json
+from scalatrace.cli.output import add_json, add_names, add_trace, natural, print_json
+from scalatrace.errors import UsageError
 
 KEYS = ("op", "site", "rank")
-EXAMPLE = "scalatrace stats stencil.st --by site --limit 20"
+EXAMPLE = (
+    "scalatrace stats stencil.st --by site --limit 20\n  scalatrace stats stencil.st --by site --stacks 3"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,17 +26,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by", type=_key, choices=KEYS, default="op", help="rows (default: op, which is operation)"
     )
+    parser.add_argument(
+        "--stacks", type=natural, metavar="N",
+        help="with --by site: frames of each row: the call site and N-1 callers (default: 1)",
+    )  # fmt: skip
     parser.add_argument("--limit", type=natural, metavar="N", help="the N rows that cost most")
+    add_names(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
-    import scalatrace
+    if args.stacks is not None and args.by != "site":
+        raise UsageError(f"--stacks {args.stacks} needs --by site: add it")
+    from scalatrace.cli.named import load_named
     from scalatrace.report.stats import StatsReporter
     from scalatrace.report.style import console
 
-    reporter = StatsReporter(scalatrace.load(args.trace), args.by, args.limit)
+    reporter = StatsReporter(load_named(args.trace, args.names), args.by, args.limit, args.stacks or 1)
     if args.json:
         print_json(reporter.plain())
     else:

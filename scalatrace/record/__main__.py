@@ -21,9 +21,12 @@ T = TypeVar("T")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of recording."""
     parser.add_argument("-o", "--output", default="out.st", help="the trace (default: %(default)s)")
-    parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: %(default)s)")
+    parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: auto)")
     parser.add_argument(
         "--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)"
+    )
+    parser.add_argument(
+        "--resolve", action="store_true", help="store source lines of native call sites in the trace"
     )
     parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
@@ -147,6 +150,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         record_queries=args.record_queries,
         quiet=args.quiet,
         compress=not args.no_compress,
+        resolve=args.resolve,
         policy=_policy_of(args),
         meta={**parse_meta("--meta", args.meta), **parse_meta("--param", args.param, "param.")},
     )

@@ -22,7 +22,7 @@ from scalatrace.record.shim_cache import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
-STACKS = ("auto", "python", "native", "none")
+STACKS = ("auto", "python", "native", "both", "none")
 MAX_STACK_DEPTH = 128
 """Frames of a call stack."""
 _SEPARATOR = "\x1f"
@@ -34,12 +34,14 @@ class RecordOptions:
 
     Attributes:
         output: path of the trace.
-        stacks: which call stacks: one of STACKS; auto is Python's under Python, else native.
+        stacks: which call stacks: one of STACKS; auto is Python's under Python, else native; both: native
+            frames that Python called, then Python's.
         stack_depth: innermost frames kept.
         flat_log: directory for the events of each rank as text; None: not written.
         checkpoint: save each rank's part every so many seconds; 0: only when it must.
         record_queries: events for local queries too (Comm_rank, ...), which else are only counted.
         compress: deflate the trace.
+        resolve: store the source lines of native call sites in the trace.
         policy: parameters and call sites that are not recorded in full.
         meta: further entries for the trace's header; `param.n` is what extrapolation knows as n.
     """
@@ -52,6 +54,7 @@ class RecordOptions:
     record_queries: bool = False
     quiet: bool = False
     compress: bool = True
+    resolve: bool = False
     policy: Policy = field(default_factory=Policy)
     meta: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,6 +94,7 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_RECORD_QUERIES": str(int(options.record_queries)),
         "SCALATRACE_QUIET": str(int(options.quiet)),
         "SCALATRACE_COMPRESS": str(int(options.compress)),
+        "SCALATRACE_RESOLVER": sys.executable if options.resolve else "",
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
         "SCALATRACE_SHIM": str(shim),
         "SCALATRACE_PID": str(os.getpid()),

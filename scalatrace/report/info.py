@@ -13,7 +13,7 @@ from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, table
 from scalatrace.report.values import comm_name
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
 
 COMMS_SHOWN = 20
@@ -72,7 +72,7 @@ class InfoReporter:
         self._shares(console, facts["payload_bytes"])
 
     def _header(self, console: Console, facts: dict[str, Any]) -> None:
-        rows = [(key, value) for key, value in self.trace.meta.items()]
+        rows = [(key, value) for key, value in self.trace.meta.items() if key != MODULES]
         rows += [
             ("ranks", f"{self.trace.nprocs}{self._missing()}"),
             ("events", _event_counts(facts)),

@@ -15,7 +15,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
-from scalatrace.report.costs.rows import KEYS, RANK, Row, by_node, by_rank, whole_time
+from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank, key_of, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -52,13 +52,13 @@ WIDE = 122
 
 
 class StatsReporter:
-    """Prints one table, or two: `by` is "op", "site" or "rank"."""
+    """Prints one table, or two: `by` is "op", "site" or "rank"; `frames` of each call site are told apart."""
 
-    def __init__(self, trace: Trace, by: str = "op", limit: int | None = None) -> None:
+    def __init__(self, trace: Trace, by: str = "op", limit: int | None = None, frames: int = 1) -> None:
         self.by, self.limit = by, limit
         self.names = (RANK,) if by == "rank" else KEYS[by][0]
-        self.rows = by_rank(trace) if by == "rank" else by_node(trace, by)
-        self.measures = [] if by == "rank" else measures(trace, KEYS[by][1])
+        self.rows = by_rank(trace) if by == "rank" else by_node(trace, by, frames)
+        self.measures = [] if by == "rank" else measures(trace, key_of(by, frames))
         self.timed = COMM in trace.stat_index
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
@@ -105,7 +105,7 @@ class StatsReporter:
     def _key(self, key: tuple[str, ...]) -> list[Text]:
         if self.by == "rank":
             return [Text(key[0])]
-        site = [Text(short_site(part), style=SITE) for part in key[1:]]
+        site = [Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:]]
         return [op_text(key[0]), *site]
 
     def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from scalatrace.trace.model.trace import MODULES, Trace
+
 __all__ = ["Finder"]
 
 _CACHED = re.compile(r"^\s+(\S+) \(.*\) => (/.*)$", re.MULTILINE)
@@ -23,16 +25,32 @@ class Finder:
         program: the command line in the trace's header.
         files: programs and libraries that the user names; they come first.
         folders: where the user wants libraries to be searched; they come next.
+        modules: paths and build IDs in the trace's header, a line `build ID, path` each; without ID: `-`.
     """
 
-    def __init__(self, program: str, files: Sequence[str] = (), folders: Sequence[str] = ()) -> None:
+    def __init__(
+        self, program: str, files: Sequence[str] = (), folders: Sequence[str] = (), modules: str = ""
+    ) -> None:
         self.program, self.folders = program, list(folders)
+        self.recorded, self.build_ids = dict[str, Path](), dict[str, str]()
+        for line in modules.splitlines():
+            number, _, path = line.partition(" ")
+            name = os.path.basename(path)
+            self.recorded[name] = Path(path)
+            self.build_ids[name] = "" if number == "-" else number
         self.files = {os.path.basename(file): Path(file) for file in files}
+
+    @classmethod
+    def of(cls, trace: Trace, files: Sequence[str] = (), folders: Sequence[str] = ()) -> Finder:
+        """A finder of the modules of a trace."""
+        return cls(trace.meta.get("program", ""), files, folders, trace.meta.get(MODULES, ""))
 
     def find(self, module: str) -> Path | None:
         """The path of a module; None: it is nowhere."""
         if module in self.files:
             return self.files[module]
+        if not self.folders and module in self.recorded and self.recorded[module].is_file():
+            return self.recorded[module]
         for word in self._words:
             if os.path.basename(word) == module and (found := shutil.which(word)):
                 return Path(found)

@@ -20,7 +20,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from scalatrace.compilers.elf_symbols import opened
 from scalatrace.symbols.names import function_name
 
-__all__ = ["Location", "locations"]
+__all__ = ["Location", "build_id", "locations"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 
@@ -62,6 +62,24 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
         if line or function:
             found[address] = Location(file_name, line, function)
     return found
+
+
+def build_id(path: str | Path) -> str:
+    """The build ID of a program or library; "": it has none.
+
+    Raises:
+        FormatError: as `locations`.
+    """
+    with opened(path) as elf:
+        return _build_id(elf)
+
+
+def _build_id(elf: ELFFile) -> str:
+    note = elf.get_section_by_name(".note.gnu.build-id")
+    for one in note.iter_notes() if isinstance(note, NoteSection) else ():
+        if one["n_type"] == "NT_GNU_BUILD_ID" and isinstance(one["n_desc"], str):
+            return one["n_desc"]
+    return ""
 
 
 def _has_lines(elf: ELFFile) -> bool:
@@ -184,13 +202,10 @@ def _text(value: object) -> str:
 
 def _separate_files(elf: ELFFile, path: Path) -> Iterator[Path]:
     """Files with the debug information of a stripped one that are there, the best first."""
-    note = elf.get_section_by_name(".note.gnu.build-id")
-    for one in note.iter_notes() if isinstance(note, NoteSection) else ():
-        build_id = one["n_desc"]
-        if isinstance(build_id, str) and len(build_id) > 2:
-            candidate = DEBUG_FOLDER / ".build-id" / build_id[:2] / f"{build_id[2:]}.debug"
-            if candidate.is_file():
-                yield candidate
+    if number := _build_id(elf):
+        candidate = DEBUG_FOLDER / ".build-id" / number[:2] / f"{number[2:]}.debug"
+        if candidate.is_file():
+            yield candidate
     link = elf.get_section_by_name(".gnu_debuglink")
     if link is not None:
         data = link.data()

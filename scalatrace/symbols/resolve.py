@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from time import monotonic
 
 from scalatrace.errors import FormatError
 from scalatrace.symbols.find import Finder
-from scalatrace.symbols.module import Location, locations
+from scalatrace.symbols.module import Location, build_id, locations
+from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import is_offset, split_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Found", "resolve"]
+__all__ = ["Found", "native_modules", "resolve"]
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Found:
         lines: frames with a source line.
         names: frames with a function's name only.
         note: why nothing was found.
+        is_late: the time was over before all was looked up.
     """
 
     module: str
@@ -35,38 +38,58 @@ class Found:
     lines: int = 0
     names: int = 0
     note: str = field(default="")
+    is_late: bool = False
 
 
-def resolve(trace: Trace, finder: Finder, force: bool = False) -> tuple[Trace, list[Found]]:
+def native_modules(trace: Trace) -> set[str]:
+    """The modules of the frames that are offsets."""
+    return set(_offsets(trace))
+
+
+def resolve(
+    trace: Trace, finder: Finder, force: bool = False, limit_s: float | None = None
+) -> tuple[Trace, list[Found]]:
     """Return the trace with source lines in place of offsets where they are known, and a report per module.
 
     Args:
-        force: also use files that are newer than the trace, whose offsets may be others.
+        force: also use files that changed since the run, whose offsets may be others.
+        limit_s: seconds for all modules; None: no limit.
     """
+    date, report, new = trace.meta.get("date", ""), [], {}
+    end_s = None if limit_s is None else monotonic() + limit_s
+    for module, frames in _offsets(trace).items():
+        try:
+            with time_limit(None if end_s is None else end_s - monotonic()):
+                found, texts = _resolved(module, frames, finder, date, force)
+        except TimeUpError:
+            note = f"not looked up within {limit_s:g} s"
+            found, texts = Found(module, None, len(frames), note=note, is_late=True), {}
+        report.append(found)
+        new.update(texts)
+    return (replace(trace, frames=[new.get(text, text) for text in trace.frames]) if new else trace), report
+
+
+def _offsets(trace: Trace) -> dict[str, dict[str, int]]:
+    """Module -> text of a frame -> offset."""
     offsets: dict[str, dict[str, int]] = {}
     for text in trace.frames:
         frame = split_frame(text)
         offset = frame.function.partition(":")[0]
         if not frame.line and is_offset(offset):
             offsets.setdefault(frame.file, {})[text] = int(offset, 16)
-    report, new = [], {}
-    for module, frames in offsets.items():
-        found, texts = _resolved(module, frames, finder, "" if force else trace.meta.get("date", ""))
-        report.append(found)
-        new.update(texts)
-    return replace(trace, frames=[new.get(text, text) for text in trace.frames]), report
+    return offsets
 
 
 def _resolved(
-    module: str, frames: Mapping[str, int], finder: Finder, date: str
+    module: str, frames: Mapping[str, int], finder: Finder, date: str, force: bool
 ) -> tuple[Found, dict[str, str]]:
     """What was found, and the new texts of frames."""
     found = Found(module, finder.find(module), len(frames))
     if found.path is None:
         found.note = "not found; give its path with --binary"
         return found, {}
-    if _is_newer(found.path, date):
-        found.note = f"{found.path} is newer than the trace, so its offsets may differ; --force uses it"
+    if not force and (change := _change(found.path, finder.build_ids.get(module, ""), date)):
+        found.note = f"{found.path} {change}, so its offsets may differ; --force uses it"
         return found, {}
     try:
         known = locations(found.path, frames.values())
@@ -88,6 +111,16 @@ def _text(module: str, offset: int, location: Location) -> str:
     if location.line:
         return f"{location.file}:{location.line}:{location.function or '?'}"
     return f"{module}+{offset:#x}:{location.function}"
+
+
+def _change(path: Path, recorded: str, date: str) -> str:
+    """How a file differs from the recorded one; "": it does not. Without a build ID, its time decides."""
+    if recorded:
+        try:
+            return "" if build_id(path) == recorded else "has another build ID than in the run"
+        except FormatError:
+            return ""  # reported when its addresses are looked up
+    return "is newer than the trace" if _is_newer(path, date) else ""
 
 
 def _is_newer(path: Path, date: str) -> bool:

@@ -18,9 +18,9 @@ static int number_option(const char *name, int fallback) {
 }
 
 static enum st_stacks stacks_option(void) {
-    static const char *const names[] = {"none", "auto", "python", "native"}; /* in the order of enum st_stacks */
+    static const char *const names[] = {"none", "auto", "python", "native", "both"}; /* in the order of enum st_stacks */
     const char *value = getenv("SCALATRACE_STACKS");
-    for (int i = 0; value && i < 4; i++)
+    for (int i = 0; value && i < 5; i++)
         if (!strcmp(value, names[i])) return (enum st_stacks)i;
     return ST_STACKS_AUTO;
 }
@@ -30,6 +30,8 @@ void st_read_options(void) {
     st_options.output = output ? output : "out.st";
     st_options.flat_log = text_option("SCALATRACE_FLAT_LOG");
     st_options.meta = text_option("SCALATRACE_META");
+    st_options.resolver = text_option("SCALATRACE_RESOLVER");
+    st_options.resolve_limit = number_option("SCALATRACE_RESOLVE_LIMIT", 60);
     st_options.stacks = stacks_option();
     st_options.stack_depth = number_option("SCALATRACE_STACK_DEPTH", 32);
     st_options.checkpoint = number_option("SCALATRACE_CHECKPOINT", 0);

@@ -12,6 +12,7 @@
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/state.h"
+#include "process/names.h"
 #include "process/parts.h"
 
 #define TAG 1                         /* of all messages of the merge */
@@ -166,5 +167,6 @@ void st_finish(void) {
     if (st_shared.rank == 0) written = write_trace();
     if (PMPI_Ibcast(&written, 1, MPI_INT, 0, st_shared.private_comm, &request) == MPI_SUCCESS) wait_for(&request, NULL);
     if (written) discard_parts();
+    if (written && st_shared.rank == 0) st_names_store();
     if (written && st_shared.rank == 0 && !st_options.quiet) report_written(st_shared.core);
 }

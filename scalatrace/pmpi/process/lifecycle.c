@@ -30,6 +30,7 @@
 #include "process/finish.h"
 #include "process/save.h"
 #include "recording/record.h"
+#include "stacks/modules.h"
 
 /* -- the environment ------------------------------------------------------------------------------------- */
 
@@ -209,6 +210,7 @@ static void stop_tracing(void) {
     if (st_shared.core) {
         st_pending_flush();
         st_publish_totals();
+        st_modules_publish();
         st_core_check(st_core_finish(st_shared.core));
         if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
     }

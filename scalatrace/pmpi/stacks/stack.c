@@ -2,6 +2,7 @@
 #include "stacks/stack.h"
 
 #include "base/options.h"
+#include "stacks/frames.h"
 #include "stacks/stack_native.h"
 #include "stacks/stack_python.h"
 
@@ -10,9 +11,17 @@ static enum st_stacks kind_here(void) {
     return st_python_alive() ? ST_STACKS_PYTHON : ST_STACKS_NATIVE;
 }
 
+/* The native frames that the interpreter called, then the Python frames. */
+static uint64_t both(const struct st_call *call) {
+    uint64_t native = st_stack_native(call->caller, call->slot, st_options.stack_depth);
+    uint64_t python = st_python_thread() ? st_stack_python(st_options.stack_depth) : 0;
+    return st_join_frames(native, python, st_options.stack_depth);
+}
+
 /* A thread without Python code gets its native stack, also where Python stacks are asked for. */
 uint64_t st_stack(const struct st_call *call) {
     enum st_stacks kind = kind_here();
+    if (kind == ST_STACKS_BOTH) return both(call);
     if (kind == ST_STACKS_NONE || (kind == ST_STACKS_PYTHON && !st_python_alive())) return 0;
     if (kind == ST_STACKS_PYTHON && st_python_thread()) return st_stack_python(st_options.stack_depth);
     return st_stack_native(call->caller, call->slot, st_options.stack_depth);

@@ -1,4 +1,4 @@
-/* stack.h - the stack signature of a call: of the Python frames or of the native ones. */
+/* stack.h - the stack signature of a call: of the Python frames, of the native ones, or of both. */
 #ifndef ST_STACK_H
 #define ST_STACK_H
 

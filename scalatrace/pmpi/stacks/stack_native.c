@@ -12,7 +12,10 @@
 #include <unwind.h>
 
 #include "base/map.h"
+#include "base/options.h"
 #include "stacks/frames.h"
+#include "stacks/modules.h"
+#include "stacks/stack_python.h"
 
 #define MAX_DEPTH 128 /* frames of a stack */
 #define WAYS 4        /* entries with one cache index, replaced in turn */
@@ -59,6 +62,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
     if (address == walk->caller) walk->started = true; /* frames before are the tracer's */
     if (!walk->started) return _URC_NO_REASON;
     if (!address || walk->n == walk->depth) return _URC_END_OF_STACK;
+    if (st_options.stacks == ST_STACKS_BOTH && st_python_code((char *)address - 1)) return _URC_END_OF_STACK;
     void **slot = slot_of(context);
     if (!slot || *slot != address) walk->slots_known = false;
     walk->addresses[walk->n] = address;
@@ -67,6 +71,12 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 }
 
 enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY, TRACER };
+
+/* Does the module only pass calls on from Python frames: mpi4py's binding of MPI, or ctypes? */
+static bool is_binding(const char *path, const char *module) {
+    if (!strncmp(module, "MPI.", 4)) return strstr(path, "/mpi4py/") != NULL;
+    return !strncmp(module, "_ctypes.", 8) || !strncmp(module, "libffi.so", 9);
+}
 
 /* The demangled name of a C++ function without its arguments, allocated. The name itself where it is no C++ name or the
  * program has no C++ library. */
@@ -98,7 +108,9 @@ static char *describe(void *address, enum module *kind) {
     const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
     if (!strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5)) *kind = C_LIBRARY;
     if (!strncmp(module, "libmpi", 6)) *kind = MPI_LIBRARY;
+    if (st_options.stacks == ST_STACKS_BOTH && is_binding(info.dli_fname, module)) *kind = MPI_LIBRARY;
     if (!strncmp(module, "libscalatrace_", 14)) *kind = TRACER;
+    if (*kind == PROGRAM) st_module_seen(map, info.dli_fbase);
     char *symbol = info.dli_sname ? demangled(info.dli_sname) : NULL;
     size_t n = strlen(module) + (symbol ? strlen(symbol) : 0) + 32;
     char *text = malloc(n);

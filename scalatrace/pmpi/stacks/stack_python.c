@@ -89,6 +89,12 @@ bool st_python_alive(void) {
 
 bool st_python_thread(void) { return st_python_alive() && python.own_thread(); }
 
+bool st_python_code(const void *address) {
+    Dl_info here, interpreter;
+    return load() && dladdr(address, &here) && dladdr(*(void **)&python.attribute, &interpreter) &&
+           here.dli_fbase == interpreter.dli_fbase;
+}
+
 /* Is the file one of those that start programs, or between a program and MPI? */
 static bool is_launcher_file(const char *file) {
     return !strncmp(file, "<frozen ", 8) || strstr(file, "/mpi4py/") || strstr(file, "/scalatrace/record/") ||

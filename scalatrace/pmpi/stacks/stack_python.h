@@ -20,6 +20,8 @@ bool st_python_alive(void);
  * code. It must not wait for the GIL either: the thread that holds it may wait for this one (a library called by
  * ctypes.PyDLL that joins its own threads). */
 bool st_python_thread(void);
+/* Is this an address in the code of the interpreter? */
+bool st_python_code(const void *address);
 /* Return the name of the signature of this thread's Python stack, up to `depth` frames; 0: no frame of the program.
  * Only where st_python_thread() is true; takes the GIL. */
 uint64_t st_stack_python(int depth);

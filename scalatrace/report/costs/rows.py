@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from scalatrace.report.costs.comm_layer import callers
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.counting import check_visits
@@ -20,7 +22,10 @@ from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["KEYS", "RANK", "Row", "by_node", "by_rank", "rank_totals", "timed_by_node", "whole_time"]
+__all__ = [
+    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "key_of", "rank_totals", "timed_by_node",
+    "whole_time",
+]  # fmt: skip
 
 MAX_RANKS = 1 << 22
 """Traces of more ranks have no totals of each rank here, which would take 100 MB."""
@@ -118,9 +123,16 @@ def _op(trace: Trace, event: Event) -> tuple[str, ...]:
     return (trace.ops[event.op].name,)
 
 
-def _site(trace: Trace, event: Event) -> tuple[str, ...]:
-    stack = trace.stack(event.signature)
-    return trace.ops[event.op].name, stack[0] if stack else ""
+JOIN = " < "
+"""Between the frames of a call site with its callers."""
+
+NO_STACK = "(no call stack)"
+
+
+def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:
+    """Operation and call site: the innermost frames outside the communication layer."""
+    shown = callers(trace.stack(event.signature), frames)
+    return trace.ops[event.op].name, JOIN.join(shown) or NO_STACK
 
 
 KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
@@ -129,18 +141,23 @@ KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
 }
 
 
-def by_node(trace: Trace, by: str) -> list[Row]:
-    """Return the rows of a key of KEYS, the most expensive first."""
-    _, key = KEYS[by]
-    rows = {row.key: row for row in timed_by_node(trace, by)}
+def key_of(by: str, frames: int = 1) -> Key:
+    """Return the function that gives the key of an event; `frames` of each call site are told apart."""
+    return partial(_site, frames=frames) if by == "site" else KEYS[by][1]
+
+
+def by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
+    """Return the rows of a key of KEYS, the most expensive first; `frames` as in `key_of`."""
+    key = key_of(by, frames)
+    rows = {row.key: row for row in timed_by_node(trace, by, frames)}
     for event, ncalls, sent, received in traffic(trace):
         rows[key(trace, event)].add_traffic(ncalls, sent, received)
     return _ordered(rows.values())
 
 
-def timed_by_node(trace: Trace, by: str) -> list[Row]:
+def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
     """As `by_node`, with times only: quick for any number of ranks."""
-    _, key = KEYS[by]
+    key = key_of(by, frames)
     rows: dict[tuple[str, ...], Row] = {}
     comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
     units = [stat.resolution for stat in trace.stats]

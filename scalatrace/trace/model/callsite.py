@@ -15,6 +15,7 @@ Stack = tuple[str, ...]
 
 _PYTHON = re.compile(r"(?P<file>.*):(?P<line>\d{1,18}):(?P<function>.*)", re.DOTALL)
 _OFFSET = re.compile(r"0x[0-9a-fA-F]{1,16}")
+_NATIVE = re.compile(r"(?P<module>.*?)\+(?P<rest>0x[0-9a-fA-F]{1,16}(:.*)?)", re.DOTALL)
 
 
 class Frame(NamedTuple):
@@ -23,18 +24,32 @@ class Frame(NamedTuple):
     Attributes:
         file: source file, or the module of a native frame.
         line: line number; 0 for a native frame.
-        function: function name, or the offset `0x...` within the module.
+        function: function name, or the offset within the module: `0x...`, or `0x...:name`.
     """
 
     file: str
     line: int
     function: str
 
+    @property
+    def number(self) -> int:
+        """The line, or the offset of a native frame; 0: neither is known."""
+        offset = self.function.partition(":")[0]
+        return self.line or (int(offset, 16) if is_offset(offset) else 0)
+
+    @property
+    def name(self) -> str:
+        """The function; "" where only an offset is known."""
+        offset, _, name = self.function.partition(":")
+        return name if not self.line and is_offset(offset) else self.function
+
 
 def split_frame(text: str) -> Frame:
-    """Take `file:line:function` or `module+0xoffset` apart; anything else is all file."""
+    """Take `file:line:function` or `module+0xoffset[:function]` apart; anything else is all file."""
     if match := _PYTHON.fullmatch(text):
         return Frame(match["file"], int(match["line"]), match["function"])
+    if match := _NATIVE.fullmatch(text):
+        return Frame(match["module"], 0, match["rest"])
     module, plus, offset = text.rpartition("+")
     return Frame(module, 0, offset) if plus and offset.startswith("0x") else Frame(text, 0, "")
 
@@ -68,6 +83,6 @@ def _close(a: Frame, b: Frame, tolerance: int) -> bool:
         return False
     if a.line or b.line:
         return a.function == b.function and abs(a.line - b.line) <= tolerance
-    if _OFFSET.fullmatch(a.function) and _OFFSET.fullmatch(b.function):
-        return abs(int(a.function, 16) - int(b.function, 16)) <= tolerance
+    if a.number and b.number and a.name == b.name:
+        return abs(a.number - b.number) <= tolerance
     return a == b

@@ -38,10 +38,8 @@ def passes(stack: Stack, site: Range) -> bool:
     file, low, high = site
     for text in stack:
         frame = split_frame(text)
-        if frame.file.endswith(file):
-            number = frame.line or (int(frame.function, 16) if frame.function else 0)
-            if low <= number <= high:
-                return True
+        if frame.file.endswith(file) and low <= frame.number <= high:
+            return True
     return False
 
 

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LOAD_STEPS", "NO_PRED", "PARAMETER", "START", "Trace"]
+__all__ = ["LOAD_STEPS", "MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
+
+MODULES = "modules"
+"""The header's entry with the program and libraries of native frames: lines of build ID and path."""
 
 LOAD_STEPS = 16
 """Steps of `Trace.load` in a factor of two."""
