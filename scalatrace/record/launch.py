@@ -156,6 +156,8 @@ def _check_outputs(options: RecordOptions) -> None:
     Rank 0 writes the trace. Folders of other nodes may differ from its own.
     """
     rank = launched_rank()
+    if options.resolve and os.path.exists(options.output) and not os.path.isfile(options.output):
+        raise UsageError(f"--resolve needs a file as output; {options.output} is none: leave --resolve out")
     try:
         if options.flat_log:
             _make_folder(options.flat_log)

@@ -52,12 +52,13 @@ def test_meta() -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
+        (["--resolve", "-o", "/dev/null", "--", sys.executable], 2, "--resolve needs a file as output"),
         ([], 2, "no program to record; give it"),
-        (["no-such-program-anywhere"], 2, "no such program; check its path"),
+        (["--", "no-such-program-anywhere"], 2, "no such program; check its path"),
     ],
 )
 def test_mistakes(words: list[str], status: int, message: str) -> None:
-    done = run([sys.executable, "-m", "scalatrace.record", "--", *words])
+    done = run([sys.executable, "-m", "scalatrace.record", *words])
     assert done.returncode == status
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,4 +1,4 @@
-"""Recorded programs in C, C++ and Fortran: call sites by file and line, with `record --resolve` and at display."""
+"""Recorded programs in C, C++ and Fortran: call sites by file and line, stored or looked up later."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compiled(mpi: Mpi, suffix: str, text: str, output: Path, *flags: str) -> Pat
 
 
 def recorded(mpi: Mpi, argv: Sequence[str | Path], folder: Path, *options: str) -> Trace:
-    record(mpi, 2, argv, folder / "a.st", options=options, timeout=60).check()
+    record(mpi, 2, argv, folder / "a.st", options=options, timeout=150).check()
     return scalatrace.load(folder / "a.st")
 
 

@@ -1,4 +1,4 @@
-"""Names of native call sites where traces are shown: unchanged files, time limit, callers, lines as selection."""
+"""Names of native call sites where traces are shown: unchanged files, time limit, callers, lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 import scalatrace
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
+from scalatrace.report.costs.comm_layer import callers, is_wrapper
 from scalatrace.report.costs.rows import NO_STACK, by_node
 from scalatrace.symbols.module import build_id
 from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import split_frame
-from scalatrace.report.costs.comm_layer import callers, is_wrapper
 from scalatrace.trace.model.sites import parse_site, passes
 from scalatrace.trace.model.trace import MODULES, Trace
 from support.builder import Builder, Comm
