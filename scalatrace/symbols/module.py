@@ -20,7 +20,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from scalatrace.compilers.elf_symbols import opened
 from scalatrace.symbols.names import function_name
 
-__all__ = ["Location", "build_id", "locations"]
+__all__ = ["Location", "build_id", "has_lines", "line_rows", "locations", "source_file"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 
@@ -48,12 +48,12 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
     wanted = sorted(set(addresses))
     with opened(path) as elf:
         functions = dict(_functions(elf, wanted))
-        lines = dict(_lines(elf, wanted)) if _has_lines(elf) else {}
+        lines = dict(_lines(elf, wanted)) if has_lines(elf) else {}
         for separate in () if lines else _separate_files(elf, Path(path)):
             with open(separate, "rb") as debug:
                 other = ELFFile(debug)
                 functions = dict(_functions(other, wanted)) | functions
-                lines = dict(_lines(other, wanted)) if _has_lines(other) else {}
+                lines = dict(_lines(other, wanted)) if has_lines(other) else {}
             break
     found = {}
     for address in wanted:
@@ -82,7 +82,8 @@ def _build_id(elf: ELFFile) -> str:
     return ""
 
 
-def _has_lines(elf: ELFFile) -> bool:
+def has_lines(elf: ELFFile) -> bool:
+    """Return whether the file has line programs."""
     return bool(elf.has_dwarf_info() and elf.get_section_by_name(".debug_line") is not None)
 
 
@@ -109,15 +110,15 @@ def _lines(elf: ELFFile, wanted: list[int]) -> Iterator[tuple[int, tuple[str, in
         program = dwarf.line_program_for_CU(unit)
         if program is None:
             continue
-        rows = _rows(program)
+        rows = line_rows(program)
         starts = [row[0] for row in rows]
         for address in addresses:
             at = bisect_right(starts, address) - 1
             if at >= 0 and rows[at][2]:
-                yield address, (_file(program, unit, rows[at][1]), rows[at][2])
+                yield address, (source_file(program, unit, rows[at][1]), rows[at][2])
 
 
-def _rows(program: Any) -> list[tuple[int, int, int]]:
+def line_rows(program: Any) -> list[tuple[int, int, int]]:
     """(address, file, line) of a line program in order; line 0 where a sequence ends."""
     rows = []
     for entry in program.get_entries():
@@ -176,7 +177,7 @@ def _limits(dwarf: Any, unit: Any) -> list[tuple[int, int]]:
     return [(base, base + high.value if is_length else high.value)]
 
 
-def _file(program: Any, unit: Any, number: int) -> str:
+def source_file(program: Any, unit: Any, number: int) -> str:
     """The path of a file of a line program."""
     header = program.header
     first = 0 if header.version >= 5 else 1

@@ -16,6 +16,7 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.costs.comm_layer import callers, is_wrapper
 from scalatrace.report.costs.rows import NO_STACK, by_node
+from scalatrace.symbols.line_ranges import offsets_of
 from scalatrace.symbols.module import build_id
 from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import split_frame
@@ -159,3 +160,13 @@ def test_native_frames_with_names_have_numbers() -> None:
     assert passes(("libx.so+0x1f:Foam::operator+",), parse_site("libx.so:0x10-0x20"))
     assert not passes(("libx.so+0x1f:g",), parse_site("libx.so:0x20-0x30"))
     assert os.path.basename(split_frame("?").file) == "?"
+
+
+def test_offsets_of_lines(program: Path) -> None:
+    """Each address of the lines, and no other one."""
+    exchange, start = address(program, "exchange"), address(program, "main")
+    (found,) = offsets_of(program, ("app.c", 1, 3))
+    assert found[:2] == ("app", min(exchange, found[1]))
+    assert exchange <= found[2] < start
+    assert offsets_of(program, ("app.c", 50, 60)) == []
+    assert offsets_of(program, ("other.c", 1, 3)) == []
