@@ -18,7 +18,8 @@ static int number_option(const char *name, int fallback) {
 }
 
 static enum st_stacks stacks_option(void) {
-    static const char *const names[] = {"none", "auto", "python", "native", "both"}; /* in the order of enum st_stacks */
+    static const char *const names[] = {"none", "auto", "python", "native",
+                                        "both"}; /* in the order of enum st_stacks */
     const char *value = getenv("SCALATRACE_STACKS");
     for (int i = 0; value && i < 5; i++)
         if (!strcmp(value, names[i])) return (enum st_stacks)i;

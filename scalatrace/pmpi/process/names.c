@@ -36,8 +36,17 @@ void st_names_store(void) {
     if (!st_options.resolver) return;
     char seconds[16], *trace = (char *)st_options.output;
     snprintf(seconds, sizeof seconds, "%d", st_options.resolve_limit);
-    char *const argv[] = {(char *)st_options.resolver, "-P", "-m", "scalatrace", "resolve", trace, "-o", trace,
-                          "--time-limit", seconds, NULL};
+    char *const argv[] = {(char *)st_options.resolver,
+                          "-P",
+                          "-m",
+                          "scalatrace",
+                          "resolve",
+                          trace,
+                          "-o",
+                          trace,
+                          "--time-limit",
+                          seconds,
+                          NULL};
     if (!run(argv))
         st_warn_once("the names of call sites are not stored; run scalatrace resolve %s", st_options.output);
 }
