@@ -110,14 +110,15 @@ class NamesChecker:
     # expressions, relations, ranges: all alike
 
     def expr(self, node: t.Node | None, ctx: Context) -> None:
-        if node is None:
+        if node is None or type(node) is t.Integer:
             return
         if isinstance(node, t.Comprehension):
             self._comprehension(node, ctx)
             return
         if isinstance(node, t.Variable):
             self._use(node, ctx)
-        elif isinstance(node, t.Call):
+            return
+        if isinstance(node, t.Call):
             self._call(node, ctx)
         elif isinstance(node, t.FileData) and not node.static and ctx.steady:
             reason = "use STATIC_FILE_DATA, which is the same on all tasks"

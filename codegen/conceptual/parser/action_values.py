@@ -45,6 +45,9 @@ class Word(str):
 
 
 def spot(parts: Parts) -> Place:
+    first = parts[0] if parts else None
+    if type(first) is Token:
+        return Place(first.line, first.column)
     for part in parts:
         if isinstance(part, Token):
             return Place(part.line, part.column)
@@ -97,10 +100,12 @@ class ValuesBuilder(Transformer[Any, Any]):
         return parts[1]
 
     def variable(self, parts: Parts) -> t.Variable:
-        return t.Variable(str(parts[0]), place=spot(parts))
+        (name,) = parts
+        return t.Variable(str(name), place=Place(name.line, name.column))
 
     def integer(self, parts: Parts) -> t.Integer:
-        return t.Integer(int(parts[0]), place=spot(parts))
+        (digits,) = parts
+        return t.Integer(int(digits), place=Place(digits.line, digits.column))
 
     def my_task(self, parts: Parts) -> t.MyTask:
         return t.MyTask(place=spot(parts))

@@ -2,7 +2,8 @@
 
 lark's own loop looks up the length and the origin of a rule at each reduction, and calls a function for each
 token and for each rule that only passes its one part on. Most reductions of this grammar are such rules: an
-integer is a primary, a power, a term and a sum. Here tables hold what the loop needs.
+integer is a primary, a power, a term and a sum. Here tables hold what the loop needs. A chain of such rules
+is one step: the state after it depends on the state before, on the first rule and on the next terminal.
 """
 
 from __future__ import annotations
@@ -30,45 +31,70 @@ class UnexpectedTokenError(Exception):
         self.token, self.index, self.accepted = token, index, accepted
 
 
+class _Goto(dict[str, "_Row"]):
+    """The rows after a reduction, by the next terminal: rules that only pass a part on are reduced, too."""
+
+    def __init__(self, before: _Row, row: _Row) -> None:
+        super().__init__()
+        self.before, self.row = before, row
+
+    def __missing__(self, kind: str) -> _Row:
+        row = self.row
+        while True:
+            action = row.get(kind)
+            if type(action) is not tuple or action[0] is not None:
+                break
+            row = self.before[action[2]].row
+        self[kind] = row
+        return row
+
+
+class _Row(dict[str, Any]):
+    """A state: terminal -> row after it, or the reduction it asks for; rule -> rows after it."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__()
+        self.state = state
+
+
 class Driver:
     """Parses lists of tokens."""
 
     def __init__(self, parser: Lark) -> None:
         self.parser = parser
         conf = parser.parse_interactive().parser_state.parse_conf
-        self.start, self.end = conf.start_state, conf.end_state
         reductions: dict[Any, Reduction] = {}
-        self.states: dict[Any, dict[str, Any]] = {}
+        rows = {state: _Row(state) for state in conf.states}
+        self.start, self.end = rows[conf.start_state], rows[conf.end_state]
+        rules = {rule.origin.name for rule in parser.rules}
         for state, actions in conf.states.items():
-            row: dict[str, Any] = {}
+            row = rows[state]
             for name, (action, argument) in actions.items():
                 if action is Shift:
-                    row[name] = argument
+                    row[name] = _Goto(row, rows[argument]) if name in rules else rows[argument]
                     continue
                 if argument not in reductions:
                     size, make = len(argument.expansion), conf.callbacks[argument]
                     passes = size == 1 and isinstance(make, ExpandSingleChild)
                     reductions[argument] = (None if passes else make, size, argument.origin.name)
                 row[name] = reductions[argument]
-            self.states[state] = row
 
     def parse(self, tokens: Iterable[Token], end: Token) -> Any:
         """Return the value of the start rule. Raises UnexpectedTokenError."""
-        states, final = self.states, self.end
-        stack: list[Any] = [self.start]
+        row, final = self.start, self.end
+        stack: list[_Row] = [row]
         values: list[Any] = []
-        row = states[self.start]
         for index, token in enumerate((*tokens, end)):
             kind = token.type
             while True:
                 action = row.get(kind)
+                if type(action) is _Row:
+                    row = action
+                    stack.append(row)
+                    values.append(token)
+                    break
                 if action is None:
                     raise UnexpectedTokenError(token, index, self._accepted(stack, values))
-                if type(action) is not tuple:
-                    stack.append(action)
-                    values.append(token)
-                    row = states[action]
-                    break
                 make, size, rule = action
                 if make is None:
                     stack.pop()
@@ -78,16 +104,15 @@ class Driver:
                     values.append(make(parts))
                 else:
                     values.append(make([]))
-                after = states[stack[-1]][rule]
-                stack.append(after)
-                row = states[after]
-                if after == final and token is end:
+                row = stack[-1][rule][kind]
+                stack.append(row)
+                if row is final and token is end:
                     return values[-1]
         raise AssertionError("the end is always reduced")
 
-    def _accepted(self, stack: list[Any], values: list[Any]) -> set[str]:
+    def _accepted(self, stack: list[_Row], values: list[Any]) -> set[str]:
         parsing = self.parser.parse_interactive()
-        parsing.parser_state.state_stack[:] = stack
+        parsing.parser_state.state_stack[:] = [row.state for row in stack]
         parsing.parser_state.value_stack[:] = values
         accepted: set[str] = parsing.accepts()  # type: ignore[no-untyped-call]
         return accepted

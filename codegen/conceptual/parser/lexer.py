@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import zip_longest
 from typing import Any
 
 from lark.lexer import Lexer
@@ -19,11 +18,11 @@ from scalatrace.codegen.conceptual.words import KEYWORDS
 __all__ = ["NoLexer", "Token", "scan", "token"]
 
 _TOKEN = re.compile(
-    r"""(?P<space>[ \t\r\n]+|\#[^\n]*)
+    r"""(?:(?P<space>[ \t\r\n]+|\#[^\n]*)
       |(?P<number>\d+(?:[KMG]|E\d+)?(?:ST|[NR]D|TH?)?)
       |(?P<word>[A-Z][A-Z0-9_]*)
       |(?P<string>"(?:\\.|[^"\\])*")
-      |(?P<operator>\.\.\.|/\\|\\/|>=|>>|<<|<=|<>|\*\*|[,{}\[\]()&/=><\-*|+.])""",
+      |(?P<operator>\.\.\.|/\\|\\/|>=|>>|<<|<=|<>|\*\*|[,{}\[\]()&/=><\-*|+.]))[ ]*""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 _NUMBER = re.compile(r"(\d+)(?:([KMG])|E(\d+))?(ST|[NR]D|TH|T)?", re.IGNORECASE)
@@ -74,33 +73,52 @@ def token(kind: str, value: str, line: int, column: int) -> Token:
 
 def scan(text: str, notes: list[Note]) -> list[Token]:
     """Return a program's tokens; what is odd in it goes to `notes`. Raises ProgramError."""
-    return _mark_stars(_drop_hyphens(list(_tokens(text, notes))))
+    return _mark_stars(_drop_hyphens(_tokens(text, notes)))
 
 
-def _tokens(text: str, notes: list[Note]) -> Iterator[Token]:
+def _tokens(text: str, notes: list[Note]) -> list[Token]:
     offset, line, line_start = 0, 1, 0
+    result: list[Token] = []
+    # Terminal and value of each spelling, with the blanks behind it: a program has few of them.
+    known: dict[str, tuple[str, str]] = {}
     while offset < len(text):
         # Characters of no token end the search, which is faster than a match for each token.
         for found in _TOKEN.finditer(text, offset):
             start, end = found.span()
             if start != offset:
                 break
-            offset, kind, raw = end, found.lastgroup, text[start:end]
-            column = start - line_start + 1
-            if kind == "word":
-                value = raw.lower()
-                yield token(KEYWORDS.get(value, "IDENT"), value, line, column)
-            elif kind == "operator":
-                yield token(_OPERATORS[raw], raw, line, column)
-            elif kind == "number":
-                yield token("INTEGER", _number(raw, Place(line, column)), line, column)
-            elif kind == "string":
-                yield token("STRING", _unescape(raw[1:-1], Place(line, column), notes), line, column)
+            offset, raw = end, text[start:end]
+            meaning = known.get(raw)
+            if meaning is None:
+                kind, place = found.lastgroup, Place(line, start - line_start + 1)
+                word = raw.rstrip(" ")
+                if kind == "string":
+                    # Not kept: a note on its escapes belongs to each place.
+                    meaning = "STRING", _unescape(word[1:-1], place, notes)
+                elif kind != "space":
+                    meaning = known[raw] = _meaning(kind, word, place)
+            if meaning is not None:
+                new = Token(meaning[1])
+                new.type, new.line, new.column = meaning[0], line, start - line_start + 1
+                result.append(new)
+                if meaning[0] != "STRING":
+                    continue
             if "\n" in raw:
                 line += raw.count("\n")
                 line_start = start + raw.rindex("\n") + 1
         if offset < len(text):
             raise ProgramError(_stray(text[offset]), Place(line, offset - line_start + 1), Stage.SYNTAX)
+    return result
+
+
+def _meaning(kind: str | None, raw: str, place: Place) -> tuple[str, str]:
+    """Return terminal and value of an operator, a word or a number."""
+    if kind == "operator":
+        return _OPERATORS[raw], raw
+    if kind == "number":
+        return "INTEGER", _number(raw, place)
+    value = raw.lower()
+    return KEYWORDS.get(value, "IDENT"), value
 
 
 def _stray(character: str) -> str:
@@ -138,15 +156,15 @@ def _unescape(raw: str, place: Place, notes: list[Note]) -> str:
 
 def _drop_hyphens(tokens: list[Token]) -> list[Token]:
     """A hyphen before a reserved word joins words (64-BYTE): it is no minus sign."""
-    following = [t.type for t in tokens[1:]]
     words = _KEYWORD_TERMINALS
-    pairs = zip_longest(tokens, following)
-    return [t for t, after in pairs if not (t.type == "HYPHEN" and after in words)]
+    hyphens = [n for n, each in enumerate(tokens[:-1]) if each.type == "HYPHEN"]
+    dropped = {n for n in hyphens if tokens[n + 1].type in words}
+    return [each for n, each in enumerate(tokens) if n not in dropped] if dropped else tokens
 
 
 def _mark_stars(tokens: list[Token]) -> list[Token]:
     """A star before a comma or a closing parenthesis says that a dimension wraps around."""
-    for each, after in zip_longest(tokens, [t.type for t in tokens[1:]]):
-        if each.type == "STAR" and after in ("COMMA", "RPAR"):
-            each.type = "WRAPS"
+    for n in [n for n, each in enumerate(tokens[:-1]) if each.type == "STAR"]:
+        if tokens[n + 1].type in ("COMMA", "RPAR"):
+            tokens[n].type = "WRAPS"
     return tokens
