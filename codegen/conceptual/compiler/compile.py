@@ -7,13 +7,14 @@ What is evaluated each time a task comes by (LOG, OUTPUT, COMPUTE ...) are funct
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.compiler.acts import LocalStatements
+from scalatrace.codegen.conceptual.compiler.operators import array
 from scalatrace.codegen.conceptual.compiler.text import (
     Functions,
     Scope,
@@ -24,6 +25,7 @@ from scalatrace.codegen.conceptual.compiler.text import (
     ranges,
 )
 from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.lowering.steady import inner_statements, is_steady
 from scalatrace.codegen.conceptual.names import mentions_me, source_first
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.words import TIME_UNITS
@@ -203,15 +205,57 @@ class _Compiler(LocalStatements):
 
     def _foreach(self, node: t.ForEach, scope: Scope) -> None:
         with self.block():
-            numbers, index, name = (self.fresh(n) for n in ("numbers", "i", f"v_{node.variable}"))
-            function, variables = ranges(node.ranges, scope)
-            self.line(f"struct numbers {numbers} = {{0}};")
-            self.line(f"{function}(&{numbers}, {variables});")
-            with self.block(f"for (size_t {index} = 0; {index} < {numbers}.count; {index}++)"):
-                self.line(f"const num {name} = {numbers}.values[{index}];")
+            series = self._series(node, scope)
+            if self._is_steady(node, scope):
+                count, variables, iteration = self._iteration(node, scope)
+                self.line(f"nc_each({c_place(node.place)}, {series}, {iteration}, {count}, {variables});")
+                return
+            index, name = self.fresh("i"), self.fresh(f"v_{node.variable}")
+            with self.block(f"for (size_t {index} = 0; {index} < {series}.count; {index}++)"):
+                self.line(f"const num {name} = nc_term(&{series}, {index});")
                 self.line(f"(void){name};")
                 self.statement(node.body, scope.bind(node.variable, name))
-            self.line(f"free({numbers}.values);")
+            self.line(f"free({series}.values);")
+
+    def _series(self, node: t.ForEach, scope: Scope) -> str:
+        """Write the numbers of a loop; the C name of the series. A progression is not written out."""
+        name = self.fresh("series")
+        match node.ranges:
+            case (t.Progression(leading, final) as only,):
+                terms = array("num", [integer(value, scope) for value in leading])
+                self.line(f"struct series {name};")
+                self.line(f"nc_at({only.place.line}, {only.place.column});")
+                self.line(f"nc_series(&{name}, {len(leading)}, {terms}, {integer(final, scope)});")
+            case _:
+                numbers = self.fresh("numbers")
+                function, variables = ranges(node.ranges, scope)
+                self.line(f"struct numbers {numbers} = {{0}};")
+                self.line(f"{function}(&{numbers}, {variables});")
+                self.line(f"struct series {name} = {{0, 0, {numbers}.count, {numbers}.values}};")
+        return name
+
+    def _is_steady(self, node: t.ForEach, scope: Scope) -> bool:
+        """Return whether a function can collect each iteration when it is executed."""
+        if any(name.startswith("GROUP ") for name in scope.names):
+            return False
+        return not self._assigns() and not _binds_groups(node) and is_steady(node)
+
+    def _assigns(self) -> bool:
+        """Return whether the program changes processors: later iterations would see others."""
+        sentences = [each for sentence in self.program.sentences for each in sentence.statements]
+        return any(isinstance(each, t.Assign) for statement in sentences for each in _flat(statement))
+
+    def _iteration(self, node: t.ForEach, scope: Scope) -> tuple[int, str, str]:
+        """Write the body of a loop as a C function; number of variables, the variables, its name."""
+        variables, inner = scope.captured([node.body])
+        outer, self.lines = self.lines, []
+        depth, self.depth = self.depth, 1
+        self.statement(node.body, inner.bind(node.variable, "value"))
+        body, self.lines, self.depth = self.lines, outer, depth
+        name = self.functions.name("iteration")
+        text = "\n".join(["    (void)v;", "    (void)value;", *body])
+        self.functions.texts.append(f"static void {name}(const num *v, num value)\n{{\n{text}\n}}\n")
+        return variables.count(",") + 1, variables, name
 
     def _forcount(self, node: t.ForCount, scope: Scope) -> None:
         warmup = "0" if node.warmup is None else self.count(node.warmup, scope)
@@ -293,6 +337,17 @@ class _Compiler(LocalStatements):
     def _block(self, node: t.Block, scope: Scope) -> None:
         for statement in node.statements:
             self.statement(statement, scope)
+
+
+def _flat(node: t.Statement) -> Iterator[t.Statement]:
+    yield node
+    for inner in inner_statements(node):
+        yield from _flat(inner)
+
+
+def _binds_groups(node: t.Statement) -> bool:
+    lets = [each for each in _flat(node) if isinstance(each, t.Let)]
+    return any(isinstance(binding, t.LetTasks) for each in lets for binding in each.bindings)
 
 
 def _comment(node: t.Statement) -> str:

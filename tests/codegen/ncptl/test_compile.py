@@ -26,6 +26,25 @@ def test_the_calls_are_the_interpreters_everywhere(name: str, tmp_path: Path) ->
     same_calls(PROGRAMS[name], tmp_path, 4)
 
 
+LONG_LOOP = """
+    FOR EACH i IN {300,298,...,-300} {
+      FOR 2 REPETITIONS PLUS 1 WARMUP REPETITION
+        TASK 0 ASYNCHRONOUSLY SENDS A 8 BYTE (i MOD 64) BYTE MISALIGNED MESSAGE TO TASK 1 THEN
+      ALL TASKS AWAIT COMPLETION THEN TASK 2 OUTPUTS i }."""
+
+
+def test_long_loop_makes_the_interpreters_calls(tmp_path: Path) -> None:
+    same_calls(LONG_LOOP, tmp_path, 3)
+
+
+def test_start_does_not_depend_on_the_number_of_iterations(tmp_path: Path) -> None:
+    source = (
+        "FOR EACH i IN {1,...,1G} FOR EACH j IN {1,...,1G} "
+        "TASK 0 SENDS A 4 BYTE (i MOD 64) BYTE MISALIGNED MESSAGE TO TASK 1."
+    )
+    execute(compiled(source, tmp_path), 2, 3).check()
+
+
 def test_options_and_backend_code(tmp_path: Path) -> None:
     source = (
         'THE BACKEND DECLARES "static int q = 1;". n IS "N" AND COMES FROM "--n" OR "-n" WITH DEFAULT 2*1K.\n'

@@ -32,6 +32,7 @@ static void nc_free_list(struct list *list) {
         free(list->events[i].v);
         free(list->events[i].sent);
         free(list->events[i].received);
+        free(list->events[i].series.values);
         if (list->events[i].kind == ASIDE)
             free(list->events[i].body.events); /* loops warm up with the body that they have anyway */
         else

@@ -24,6 +24,9 @@ struct list {
     size_t count;
 };
 
+/* Collects the events of one iteration of a loop over numbers. */
+typedef void nc_iteration(const num *v, num value);
+
 struct event {
     enum kind kind;
     struct place at;
@@ -41,6 +44,9 @@ struct event {
     struct list body;
     int serial; /* of a loop: the same on all ranks */
     num usecs;
+    nc_iteration *iteration; /* of a loop over numbers: `body` is its first one, `v` what it wants */
+    struct series series;
+    int inner_serial; /* before an iteration */
 };
 
 struct comm {
@@ -365,6 +371,39 @@ MAYBE_UNUSED static void nc_loop(enum kind kind, struct place at, num turns, num
         nc_turns(ASIDE, at, 1, aside, 0);
     }
     if ((turns || kind == TIMED) && full) nc_turns(kind, at, turns, body, serial);
+}
+
+/* Loops over numbers whose iterations communicate alike. Long ones are one event: the first iteration stands for
+ * the others in checks, and each one is collected when it is executed (nc_do_each). */
+
+enum { NC_MOST_WRITTEN_OUT = 256 };
+
+static size_t nc_pending(const struct list *list, size_t pending, const struct event **first);
+
+MAYBE_UNUSED static void nc_each(struct place at, struct series series, nc_iteration *iteration, size_t count,
+                                 const num *v) {
+    const int own = ++in.serial, inner = in.serial;
+    if (!series.count) return;
+    struct list outer = nc_begin_body();
+    iteration(v, nc_term(&series, 0));
+    struct list first = nc_end_body(outer);
+    int lazy = series.count > NC_MOST_WRITTEN_OUT && !nc_pending(&first, 0, NULL);
+    if (lazy && first.count) {
+        nc_turns(REPEAT, at, (num)series.count, first, own);
+        struct event *event = &in.list.events[in.list.count - 1];
+        event->iteration = iteration;
+        event->v = memcpy(nc_new(count, sizeof(num)), v, count * sizeof(num));
+        event->series = series;
+        event->inner_serial = inner;
+        return;
+    }
+    for (size_t i = 0; i < first.count; i++) *nc_event(first.events[i].kind, at) = first.events[i];
+    free(first.events);
+    for (size_t i = 1; !lazy && i < series.count; i++) {
+        in.serial = inner;
+        iteration(v, nc_term(&series, i));
+    }
+    free(series.values);
 }
 
 MAYBE_UNUSED static void nc_end_of_table(struct place at) { nc_event(TABLE, at); }

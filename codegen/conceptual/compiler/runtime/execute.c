@@ -12,7 +12,7 @@ struct counters {
 };
 
 struct block {
-    unsigned char *start;
+    unsigned char *start, *raw; /* raw: what was allocated, with room to align the start */
     num room, alignment;
     int misaligned;
     int named;         /* 1: the program gives it its number; 0: messages are put into it as they come */
@@ -28,6 +28,8 @@ static struct {
     size_t nsends, nreceives;
     struct block *blocks;
     size_t nblocks;
+    unsigned char **retired; /* memory that pending messages may lie in */
+    size_t nretired;
     unsigned char *current, *region;
     num current_size, region_size;
     int aside;
@@ -63,10 +65,11 @@ static void nc_restore(struct place at) {
 
 /* Memory */
 
-static unsigned char *nc_made(num room, const struct memory *memory) {
+static unsigned char *nc_made(num room, const struct memory *memory, unsigned char **allocated) {
     num page = sysconf(_SC_PAGESIZE);
     num step = memory->misaligned ? page : memory->alignment > 1 ? memory->alignment : 16;
     unsigned char *raw = nc_new((size_t)(room + 2 * step + page), 1);
+    *allocated = raw;
     raw += (step - (num)((uintptr_t)raw % (uintptr_t)step)) % step;
     return memory->misaligned ? raw + nc_mod(memory->alignment, page) : raw;
 }
@@ -81,6 +84,16 @@ static struct block *nc_block(const void *owner, int named, num number) {
     return &run.blocks[run.nblocks++];
 }
 
+/* Free memory of messages, or keep it for the next wait: a pending message may lie in it. */
+static void nc_retire(unsigned char *raw) {
+    if (!run.nsends && !run.nreceives) {
+        free(raw);
+    } else if (raw) {
+        run.retired = nc_grown(run.retired, run.nretired, sizeof *run.retired);
+        run.retired[run.nretired++] = raw;
+    }
+}
+
 /* Where a message lies; `slot` keeps pending ones apart. */
 static unsigned char *nc_message(const struct event *event, const struct memory *memory, num size, num slot) {
     num room = memory->offset + size;
@@ -88,8 +101,8 @@ static unsigned char *nc_message(const struct event *event, const struct memory 
     struct block *block = nc_block(memory->unique ? event : NULL, named, named ? memory->buffer : slot);
     int fits = block->start && block->room >= room && block->misaligned == memory->misaligned;
     if (!fits || (memory->alignment && block->alignment != memory->alignment)) {
-        /* The old one is kept: a pending message may lie in it. */
-        block->start = nc_made(room, memory);
+        nc_retire(block->raw);
+        block->start = nc_made(room, memory, &block->raw);
         block->room = room;
         block->alignment = memory->alignment;
         block->misaligned = memory->misaligned;
@@ -196,6 +209,9 @@ static void nc_do_wait(void) {
     run.nreceives = 0;
     free(run.receives);
     run.receives = NULL;
+    while (run.nretired) free(run.retired[--run.nretired]);
+    free(run.retired);
+    run.retired = NULL;
 }
 
 /* Collectives */
@@ -322,6 +338,22 @@ MAYBE_UNUSED static void nc_compute_aggregates(void) {
 
 static void nc_execute(const struct list *list);
 
+/* Collecting an iteration takes none of the program's time. */
+static void nc_do_each(const struct event *event) {
+    for (size_t i = 0; i < event->series.count; i++) {
+        num begin = nc_clock_ns();
+        struct list outer = nc_begin_body();
+        in.rank = nc.rank;
+        in.active = 1;
+        in.serial = event->inner_serial;
+        event->iteration(event->v, nc_term(&event->series, i));
+        struct list body = nc_end_body(outer);
+        run.now.since_ns += nc_clock_ns() - begin;
+        nc_execute(&body);
+        nc_free_list(&body);
+    }
+}
+
 static void nc_do_timed(const struct event *event) {
     num begin = nc_clock_ns();
     long long mine, least;
@@ -378,7 +410,10 @@ static void nc_do(const struct event *event) {
         event->act(event->v);
         break;
     case REPEAT:
-        for (num n = 0; n < event->count; n++) nc_execute(&event->body);
+        if (event->iteration)
+            nc_do_each(event);
+        else
+            for (num n = 0; n < event->count; n++) nc_execute(&event->body);
         break;
     case TIMED:
         nc_do_timed(event);

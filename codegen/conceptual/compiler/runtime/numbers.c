@@ -461,6 +461,38 @@ MAYBE_UNUSED static void nc_progression(struct numbers *numbers, int count, cons
     }
 }
 
+/* The numbers of a loop: `values`, or `count` numbers from `first` in steps of `step`. */
+struct series {
+    num first, step;
+    size_t count;
+    num *values;
+};
+
+MAYBE_UNUSED static void nc_series(struct series *series, int count, const num *leading, num final) {
+    num first = leading[0], step = count > 1 ? nc_sub(leading[1], first) : final < first ? -1 : 1;
+    memset(series, 0, sizeof *series);
+    if (!nc_same_steps(count, leading)) {
+        struct numbers numbers = {0};
+        nc_geometric(&numbers, count, leading, final);
+        series->values = numbers.values;
+        series->count = numbers.count;
+        return;
+    }
+    series->first = first;
+    series->step = step;
+    if (step == 0)
+        series->count = 1;
+    else if (step > 0 && first <= final)
+        series->count = ((uint64_t) final - (uint64_t)first) / (uint64_t)step + 1;
+    else if (step < 0 && first >= final)
+        series->count = ((uint64_t)first - (uint64_t) final) / (0 - (uint64_t)step) + 1;
+}
+
+MAYBE_UNUSED static num nc_term(const struct series *series, size_t index) {
+    if (series->values) return series->values[index];
+    return (num)((uint64_t)series->first + (uint64_t)index * (uint64_t)series->step);
+}
+
 MAYBE_UNUSED static int nc_among(num value, int count, const num *values) {
     for (int i = 0; i < count; i++)
         if (values[i] == value) return 1;
