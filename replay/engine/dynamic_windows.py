@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
@@ -22,6 +23,8 @@ CREATE = "Win_create_dynamic"
 
 ALIGNMENT = 64
 """Bytes of a cache line."""
+
+MAX_ADDRESS = (1 << 63) - 1
 
 MAX_GAP_NBYTES = 4096
 """Intervals that are not farther apart are attached as one."""
@@ -41,7 +44,7 @@ def expose(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
     All ranks call it.
 
     Raises:
-        ReplayError: a window would expose more memory than the machine has.
+        ReplayError: an access is outside all memory, or a window would expose more than the machine has.
     """
     accesses = all_gathered(rank.mpi, list(_accesses(trace, rank, whatif)))
     wanted: dict[Key, list[Interval]] = {}
@@ -69,8 +72,13 @@ def _accesses(trace: Trace, rank: RankReplay, whatif: WhatIf) -> Iterator[tuple[
             built = rank.type(event.get("target_datatype") or event["datatype"])
             before, nbytes = built.span(0, event.get("target_count", 1))
             if nbytes:
-                low = call["target_disp"] - before
-                yield *key, call.comm.members[call["target_rank"]], low, low + nbytes
+                low, target = call["target_disp"] - before, call["target_rank"]
+                if target >= len(call.comm.members) or not 0 <= low <= low + nbytes <= MAX_ADDRESS:
+                    raise ReplayError(
+                        f"rank {rank.mpi.rank}: {call.op} on a dynamic window reaches {nbytes:,} bytes at "
+                        f"address {low:,} of its rank {target}, which no run can have"
+                    )
+                yield *key, call.comm.members[target], low, low + nbytes
 
 
 def _attached(rank: RankReplay, key: Key, intervals: Iterable[Interval]) -> tuple[list[int], list[int]]:

@@ -22,6 +22,12 @@ UNWRAPPED = "this MPI has it, the tracer does not"
 UNKNOWN = "not in the MPI standard: what it communicates is unknown"
 
 _MPI_NAME = re.compile(r"(P?)MPI(X?)_([A-Z]\w*)|(p?)mpi(x?)_([a-z]\w*?)(_f08(ts)?)?_{0,2}")
+_WITHOUT_MESSAGES = re.compile(
+    r"\w+_(f2c|c2f|f2f08|f082f|f082c|c2f08)|(\w+_)?(dup|null_copy|null_delete)_fn|conversion_fn_null\w*|sizeof\w*",
+    re.IGNORECASE,
+)
+"""Conversions of handles, predefined callbacks, and sizes: of the standard, and no calls that communicate."""
+
 _OF_MPI = re.compile(r"lib(mpi|mpich|mpifort|open-rte|open-pal|pmix|prrte|mca_)[\w-]*\.so.*")
 """Libraries of MPI itself."""
 
@@ -37,34 +43,40 @@ def check_program(path: str) -> dict[str, Any]:
     Raises:
         ScalatraceError: no tracer can be built for the MPI, or a file is damaged.
     """
-    facts: dict[str, Any] = {"program": path, "library": "", "flavour": "", "obstacle": ""}
-    facts |= {RECORDED: 0, LOCAL: 0, "problems": []}
+    facts: dict[str, Any] = {"program": path, "library": "", "flavour": ""}
+    facts |= {"obstacle": preload_obstacle(path) or "", RECORDED: 0, LOCAL: 0, "problems": []}
     library = linked_mpi(path)
     if library is None:
-        return {**facts, "obstacle": preload_obstacle(path) or ""}
+        return facts
     mpi = mpi_of(library, path)
     facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = symbols(shim_for(mpi), defined=True)
     known = {p.name.lower(): p for p in procedures()}
-    for name, users in sorted(_used(path).items()):
+    used, own = _used_and_defined(path)
+    for name, users in sorted(used.items()):
         kind = _kind(name, wrapped, known)
         if kind in (RECORDED, LOCAL):
             facts[kind] += 1
-        else:
+        elif kind != UNKNOWN or name not in own:
             facts["problems"].append({"name": name, "files": users, "reason": kind})
     return facts
 
 
-def _used(path: str) -> dict[str, list[str]]:
-    """The MPI functions that a program and its libraries call, with the names of these files."""
-    result: dict[str, list[str]] = {}
+def _used_and_defined(path: str) -> tuple[dict[str, list[str]], set[str]]:
+    """The MPI functions that a program and its libraries call, with the names of these files.
+
+    Also the functions with such names that they define: an application's own, such as `mpi_helper_setup`.
+    """
+    used: dict[str, list[str]] = {}
+    defined: set[str] = set()
     for file in (Path(path), *linked_files(path)):
         if _OF_MPI.fullmatch(file.name):
             continue
+        defined.update(filter(_MPI_NAME.fullmatch, symbols(file, defined=True)))
         for name in symbols(file, defined=False):
             if _MPI_NAME.fullmatch(name):
-                result.setdefault(name, []).append(file.name)
-    return result
+                used.setdefault(name, []).append(file.name)
+    return used, defined
 
 
 def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -> str:
@@ -72,6 +84,8 @@ def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -
     assert match is not None
     past, extension, procedure = match[1] or match[4], match[2] or match[5], match[3] or match[6]
     found = None if extension else known.get(procedure.lower())
+    if not extension and _WITHOUT_MESSAGES.fullmatch(procedure):
+        return LOCAL
     if found is not None and (rules.is_counted(found) or found.op.startswith("T_")):
         return LOCAL
     if past:

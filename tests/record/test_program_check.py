@@ -15,14 +15,18 @@ pytestmark = pytest.mark.mpi
 
 SOURCE = """
 #include <mpi.h>
-int MPIX_Nobody_knows(void);
+__attribute__((weak)) int MPIX_Nobody_knows(void); /* of an MPI that is not this one */
 int helper(void);
+int mpi_helper_setup(void);
 int main(int argc, char **argv) {
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 100) MPIX_Nobody_knows();
+    mpi_helper_setup();
+    MPI_Fint world = MPI_Comm_c2f(MPI_COMM_WORLD);
+    if (MPI_Comm_f2c(world) != MPI_COMM_WORLD) return 1;
     helper();
     MPI_Finalize();
 }
@@ -30,7 +34,7 @@ int main(int argc, char **argv) {
 HELPER = """
 #include <mpi.h>
 int helper(void) { return PMPI_Barrier(MPI_COMM_WORLD); }
-int MPIX_Nobody_knows(void) { return 0; }
+int mpi_helper_setup(void) { return 0; }
 """
 
 
@@ -49,7 +53,8 @@ def test_what_is_not_recorded(any_mpi: Mpi, tmp_path: Path) -> None:
     assert done.returncode == 1
     facts = json.loads(done.stdout)
     assert facts["flavour"] == any_mpi.family
-    assert (facts["recorded"], facts["local"], facts["obstacle"]) == (3, 1, "")
+    assert (facts["recorded"], facts["obstacle"]) == (3, "")
+    assert facts["local"] in (1, 3)  # conversions of handles are macros in MPICH
     problems = {row["name"]: (row["files"], row["reason"].split()[0]) for row in facts["problems"]}
     assert problems == {
         "MPIX_Nobody_knows": (["app"], "not"),
@@ -60,7 +65,8 @@ def test_what_is_not_recorded(any_mpi: Mpi, tmp_path: Path) -> None:
 
 def test_programs_that_are_recorded(openmpi: Mpi, tmp_path: Path) -> None:
     program = compiled(openmpi, tmp_path, "app", SOURCE + HELPER)
-    plain = SOURCE.replace("if (argc > 100) MPIX_Nobody_knows();\n    helper();", "")
+    plain = SOURCE.replace("if (argc > 100) MPIX_Nobody_knows();", "").replace("helper();", "")
+    plain = plain.replace("mpi_helper_setup();", "")
     done = scalatrace(openmpi, "check", compiled(openmpi, tmp_path, "plain", plain)).check()
     assert "0 not recorded" in done.stdout
     assert "PMPI_Barrier" in scalatrace(openmpi, "check", program).stdout

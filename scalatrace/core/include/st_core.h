@@ -134,6 +134,8 @@ ST_API int st_core_append(st_core *core, const struct st_event *event);
 /* Write every event to `path` as text, straight from st_core_append and past the compressor (docs/format.md). */
 ST_API int st_flatlog_open(st_core *core, const char *path);
 ST_API int st_flatlog_close(st_core *core);
+/* In a forked child: drop the lines that are not written yet, which the parent writes. */
+ST_API void st_flatlog_forget(st_core *core);
 
 /* Number of events appended; bytes of heap the core holds now (approximate). */
 ST_API uint64_t st_core_nevents(const st_core *core);

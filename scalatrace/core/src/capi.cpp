@@ -239,6 +239,10 @@ int st_flatlog_open(st_core *core, const char *path) {
     });
 }
 
+void st_flatlog_forget(st_core *core) {
+    if (core->flatlog) core->flatlog->forget();
+}
+
 int st_flatlog_close(st_core *core) {
     return guarded(core, [&] {
         if (!core->flatlog) return 0;

@@ -85,6 +85,7 @@ bool st_started(void) { return started || has_sessions; }
 static void in_child(void) {
     st_shared.active = st_shared.on = false;
     st_save_in_child();
+    if (st_shared.core) st_flatlog_forget(st_shared.core);
 }
 
 /* In the order of enum st_stat. */
@@ -283,7 +284,8 @@ ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessio
 #endif
 
 /* Is a call the program's own, while tracing? */
-static bool is_ours(void) { return st_shared.active && !st_thread.depth; }
+static bool is_ours_at(const void *frame) { return st_shared.active && (!st_thread.depth || st_was_left(frame)); }
+#define is_ours() is_ours_at(__builtin_frame_address(0))
 
 ST_EXPORT int MPI_Finalize(void) {
     if (is_ours()) stop_tracing();

@@ -12,6 +12,18 @@
 
 static uint64_t polls[ST_NOPS]; /* unsuccessful polls since the last successful one */
 
+#define MAX_STACK ((uintptr_t)8 << 20) /* bytes; frames that are further apart are of different stacks */
+
+/* The frames of calls inside a wrapper lie below its own. A call that was left may still have the higher frame; then its
+ * return address was overwritten, unless all calls since then were shallow. */
+bool st_was_left(const void *frame) {
+    uintptr_t now = (uintptr_t)frame, then = (uintptr_t)st_thread.frame;
+    if (!then || st_thread.busy || (now > then ? now - then : then - now) > MAX_STACK) return false;
+    if (now < then && st_thread.frame[1] == st_thread.caller) return false;
+    st_thread.depth = 0, st_thread.frame = NULL;
+    return true;
+}
+
 void st_free_call(struct st_call *call) {
     if (call->claimed != call->inline_claims) free(call->claimed);
     free(call->statuses);

@@ -29,11 +29,17 @@
 #include "events/selection.h"
 #include "plugins/plugins.h"
 
+/* The thread is inside a wrapper, for all that is known. Has the program left that call without a return, by longjmp or
+ * an exception from an error handler? Then the thread's depth is 0 again. `frame`: of the wrapper called now. */
+bool st_was_left(const void *frame);
+
 /* Start a call. Return false where it is not to be recorded: before MPI_Init, inside the MPI library, or while events
  * are off. `needed`: it creates or frees a handle, so the tables are updated also while events are off. */
 static inline bool st_enter(struct st_call *call, int op, bool needed, void *caller, void *frame) {
-    if (!st_shared.active || st_thread.depth || !(needed || st_shared.on)) return false;
+    if (!st_shared.active || !(needed || st_shared.on)) return false;
+    if (__builtin_expect(st_thread.depth, 0) && !st_was_left(frame)) return false;
     st_thread.depth = 1;
+    st_thread.frame = frame, st_thread.caller = caller;
     call->on = st_shared.on;
     call->skipped = false;
     call->fortran = false;
@@ -53,7 +59,7 @@ static inline bool st_enter(struct st_call *call, int op, bool needed, void *cal
 
 /* Start a query (MPI_Comm_rank, ...), which is counted. Return true only where its event is wanted, too. */
 static inline bool st_query(struct st_call *call, int op, void *caller, void *frame) {
-    if (!st_shared.on || st_thread.depth) return false;
+    if (!st_shared.on || (st_thread.depth && !st_was_left(frame))) return false;
     if (st_options.queries) return st_enter(call, op, false, caller, frame);
     st_count(op);
     return false;
@@ -80,7 +86,7 @@ static inline void st_exit(struct st_call *call) {
         if (call->skipped) st_plugins_skip(call);
         st_plugins_exit(call);
     }
-    st_thread.depth = 0;
+    st_thread.depth = 0, st_thread.frame = NULL;
     if (__builtin_expect(!call->skipped, 1))
         st_thread.last_exit = st_now();
     else if (st_thread.last_exit) /* a skipped call is computation, but the tracer's work after it is not */

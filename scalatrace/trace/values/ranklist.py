@@ -76,17 +76,14 @@ class RankList:
             terms = (terms,)
         if type(terms) is not tuple:
             raise ValueError("a ranklist is an integer or an array")
-        try:
-            known = _REMEMBERED.get((terms, limit))
-        except TypeError:  # not even hashable
-            raise ValueError("a ranklist has something else than integers and arrays") from None
+        first, last = _bounds(terms, 0) if terms else (0, -1)  # also checks the types
+        known = _REMEMBERED.get((terms, limit))
         if known is not None:
             return known
-        first, last = _bounds(terms, 0) if terms else (0, -1)
         if first < 0 or last >= limit:
             raise ValueError(f"a ranklist reaches from {first} to {last}, outside 0..{limit - 1}")
         result = cls.from_runs(chain.from_iterable(_expand(term) for term in terms))
-        if len(result.runs) <= MAX_REMEMBERED_RUNS and len(_REMEMBERED) < MAX_REMEMBERED:
+        if max(len(terms), len(result.runs)) <= MAX_REMEMBERED_RUNS and len(_REMEMBERED) < MAX_REMEMBERED:
             _REMEMBERED[terms, limit] = result
         return result
 

@@ -176,6 +176,7 @@ void session(const char *folder, struct session_result *into) {
         checked(st_core_finish(r->core));
         append(r, QUERY, 0, 1, (int64_t[]){1}); /* a new tail */
         checked(st_core_finish(r->core));
+        if (i == 0) st_flatlog_forget(r->core);
         if (i == 0) checked(st_flatlog_close(r->core));
     }
     hand_over(ranks[1].core, ranks[0].core, NULL);

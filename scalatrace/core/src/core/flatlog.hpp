@@ -15,6 +15,7 @@
 
 #include "st_core.h"
 
+#include <stdio_ext.h>
 #include <cstdio>
 #include <string>
 #include <unordered_map>
@@ -34,6 +35,7 @@ class FlatLog {
     void event(const OpSchema &op, const Tables &tables, const st_event &e);
     /* Write what is buffered, so that it survives the end of this process. */
     void flush() { std::fflush(file_.get()); }
+    void forget() { __fpurge(file_.get()); }
     /* Write the end line and close. Return false when something could not be written. */
     bool close();
     const std::string &path() const { return path_; }
