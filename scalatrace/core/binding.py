@@ -197,7 +197,10 @@ class Core:
         self._checked(self._lib.st_set_policy(self._handle, _bytes(parameter), limit))
 
     def set_option(self, name: str, value: int) -> None:
-        """Set "signature_tolerance", "loop_alignment" or "loop_agnostic"; before the first event."""
+        """Set an option before the first event.
+
+        These are "signature_tolerance", "loop_alignment", "loop_agnostic" and "fold_recursion".
+        """
         self._checked(self._lib.st_set_option(self._handle, _bytes(name), value))
 
     def add_site_range(self, file: str, low: int, high: int) -> None:

@@ -28,6 +28,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resolve", action="store_true", help="store source lines of native call sites in the trace"
     )
+    parser.add_argument(
+        "--no-fold-recursion", action="store_true", help="keep repeated sequences of frames in call stacks"
+    )
     parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
     parser.add_argument("--record-queries", action="store_true", help="record local queries as events, too")
@@ -136,6 +139,7 @@ def _policy_of(args: argparse.Namespace) -> Policy:
         selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
+        fold_recursion=not args.no_fold_recursion,
         stats=_parsed("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
     )
 

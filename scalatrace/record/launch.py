@@ -113,7 +113,8 @@ def _meta(options: RecordOptions, argv: Sequence[str]) -> dict[str, str]:
     return {
         "program": " ".join(argv),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": f"stacks={options.stacks} stack-depth={options.stack_depth}",
+        "options": f"stacks={options.stacks} stack-depth={options.stack_depth} "
+        f"fold-recursion={'yes' if options.policy.fold_recursion else 'no'}",
         **options.policy.meta(),
         **options.meta,
     }

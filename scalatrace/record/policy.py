@@ -40,6 +40,7 @@ class Policy:
         ranges: (what the file's path ends with, first line or offset, last): one call site.
         selection: the calls that are recorded.
         stats: what is measured besides times (§5.2.5).
+        fold_recursion: a repeated sequence of frames in a call stack is recorded once.
         loop_alignment, loop_agnostic: off only to show what they bring (§5.3.1, Figure 5.7).
     """
 
@@ -49,6 +50,7 @@ class Policy:
     stats: Sequence[StatSpec] = ()
     loop_alignment: bool = True
     loop_agnostic: bool = True
+    fold_recursion: bool = True
     selection: Selection = field(default_factory=Selection)
 
     def __post_init__(self) -> None:
@@ -69,6 +71,7 @@ class Policy:
             "signature_tolerance": self.tolerance,
             "loop_alignment": int(self.loop_alignment),
             "loop_agnostic": int(self.loop_agnostic),
+            "fold_recursion": int(self.fold_recursion),
         }
         changed = {name: value for name, value in options.items() if value != (name != "signature_tolerance")}
         return {

@@ -116,8 +116,8 @@ ST_API uint64_t st_define_signature(st_core *core, const char *const *frames, si
 
 /* Before the first event. "signature_tolerance": signatures whose lines (or offsets) differ by at most so much are
  * one (0); "loop_alignment": loops whose iterations differ are found by alignment (1); "loop_agnostic": the
- * inter-node merge aligns events whatever the loops around them (1). The last two are there to show what each step
- * brings. */
+ * inter-node merge aligns events whatever the loops around them (1). These two are there to show what each step
+ * brings. "fold_recursion": a sequence of frames that repeats itself in a signature is one sequence (1). */
 ST_API int st_set_option(st_core *core, const char *name, int64_t value);
 /* Frames of a file (what its path ends with) with lines, or offsets, from low to high all count as one call site. */
 ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high);

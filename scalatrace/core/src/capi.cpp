@@ -4,6 +4,7 @@
 #include "core/payload.hpp"
 #include "io/container.hpp"
 #include "tree/hash.hpp"
+#include "tree/recursion.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -159,12 +160,14 @@ int st_define_comm(st_core *core, uint64_t family, uint64_t parent, const char *
     });
 }
 
-/* Frames in ranges of the user are widened first; then a similar signature may represent this one. */
+/* Frames in ranges of the user are widened first; then recursion is folded; then a similar signature may represent this
+ * one. Callers remember the name of each stack, so this is done once per stack. */
 uint64_t st_define_signature(st_core *core, const char *const *frames, size_t nframes) {
     uint64_t name = 23;
     guarded_change(core, [&] {
         Frames kept;
         for (size_t i = 0; i < nframes; ++i) kept.push_back(core->similar.recorded_frame(frames[i]));
+        if (core->fold_recursion) fold_recursion(kept);
         for (const std::string &frame : kept) name = hash_bytes(frame.data(), frame.size(), name);
         if (core->tables.signatures.has(name)) return 0;
         name = core->similar.representative(name, kept);
@@ -183,6 +186,8 @@ int st_set_option(st_core *core, const char *name, int64_t value) {
             core->queue.align_loops = value != 0;
         else if (option == "loop_agnostic")
             core->loop_agnostic = value != 0;
+        else if (option == "fold_recursion")
+            core->fold_recursion = value != 0;
         else
             return fail(core, ST_E_USAGE, "an unknown option, or a value that it cannot have");
         return 0;

@@ -19,7 +19,7 @@ _LIMIT = rf"{_WORD}(\.{_WORD})?=(keep|drop|histogram:\d+)"
 _NUMBERS = r"\d+(, \d+)*"
 _ENTRIES = {
     "version": r"\d+(\.\d+)*",
-    "options": r"stacks=(python|native|both|auto|none) stack-depth=\d+",
+    "options": r"stacks=(python|native|both|auto|none) stack-depth=\d+( fold-recursion=(yes|no))?",
     "parameters": rf"{_LIMIT}( {_LIMIT})*",
     "signature_tolerance": r"\d+",
     "threads": r"\d+",

@@ -54,6 +54,7 @@ static void define(struct rank *r) {
     checked(st_set_option(core, "signature_tolerance", 1));
     checked(st_set_option(core, "loop_alignment", 1));
     checked(st_set_option(core, "loop_agnostic", 1));
+    checked(st_set_option(core, "fold_recursion", 1));
     checked(st_add_site_range(core, "a/very/long/path/to/a/range/of/lines.c", 10, 20));
     checked(st_set_policy(core, "tag", 2));
     checked(st_set_policy(core, "Alltoallv.displs", 2));

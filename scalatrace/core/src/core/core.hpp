@@ -60,6 +60,7 @@ struct st_core {
     std::map<std::string, int32_t> limits; // limits of parameters, by "operation.parameter" or "parameter"
     st::Similar similar;
     bool loop_agnostic = true;
+    bool fold_recursion = true;
     size_t narrays = 0; // arrays in the table after the last event
     std::string error;
     bool untrusted = false; // was it read from a part file, which may claim any number of values?
