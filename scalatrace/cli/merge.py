@@ -6,17 +6,24 @@ import argparse
 import os
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
+from scalatrace.cli.budget import over_memory
 from scalatrace.cli.output import need_file
-from scalatrace.errors import FormatError, UsageError
+from scalatrace.errors import FormatError, ScalatraceError, UsageError
+from scalatrace.escapes import clean
 from scalatrace.files import read_file, unreadable, write_file
+from scalatrace.launched import launched_rank
 from scalatrace.trace.io.container import read_container
+
+if TYPE_CHECKING:
+    from scalatrace.core.binding import Core
 
 PART = re.compile(r"rank-(\d+)\.part")
 """Name of a part file."""
@@ -49,38 +56,62 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge the parts through the core, lowest rank first, and write the trace."""
-    import scalatrace
+    """Merge the parts through the core, lowest rank first, and write the trace; on all ranks of mpiexec."""
+    from scalatrace.record.rank_merge import merge_parts
 
+    if launched_rank() is not None:
+        return _run_on_ranks(args)
+    output, parts = _plan(args)
+    with merge_parts(parts) as whole:
+        return _write(whole, args, output)
+
+
+def _run_on_ranks(args: argparse.Namespace) -> int:
+    """Merge a share of the parts on each rank; rank 0 writes and reports, all return its status."""
+    from scalatrace.record.rank_merge import MergeRanks
+
+    ranks = MergeRanks()
+    try:
+        output, parts = ranks.on_first(lambda: _plan(args))
+        core = ranks.merge(parts)
+        return ranks.on_first(lambda: _write(core, args, output) if core else 1)
+    except (ScalatraceError, MemoryError) as error:  # on all ranks
+        if ranks.rank == 0:
+            text = f"merge: {over_memory(error)}" if isinstance(error, MemoryError) else str(error)
+            print(f"scalatrace: {clean(text)}", file=sys.stderr, flush=True)
+        return getattr(error, "exit_status", 1)
+    except KeyboardInterrupt:
+        ranks.abort("scalatrace: interrupted")
+    except BaseException:  # on one rank: the others would wait for it
+        ranks.abort(traceback.format_exc())
+
+
+def _plan(args: argparse.Namespace) -> tuple[str, list[Path]]:
+    """Return the trace to write and the parts for it."""
     need_file(args.parts)
     output = args.output or _default_output(args.parts)
-    parts = of_one_run(part_files(args.parts))
+    return output, of_one_run(part_files(args.parts))
+
+
+def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
+    """Check the merged trace, write it, and say which ranks it has."""
+    import scalatrace
+
     with TemporaryDirectory(prefix="scalatrace-") as folder:
-        whole = Path(folder, "merged.st")
-        merge(parts, str(whole), not args.no_compress)
+        path = Path(folder, "merged.st")
+        whole.write(path, not args.no_compress)
         try:
-            trace = scalatrace.load(whole)
+            trace = scalatrace.load(path)
         except FormatError as error:
             raise FormatError(
                 f"the parts are damaged, no trace was written: {error.reason}", args.parts
             ) from None
-        write_file(output, whole.read_bytes())
+        write_file(output, path.read_bytes())
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
     if missing:
         print(f"scalatrace: no part of rank {', '.join(map(str, missing))}", file=sys.stderr)
     return 0
-
-
-def merge(parts: Sequence[Path], output: str, compress: bool) -> None:
-    """Merge parts one after the other and write the trace. Raises ScalatraceError."""
-    from scalatrace.core.binding import Core
-
-    with Core.read_part(parts[0]) as whole:
-        for path in parts[1:]:
-            with Core.read_part(path) as core:
-                whole.merge_core(core)
-        whole.write(output, compress)
 
 
 def of_one_run(parts: Sequence[Path]) -> list[Path]:
