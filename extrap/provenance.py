@@ -83,8 +83,8 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
         yield f"{grid.nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
     if (irregular := next(_irregular(model.nodes), None)) is not None:
         yield (
-            f"the trip counts of a loop around {irregular} change without a rule, alike in all traces: "
-            "if the data decide, other numbers of ranks have others"
+            f"the trip counts of a loop around {irregular} are irregular, but equal in all traces: "
+            "if they depend on data, they differ on other numbers of ranks"
         )
     if OVERSUBSCRIBED in model.meta:
         yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"

@@ -110,6 +110,8 @@ def round_robin(nprocs: int) -> Trace:
         (split_in_blocks, (4, 6, 8, 9, 12), (16, 18, 27)),
         (split_in_blocks, (8, 12, 16, 20), (24,)),
         (round_robin, (4, 5, 6, 8, 9), (12, 13, 14, 40)),
+        (round_robin, (4, 5, 6, 7, 8), (12, 13, 14, 40)),
+        (round_robin, (6, 9, 10), (13, 14)),
     ],
 )
 def test_communicators_of_blocks(
@@ -121,6 +123,37 @@ def test_communicators_of_blocks(
         save(model, tmp_path / "model.stx")
         result = of_model(load(tmp_path / "model.stx"), nprocs).trace
         assert diff(result, made(nprocs), ["times"]) == []
+
+
+def first_third(nprocs: int) -> Trace:
+    """Barriers of the first third of the ranks, and of the others."""
+    first = nprocs // 3
+    parts = {"part": [list(range(first)), list(range(first, nprocs))]}
+    return record([[call("Barrier", 1 + (rank < first), comm="part")] * 4 for rank in range(nprocs)], parts)
+
+
+def test_communicators_of_unequal_parts() -> None:
+    given = [first_third(nprocs) for nprocs in (6, 8, 9, 11, 12)]
+    made = extrap.extrapolate(given, 16)
+    assert diff(made.trace, first_third(16), ["times"]) == []
+
+
+def cartesian(rank: Rank) -> list[IssuedCall]:
+    """Each direction has a call site of its own, and two of three sides never grow."""
+    calls = [call("Cart_create", 9, comm="world", dims=rank.dims)]
+    for axis in range(3):
+        for site, distance in ((20 + 2 * axis, 1), (21 + 2 * axis, -1)):
+            step = tuple(distance * (axis == other) for other in range(3))
+            peer = rank.neighbour(step, wrap=axis == 0)
+            if peer is not None:
+                calls.append(call("Isend", site, count=8, dest=peer, tag=axis, comm="world"))
+    return calls
+
+
+def test_cartesian_grids_are_no_groups() -> None:
+    made = extrap.extrapolate([trace_of(cartesian, (x, 2, 2)) for x in (3, 4, 5, 6)], 32, (8, 2, 2))
+    assert made.grid.dims == (8, 2, 2)
+    assert diff(made.trace, trace_of(cartesian, (8, 2, 2)), ["times"]) == []
 
 
 def leader_alone(rank: Rank) -> list[IssuedCall]:

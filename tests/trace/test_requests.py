@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scalatrace
+from scalatrace.errors import LimitError
 from scalatrace.operations import operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
@@ -275,3 +276,29 @@ def test_which_operations_make_requests() -> None:
         outs = [p for p in procedure.parameters if p.kind == "REQUEST" and p.direction == "OUT"]
         assert operation(procedure.name).makes_request == bool(outs), procedure.name
         assert operation(procedure.name).flow_later <= bool(outs), procedure.name
+
+
+@pytest.mark.parametrize("depth", [1, 3, 12, 40])
+@pytest.mark.parametrize("inside", [True, False])
+def test_nested_loops_are_followed_in_linear_time(depth: int, inside: bool) -> None:
+    """A loop whose iterations do not differ is followed once, whatever is around it."""
+    b = Builder(2)
+    neighbour = To(Encoding.MODULO, Vec(1))
+    made = b.event("Send_init", count=8, datatype=DOUBLE, dest=neighbour, tag=1, comm=Comm())
+    start, end = b.event("Start", request=0), b.event("Wait", request=0)
+    node = b.loop(2, start, end) if inside else b.loop(2, b.event("Barrier", comm=Comm()))
+    for _ in range(depth - 1):
+        node = b.loop(2, node)
+    trace = b.of(made, node) if inside else b.of(made, start, end, node)
+    assert [n for _, _, n in started(trace, 0)] == [2**depth if inside else 1]
+
+
+def test_iterations_without_calls_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of very many iterations, with a call in the first one only."""
+    monkeypatch.setattr("scalatrace.trace.query.requests.MAX_WALKED", 1000)
+    b = Builder(2)
+    once, neighbour = Vec((1, (0, 0, 0))), To(Encoding.MODULO, Vec(1))
+    made = b.event("Send_init", count=8, datatype=DOUBLE, dest=neighbour, tag=1, comm=Comm())
+    start = b.event("Start", request=0)
+    with pytest.raises(LimitError, match="rank 0 starts persistent requests"):
+        list(started(b.of(made, start, b.loop(5000, b.event("Barrier", once, comm=Comm()))), 0))
