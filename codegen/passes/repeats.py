@@ -37,7 +37,7 @@ MIN_STATEMENTS = 8
 
 MAX_SEARCHES = 8
 
-MAX_TRIED = 1 << 22
+MAX_SCANNED_STARTS = 1 << 25
 """Places of sequences that one search looks at."""
 
 Body = tuple[Stmt, ...]
@@ -328,7 +328,7 @@ class _Repeats:
 def _repeated(layout: _Layout) -> Iterator[tuple[int, list[int]]]:
     """Length and starts of sequences that are repeated, those that save most statements first.
 
-    What is given is covered before the next one is looked for.
+    A sequence is covered before the next one is searched.
     """
     order = _suffixes(np.array(layout.numbers, dtype=np.int64))
     heap: list[tuple[int, int, int, int]] = []
@@ -337,11 +337,11 @@ def _repeated(layout: _Layout) -> Iterator[tuple[int, list[int]]]:
         if (weight := layout.weight(int(order[low]), length)) >= MIN_STATEMENTS:
             heap.append(((low - high) * weight, length, low, high))
     heapq.heapify(heap)
-    tried = 0
-    while heap and tried < MAX_TRIED:
+    scanned = 0
+    while heap and scanned < MAX_SCANNED_STARTS:
         saved, length, low, high = heapq.heappop(heap)
+        scanned += high - low + 1
         starts = layout.free(order[low : high + 1], length)
-        tried += len(starts)
         if len(starts) < 2:
             continue
         now = (1 - len(starts)) * layout.weight(starts[0], length)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scalatrace.codegen.emit.arguments import predefined_name
-from scalatrace.codegen.errors import GenerateError
 from scalatrace.predefined import DATATYPES, IN_EVERY_HEADER
 from scalatrace.trace.model.typetree import TypeTree
 
@@ -17,16 +16,13 @@ NAMED = "named"
 
 
 def construct(tree: TypeTree) -> str:
-    """The expression that makes a datatype. Raises GenerateError for what mpi4py has no method for."""
+    """The expression that makes a datatype."""
     if tree.predefined:
         name = predefined_name(tree.name)
         attribute = DATATYPES[name] if name in IN_EVERY_HEADER else None
         return f"MPI.{attribute}" if attribute else f'{NAMED}("{name}")'
     inner = [construct(t) for t in tree.inner]
-    recipe = _RECIPES.get(tree.name)
-    if recipe is None:
-        raise GenerateError(f"no datatype constructor {tree.name!r}")
-    return recipe(tree.arguments, inner)
+    return _RECIPES[tree.name](tree.arguments, inner)
 
 
 def _of_one(method: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
