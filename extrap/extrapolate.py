@@ -28,7 +28,7 @@ from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
-from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, notes, warnings
+from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregular_loop, notes, warnings
 from scalatrace.extrap.sizes import deciding, deciding_input
 from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
@@ -58,6 +58,9 @@ __all__ = [
 PROOF_SECONDS = 2.0
 """Time to prove that the calls of a large result fit together; `scalatrace check` takes more."""
 
+
+MIN_AGREEING = 4
+"""Traces that must agree on trip counts without a rule: fewer may agree by chance."""
 
 MIN_OTHERS = 3
 """Traces that are left when the smallest one is left out."""
@@ -204,6 +207,11 @@ def of_model(
     grid = target_grid(grids, nprocs, dims)
     inputs = target_inputs(model, params or {})
     timing_model(timing)
+    if not accept_unconfirmed and len(grids) < MIN_AGREEING and (irregular := irregular_loop(model)):
+        raise ExtrapolationError(
+            f"{irregular}. Add traces of further sizes ({MIN_AGREEING} that agree are taken), "
+            "or accept these trip counts (--accept-unconfirmed)"
+        )
     seen = [g.nprocs for g in grids]
     rule = over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
     trace = _instantiated(model, grid, inputs, rule, accept_unconfirmed)

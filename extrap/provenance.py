@@ -34,7 +34,7 @@ ACCEPTED = "formulas that the traces do not confirm were accepted"
 MAX_REACH = 16
 """Times of results with more ranks than so many times the largest trace are a guess."""
 
-__all__ = ["FOUND_SIZE", "PARAMETER", "header", "notes", "warnings"]
+__all__ = ["FOUND_SIZE", "PARAMETER", "header", "irregular_loop", "notes", "warnings"]
 
 
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
@@ -81,11 +81,8 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
     if grid.nprocs > MAX_REACH * largest and model.stats:
         times = grid.nprocs // largest
         yield f"{grid.nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
-    if (irregular := next(_irregular(model.nodes), None)) is not None:
-        yield (
-            f"the trip counts of a loop around {irregular} are irregular, but equal in all traces: "
-            "if they depend on data, they differ on other numbers of ranks"
-        )
+    if irregular := irregular_loop(model):
+        yield irregular
     if OVERSUBSCRIBED in model.meta:
         yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
     if poor:
@@ -95,6 +92,17 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
             f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
             f"{first.op} at {clean(first.site)}, {first.formula} ns, off by {first.fit:.0%}"
         )
+
+
+def irregular_loop(model: Model) -> str:
+    """Report a loop whose trip counts follow no rule, but are equal in all traces; "": there is none."""
+    first = next(_irregular(model.nodes), None)
+    if first is None:
+        return ""
+    return (
+        f"the trip counts of a loop around {first} are irregular, but equal in all traces: "
+        "if they depend on data, they differ on other numbers of ranks"
+    )
 
 
 def _irregular(rules: Sequence[Rule]) -> Iterator[str]:

@@ -137,8 +137,8 @@ def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["extrapolate", *paths, "-P", "12", "--lossy", "--suggest"]) == 2
 
 
-def test_irregular_trip_counts_are_warned_of() -> None:
-    """Iterations of a solver: alike on all sizes seen, and maybe others elsewhere."""
+def test_irregular_trip_counts() -> None:
+    """Iterations of a solver: equal on all sizes seen, and maybe others elsewhere."""
 
     def solver(rank: Rank) -> list[IssuedCall]:
         one = [*halo(wrap=False, loops=1)(rank)]
@@ -146,7 +146,12 @@ def test_irregular_trip_counts_are_warned_of() -> None:
             c for turns in (8, 3, 1, 9, 11, 4, 12) for c in (*one * turns, call("Barrier", 9, comm="world"))
         ]
 
-    planes = [(3, 3), (4, 3), (4, 4)]
+    planes = [(3, 3), (4, 3), (4, 4), (5, 4)]
+    few = [trace_of(solver, dims) for dims in planes[:3]]
+    with pytest.raises(ExtrapolationError, match=r"are irregular, but equal in all traces.*4 that agree"):
+        extrapolate(few, 25, (5, 5))
+    accepted = extrapolate(few, 25, (5, 5), accept_unconfirmed=True)
+    assert any("are irregular, but equal" in text for text in accepted.warnings)
     made = extrapolate([trace_of(solver, dims) for dims in planes], 25, (5, 5))
     assert any("are irregular, but equal in all traces" in text for text in made.warnings)
     made = extrapolate([trace_of(halo(wrap=False), dims) for dims in planes], 25, (5, 5))
