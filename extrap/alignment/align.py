@@ -87,14 +87,27 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
         groups = _by_kind(result)
         for one, other in permutations(groups, 2):
             model, tree = result[one[0]], result[other[0]]
-            straight = {node.key for node in tree}
-            if not any(node.key is None and node.keys & straight for node in model):
-                continue
+            if not _has_straight_body(model, tree):
+                continue  # mostly, and much faster than to pair all nodes
             runs = [pair for pair in _common(model, tree) if pair.wraps]
             for point in other if runs else ():
                 result[point] = _wrapped(result[point], runs)
             changed = changed or bool(runs)
     return result
+
+
+def _has_straight_body(model: Sequence[RankNode], tree: Sequence[RankNode]) -> bool:
+    """Whether a tree has the calls of one trip of a loop of another one."""
+    starts: dict[Key | None, list[int]] = {}
+    for at, node in enumerate(tree):
+        starts.setdefault(node.key, []).append(at)
+    return any(
+        straight_body(loop.children, tree, at) is not None
+        for loop in model
+        if loop.key is None
+        for key in loop.keys & starts.keys()
+        for at in starts[key]
+    )
 
 
 def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
@@ -179,9 +192,9 @@ def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = Tr
     return _PAIRS[key]
 
 
-MAX_KNOWN_PAIRS = 1 << 12
+MAX_KNOWN_PAIRS = 1 << 13
 _PAIRS: dict[tuple[tuple[int, ...], tuple[int, ...], bool], tuple[_Pair, ...]] = {}
-"""Pairs by the kinds of the nodes: the trees of many ranks are alike."""
+"""Pairs by the kinds of the nodes: the trees of many ranks are equal."""
 
 
 def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool) -> Iterator[_Pair]:
