@@ -30,13 +30,13 @@ def main() -> int:
 
 
 def compared(path: Path) -> Iterator[str]:
-    """The columns of a trace but its name."""
+    """The columns of a trace."""
     given = load(path)
     written = pack_container(pack_payload(given), True)
     pairs = list(zip(times(given), times(loads(written)), strict=True))
     before, after = (sum(h.total for h in side) for side in zip(*pairs, strict=True))
     size = path.stat().st_size
-    yield from (grouped(size), grouped(len(written)), f"{len(written) / size:.2f}")
+    yield from (path.stem, grouped(size), grouped(len(written)), f"{len(written) / size:.2f}")
     yield share(abs(after - before) / before)
     yield share(max(off(old.mean, new.mean) for old, new in pairs))
     yield share(max(off(old.mean, drawn_mean(new)) for old, new in pairs))
