@@ -11,7 +11,7 @@ from functools import cache
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.naturals import numbers as _numbers
 from scalatrace.trace.values.naturals import put as _put
-from scalatrace.trace.values.rounding import pack, unpack
+from scalatrace.trace.values.rounding import COARSE, pack, unpack
 
 __all__ = ["COLUMNS", "ColumnReader", "ColumnWriter", "rounded"]
 
@@ -115,9 +115,10 @@ class ColumnReader:
         if nbins == 1:
             first = before + _signed(next(minima))
             ends = _value(first), _value(first + next(maxima))
+            within = _shortened(mean)
             if std == 0:
-                return Histogram(self._count, mean, mean, mean, 0)
-            return Histogram(self._count, min(*ends, mean), max(*ends, mean), mean, std)
+                return Histogram(self._count, within, within, mean, 0)
+            return Histogram(self._count, min(*ends, within), max(*ends, within), mean, std)
         bins = []
         for _ in range(nbins):
             size, first = next(bin_counts), before + _signed(next(minima))
@@ -154,6 +155,11 @@ def _coded(histogram: Histogram) -> list[tuple[int, int, int, int]]:
         else:
             bins.append((b.count, low, mean, high))
     return [(pack(count, BIN_BITS), low, mean, high) for count, low, mean, high in bins]
+
+
+def _shortened(mean: int) -> int:
+    """A mean with as many digits as ends of bins have in rows, and the same code: rows can hold it."""
+    return mean >> (cut := max(0, mean.bit_length() - COARSE - 1)) << cut
 
 
 @cache
