@@ -13,6 +13,7 @@ from scalatrace.codegen.emit.imperative import Writing
 from scalatrace.codegen.emit.text import c_string
 from scalatrace.formula import Choose, Const, Special, Value, Var
 from scalatrace.predefined import OPERATIONS
+from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.typetree import TypeTree
 from scalatrace.trace.values.vec import special_name
 
@@ -48,7 +49,7 @@ class CData(Writing):
         """The arrays with numbers that an int does not hold."""
         made = self.program.shape.arrays if self.program.shape else ()
         kept = (i for i in self.used_arrays if i not in made)
-        return frozenset(i for i in kept if _integer(self.program.arrays[i].values) == "long")
+        return frozenset(i for i in kept if _is_wide(self.program.arrays[i]))
 
     def member(self, e: str, values: tuple[int, ...], outside: bool) -> str:
         """Membership in a static set."""
@@ -177,6 +178,17 @@ class CData(Writing):
         if name in NAMED_CONSTANTS:
             return named_constants(text, "MPI_")
         return c_string(self.file(index) if name == "filename" else text)
+
+
+def _is_wide(array: IntArray) -> bool:
+    """Whether an array has numbers that an int does not hold; listed only if its ends do not tell."""
+    values = array.vec.bounded(array.length)
+    ends = values.smallest(), values.largest()
+    if None not in ends:
+        largest = max(abs(end) for end in ends if end is not None)
+        if largest * (array.length if array.summed else 1) <= INT_MAX:
+            return False
+    return _integer(array.values) == "long"
 
 
 def _integer(values: Sequence[int | Special]) -> str:

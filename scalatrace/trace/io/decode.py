@@ -212,15 +212,6 @@ MAX_LOAD_STEP = 1023
 """Steps of a rank's load; 24 bits of ranks times LOAD_STEPS are fewer."""
 
 
-def _bounded(vec: Vec, n: int) -> Vec:
-    """The vec with as many iterations of its endless loop as n values need at most."""
-    if isinstance(vec.terms, int) or vec.length is not None:
-        return vec
-    _, stride, *inner = vec.terms[-1]
-    trip_count = -(-max(n, 1) // (Vec(tuple(inner)).length or 1))
-    return Vec((*vec.terms[:-1], (trip_count, stride, *inner)))
-
-
 def load(raw: object, fields: Fields) -> Vec | None:
     """nil, {steps: vec over the ranks}, or the vec alone with steps of an older file"""
     if raw is None:
@@ -231,7 +222,7 @@ def load(raw: object, fields: Fields) -> Vec | None:
     vec = Vec.decode(terms)
     if vec.length is not None and vec.length < len(fields.get("ranks", ())):
         raise ValueError("a load has fewer values than the trace has ranks")
-    ends = _bounded(vec, len(fields.get("ranks", ())))
+    ends = vec.bounded(len(fields.get("ranks", ())))
     most = MAX_LOAD_STEP * steps // LOAD_STEPS
     if any(end is not None and abs(end) > most for end in (ends.smallest(), ends.largest())):
         raise ValueError(f"a load is not between -{most} and {most}")

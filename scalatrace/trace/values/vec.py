@@ -130,6 +130,14 @@ class Vec:
             return self.terms * n
         return _prefix(self.terms, n)
 
+    def bounded(self, n: int) -> Vec:
+        """Return the vec with as many iterations of its endless loop as n values need at most."""
+        if isinstance(self.terms, int) or self.length is not None:
+            return self
+        _, stride, *inner = self.terms[-1]
+        trip_count = -(-max(n, 1) // (Vec(tuple(inner)).length or 1))
+        return Vec((*self.terms[:-1], (trip_count, stride, *inner)))
+
     def smallest(self) -> int | None:
         """Return the smallest value; None when values decrease without end or there are none."""
         if isinstance(self.terms, int):
