@@ -52,7 +52,7 @@ WIDE = 122
 
 
 class StatsReporter:
-    """Prints one table, or two: `by` is "op", "site" or "rank"; `frames` of each call site are told apart."""
+    """Prints one or two tables: `by` is "op", "site" or "rank"; `frames` distinguish call sites."""
 
     def __init__(self, trace: Trace, by: str = "op", limit: int | None = None, frames: int = 1) -> None:
         self.by, self.limit = by, limit

@@ -14,19 +14,9 @@ from scalatrace.symbols.resolve import resolve
 from scalatrace.trace.model.trace import MODULES, Trace
 from support.mpis import Mpi
 from support.running import record
+from symbols.test_resolve import PROGRAM
 
-C = """\
-#include <mpi.h>
-static void exchange(void) {
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    exchange();
-    return MPI_Finalize();
-}
-"""
-CXX = C.replace("static void exchange(void) {", "namespace halo { void exchange() {").replace(
+CXX = PROGRAM.replace("static void exchange(void) {", "namespace halo { void exchange() {").replace(
     "D);\n}", "D);\n}}"
 )
 CXX = CXX.replace("    exchange();", "    halo::exchange();")
@@ -44,7 +34,9 @@ program main
 end program
 """
 LIBRARY = "void exchange(void);\n#include <mpi.h>\nvoid exchange(void) { MPI_Barrier(MPI_COMM_WORLD); }\n"
-USER = C.replace("static void exchange(void) {\n    MPI_Barrier(MPI_COMM_WORLD);\n}", "void exchange(void);")
+USER = PROGRAM.replace(
+    "static void exchange(void) {\n    MPI_Barrier(MPI_COMM_WORLD);\n}", "void exchange(void);"
+)
 BOTH = """\
 import ctypes, sys
 from mpi4py import MPI
@@ -84,7 +76,7 @@ def barrier(trace: Trace) -> tuple[str, ...]:
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     ("suffix", "text", "line", "function"),
-    [(".c", C, 3, "exchange"), (".cpp", CXX, 3, "halo::exchange"), (".f90", FORTRAN, 4, "exchange")],
+    [(".c", PROGRAM, 3, "exchange"), (".cpp", CXX, 3, "halo::exchange"), (".f90", FORTRAN, 4, "exchange")],
 )
 def test_names_are_stored(
     mpis: dict[str, Mpi], openmpi: Mpi, tmp_path: Path, suffix: str, text: str, line: int, function: str
@@ -107,7 +99,7 @@ def test_names_are_stored(
     ids=["no-pie", "pie", "without -g", "stripped"],
 )
 def test_names_of_builds(openmpi: Mpi, tmp_path: Path, flags: tuple[str, ...], frame: str) -> None:
-    app = compiled(openmpi, ".c", C, tmp_path / "app", *flags)
+    app = compiled(openmpi, ".c", PROGRAM, tmp_path / "app", *flags)
     trace = recorded(openmpi, [app], tmp_path)
     assert str(app) in trace.meta[MODULES]
     assert barrier(trace)[0].startswith("app+0x")

@@ -142,7 +142,7 @@ KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
 
 
 def key_of(by: str, frames: int = 1) -> Key:
-    """Return the function that gives the key of an event; `frames` of each call site are told apart."""
+    """Return the function that gives the key of an event; `frames` of each call site are distinguished."""
     return partial(_site, frames=frames) if by == "site" else KEYS[by][1]
 
 

@@ -1,15 +1,15 @@
 /* callback_kinds.c KIND [LIBRARY] - functions of the program that MPI or the loader calls, and that call MPI themselves. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static int rank, size, provided, ncalls;
+#include "kinds.h"
+
+static int ncalls;
 static const char *library;
 
 static int reduce(MPI_Comm comm, MPI_Op op) {
@@ -182,11 +182,7 @@ static int open_in_thread(void) {
     return sum;
 }
 
-static const struct {
-    const char *name;
-    int (*run)(void);
-    int level;
-} kinds[] = {
+static const struct kind kinds[] = {
     {"operators", operators, MPI_THREAD_SINGLE},
     {"attributes", attributes, MPI_THREAD_SINGLE},
     {"attribute_of_self", attribute_of_self, MPI_THREAD_SINGLE},
@@ -199,15 +195,10 @@ static const struct {
 
 int main(int argc, char **argv) {
     library = argc > 2 ? argv[2] : "";
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].name, argv[1])) continue;
-        MPI_Init_thread(&argc, &argv, kinds[i].level, &provided);
-        if (provided < kinds[i].level) return 77;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        MPI_Comm_size(MPI_COMM_WORLD, &size);
-        printf("rank %d: %d\n", rank, kinds[i].run());
-        MPI_Finalize();
-        return 0;
-    }
-    return 2;
+    const struct kind *kind = start_kind(kinds, sizeof kinds / sizeof *kinds, argc, argv);
+    if (!kind) return 2;
+    if (provided < kind->level) return 77;
+    printf("rank %d: %d\n", rank, kind->run());
+    MPI_Finalize();
+    return 0;
 }

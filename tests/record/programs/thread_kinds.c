@@ -1,20 +1,19 @@
 /* thread_kinds.c KIND - threads, processes and signals beside calls of MPI; each kind ends and prints what it has counted. */
 #define _GNU_SOURCE
-#include <mpi.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "kinds.h"
+
 enum { ROUNDS = 200, NTHREADS = 3 };
 
-static int rank, size, provided;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static volatile int ready;
@@ -256,11 +255,7 @@ static int coroutines(void) {
 
 static void finalize(void) { MPI_Finalize(); }
 
-static const struct {
-    const char *name;
-    int (*run)(void);
-    int level;
-} kinds[] = {
+static const struct kind kinds[] = {
     {"multiple", multiple, MPI_THREAD_MULTIPLE},
     {"serialized", serialized, MPI_THREAD_SERIALIZED},
     {"condition", condition, MPI_THREAD_SERIALIZED},
@@ -275,20 +270,15 @@ static const struct {
 };
 
 int main(int argc, char **argv) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].name, argv[1])) continue;
-        MPI_Init_thread(&argc, &argv, kinds[i].level, &provided);
-        if (provided < kinds[i].level) return 77;
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-        MPI_Comm_size(MPI_COMM_WORLD, &size);
-        if (!kinds[i].run) {
-            atexit(finalize);
-            printf("rank %d: %d\n", rank, reduce(1));
-            return 0;
-        }
-        printf("rank %d: %d\n", rank, kinds[i].run());
-        MPI_Finalize();
+    const struct kind *kind = start_kind(kinds, sizeof kinds / sizeof *kinds, argc, argv);
+    if (!kind) return 2;
+    if (provided < kind->level) return 77;
+    if (!kind->run) {
+        atexit(finalize);
+        printf("rank %d: %d\n", rank, reduce(1));
         return 0;
     }
-    return 2;
+    printf("rank %d: %d\n", rank, kind->run());
+    MPI_Finalize();
+    return 0;
 }

@@ -373,7 +373,7 @@ MAYBE_UNUSED static void nc_loop(enum kind kind, struct place at, num turns, num
     if ((turns || kind == TIMED) && full) nc_turns(kind, at, turns, body, serial);
 }
 
-/* Loops over numbers whose iterations communicate alike. Long ones are one event: the first iteration stands for
+/* Loops over numbers whose iterations have the same communication. Long ones are one event: the first iteration stands for
  * the others in checks, and each one is collected when it is executed (nc_do_each). */
 
 enum { NC_MOST_WRITTEN_OUT = 256 };
