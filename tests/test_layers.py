@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("replay", "extrap", "codegen", "grammars")
+TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 """Top-level folders, installed as `scalatrace.<name>` by links in scalatrace/."""
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
@@ -24,6 +24,8 @@ REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "
 EXTRAP = ("errors", "formatting", "workers", "choices", "solve", "grid", "timing.curves")
 EXTRAP += ("timing.largest", "timing", "alignment", "fit", "hints", "instantiate", "sizes", "message_sizes")
 EXTRAP += ("matching", "proofs", "provenance", "extrapolate", "suggest", "lossy", "")
+PREDICT = ("platform", "regression", "kernels", "models", "variability", "regress", "calibrate")
+PREDICT += ("lowering", "engine", "export", "")
 CODEGEN = ("foreign", "errors", "program", "timing", "conceptual.errors", "conceptual.words")
 CODEGEN += ("conceptual.spelling", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
@@ -51,7 +53,10 @@ def _layers() -> dict[str, int]:
 
     layers |= {f"scalatrace.{name}": 0 for name in LOWEST}
     top = stack(stack(stack(1, "", BASE), "", TRACE), "", NATIVE)
-    ends = [stack(top, *tool) for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN))]
+    ends = [
+        stack(top, *tool)
+        for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN), ("predict", PREDICT))
+    ]
     layers |= {"scalatrace.record": top, "scalatrace.report": top, "scalatrace.symbols": top}
     stack(max(ends), "", ("auto", "cli", "__main__"))
     return layers
@@ -59,7 +64,7 @@ def _layers() -> dict[str, int]:
 
 LAYERS = _layers()
 
-BESIDE = ("replay", "extrap", "codegen", "record", "report", "symbols")
+BESIDE = ("replay", "extrap", "codegen", "predict", "record", "report", "symbols")
 """Parts that do not import each other: what two of them need belongs lower."""
 
 #: Who may import what at all, at the top of a module or inside a function.
@@ -70,8 +75,9 @@ RESERVED = {
         "scalatrace.record",
         "scalatrace.auto",
         "scalatrace.extrap",
+        "scalatrace.predict",
     ),
-    "sympy": ("scalatrace.formula",),
+    "sympy": ("scalatrace.formula", "scalatrace.predict.models"),
     "z3": ("scalatrace.formula",),
     "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),

@@ -1,0 +1,49 @@
+"""Algorithms of collective operations, and which are used where a platform names none.
+
+The message size that a rule counts is the number of bytes that one rank contributes or receives: the whole
+vector of Bcast, Reduce, Allreduce and Scan, one rank's block of the others (their mean, where they differ).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ALGORITHMS", "DEFAULT_RULES", "Rule"]
+
+ALGORITHMS = {
+    "barrier": ("dissemination", "recursive_doubling", "tree", "linear"),
+    "bcast": ("binomial", "scatter_allgather", "chain", "linear"),
+    "reduce": ("binomial", "rabenseifner", "linear"),
+    "allreduce": ("recursive_doubling", "rabenseifner", "ring", "reduce_bcast"),
+    "gather": ("binomial", "linear"),
+    "scatter": ("binomial", "linear"),
+    "allgather": ("recursive_doubling", "ring", "bruck", "gather_bcast"),
+    "alltoall": ("bruck", "pairwise", "linear"),
+    "reduce_scatter": ("pairwise", "recursive_halving", "linear"),
+    "scan": ("recursive_doubling", "linear"),
+}
+"""Operation, without `MPI_` and in lower case -> its algorithms."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The algorithm of a collective operation up to a message size and a number of ranks; None: any."""
+
+    algorithm: str
+    max_bytes: int | None = None
+    max_ranks: int | None = None
+
+
+DEFAULT_RULES = {
+    "barrier": (Rule("dissemination"),),
+    "bcast": (Rule("binomial", 12288), Rule("binomial", None, 8), Rule("scatter_allgather")),
+    "reduce": (Rule("binomial", 2048), Rule("rabenseifner")),
+    "allreduce": (Rule("recursive_doubling", 2048), Rule("rabenseifner")),
+    "gather": (Rule("binomial"),),
+    "scatter": (Rule("binomial"),),
+    "allgather": (Rule("recursive_doubling", 81920), Rule("ring")),
+    "alltoall": (Rule("bruck", 256), Rule("pairwise")),
+    "reduce_scatter": (Rule("recursive_halving", 65536), Rule("pairwise")),
+    "scan": (Rule("recursive_doubling"),),
+}
+"""Thresholds of MPICH (Thakur, Rabenseifner, Gropp 2005)."""

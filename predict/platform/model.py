@@ -1,0 +1,186 @@
+"""The description of a machine, with the parameters of LogGOPS (Hoefler, Schneider, Lumsdaine 2010).
+
+A message of n bytes takes, from the call of the sender to the end of the receive,
+
+    overhead of the sender  o + n O      the sender's processor is busy
+    latency                 L
+    transfer                n G
+    overhead of the receiver  o + n O    the receiver's processor is busy
+
+each by the segment of message sizes that n is in. A network interface starts its next message `g` after the
+one before, and not before that one's n G are over. Above a threshold S, messages use the rendezvous
+protocol: the transfer starts only when the receive has been posted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Rule
+
+__all__ = ["MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Parameters of messages of `from_bytes` and more bytes, up to the next segment.
+
+    Attributes:
+        from_bytes: smallest message, bytes.
+        latency_ns: L.
+        per_byte_ns: G.
+        gap_ns: g.
+        send_overhead_ns, recv_overhead_ns: o of both sides.
+        send_overhead_per_byte_ns, recv_overhead_per_byte_ns: O of both sides.
+    """
+
+    from_bytes: int = 0
+    latency_ns: float = 0.0
+    per_byte_ns: float = 0.0
+    gap_ns: float = 0.0
+    send_overhead_ns: float = 0.0
+    recv_overhead_ns: float = 0.0
+    send_overhead_per_byte_ns: float = 0.0
+    recv_overhead_per_byte_ns: float = 0.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if not getattr(self, each.name) >= 0:
+                raise UsageError(f"{each.name} is {getattr(self, each.name)}; it must be 0 or more")
+
+    def message_ns(self, nbytes: int) -> float:
+        """Return the time from the send call to the end of a receive that was posted before."""
+        overheads = self.send_overhead_ns + self.recv_overhead_ns
+        per_byte = self.per_byte_ns + self.send_overhead_per_byte_ns + self.recv_overhead_per_byte_ns
+        return overheads + self.latency_ns + nbytes * per_byte
+
+
+@dataclass(frozen=True)
+class Network:
+    """Segments of message sizes, ascending, the first from 0 bytes; and the rendezvous protocol.
+
+    Attributes:
+        rendezvous_above_bytes: S, the largest eager message; None: all messages are eager.
+        rendezvous_latency_ns: of the request to send and its answer, together, beyond that of the message.
+    """
+
+    segments: tuple[Segment, ...] = (Segment(),)
+    rendezvous_above_bytes: int | None = None
+    rendezvous_latency_ns: float = 0.0
+
+    def __post_init__(self) -> None:
+        starts = [segment.from_bytes for segment in self.segments]
+        if not starts or starts[0] != 0 or starts != sorted(set(starts)):
+            raise UsageError(f"segments start at {starts} bytes; they must ascend, the first from 0")
+
+    def segment(self, nbytes: int) -> Segment:
+        """Return the parameters for messages of a size."""
+        return self.segments[bisect_right(self.segments, nbytes, key=lambda s: s.from_bytes) - 1]
+
+    def is_eager(self, nbytes: int) -> bool:
+        """Whether a message is sent before its receive is posted."""
+        return self.rendezvous_above_bytes is None or nbytes <= self.rendezvous_above_bytes
+
+
+@dataclass(frozen=True)
+class MatchingCost:
+    """Search in the queues of posted receives and of unexpected messages."""
+
+    per_entry_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class StridedCost:
+    """Packing and unpacking of datatypes with holes, on each side."""
+
+    per_byte_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Links that messages of several nodes share.
+
+    Attributes:
+        kind: "full" (no shared link), "torus" or "fat-tree".
+        dims: nodes in each dimension of a torus.
+        radix: ports to nodes of a leaf switch.
+        oversubscription: bandwidth of a leaf switch's nodes over that of its links upwards.
+        per_byte_ns: gap per byte of one link; 0: the network's.
+        hop_ns: latency of each further link.
+    """
+
+    kind: str = "full"
+    dims: tuple[int, ...] = ()
+    radix: int = 0
+    oversubscription: float = 1.0
+    per_byte_ns: float = 0.0
+    hop_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A machine.
+
+    Attributes:
+        name, description, source: texts; where the numbers are from.
+        ranks_per_node: ranks are placed node by node; 0: all on one node.
+        compute_scale: duration of a computation here over that in the trace.
+        network: messages between nodes.
+        memory: messages within a node; None: as between nodes.
+        nic_shared: whether the ranks of a node share one network interface.
+        reduce_per_byte_ns: of the operator of a reduction.
+        collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
+    """
+
+    name: str = "unnamed"
+    description: str = ""
+    source: str = ""
+    ranks_per_node: int = 1
+    compute_scale: float = 1.0
+    network: Network = Network()
+    memory: Network | None = None
+    nic_shared: bool = False
+    reduce_per_byte_ns: float = 0.0
+    matching: MatchingCost = MatchingCost()
+    strided: StridedCost = StridedCost()
+    topology: Topology = Topology()
+    collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for operation, rules in self.collectives.items():
+            known = ALGORITHMS.get(operation)
+            if known is None:
+                raise UsageError(
+                    f"collectives.{operation}: no collective operation; known: {', '.join(ALGORITHMS)}"
+                )
+            for rule in rules:
+                if rule.algorithm not in known:
+                    raise UsageError(
+                        f"collectives.{operation}: no algorithm {rule.algorithm!r}; known: {', '.join(known)}"
+                    )
+
+    def node_of(self, rank: int) -> int:
+        """Return the number of a rank's node."""
+        return rank // self.ranks_per_node if self.ranks_per_node else 0
+
+    def network_between(self, a: int, b: int) -> Network:
+        """Return the parameters of messages between two ranks."""
+        same = self.memory is not None and self.node_of(a) == self.node_of(b)
+        return self.memory if same and self.memory is not None else self.network
+
+    def algorithm(self, operation: str, nbytes: int, nranks: int) -> str:
+        """Return the algorithm of a collective operation.
+
+        Args:
+            operation: in lower case, without `MPI_` ("allreduce").
+            nbytes: of the message that the operation's rules count; see `algorithms.py`.
+            nranks: size of the communicator.
+        """
+        for rule in (*self.collectives.get(operation, ()), *DEFAULT_RULES[operation]):
+            fits = rule.max_bytes is None or nbytes <= rule.max_bytes
+            if fits and (rule.max_ranks is None or nranks <= rule.max_ranks):
+                return rule.algorithm
+        raise AssertionError(f"no default algorithm for {operation}")

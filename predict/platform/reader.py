@@ -1,0 +1,143 @@
+"""Read platforms from TOML, whose keys are the attributes of the classes in `model.py`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import read_text
+from scalatrace.predict.platform.algorithms import Rule
+from scalatrace.predict.platform.model import MatchingCost, Network, Platform, Segment, StridedCost, Topology
+
+__all__ = ["FORMAT", "example_names", "read_platform"]
+
+FORMAT = 1
+"""Version of the file."""
+
+T = TypeVar("T")
+
+_TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "str": str}
+
+
+def example_names() -> list[str]:
+    """Return the names of the platforms that are installed with the package."""
+    return sorted(path.name.removesuffix(".toml") for path in _examples() if path.name.endswith(".toml"))
+
+
+def read_platform(path: str | Path) -> Platform:
+    """Read a platform file, or an installed example by its name.
+
+    Raises:
+        FormatError: the file cannot be read, is no TOML or of another version.
+        UsageError: a key is unknown, or a value is of another type or out of range; names the key.
+    """
+    text = _text(path)
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(f"not a platform: {error}", path) from None
+    version = raw.pop("format", None)
+    if version != FORMAT:
+        raise FormatError(f"format is {version!r}, expected {FORMAT}: not a platform of this version", path)
+    try:
+        return _platform(raw)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _examples() -> list[Any]:
+    return list(resources.files("scalatrace.predict.platform").joinpath("examples").iterdir())
+
+
+def _text(path: str | Path) -> str:
+    if not Path(path).exists():
+        for example in _examples():
+            if example.name == f"{path}.toml":
+                return str(example.read_text(encoding="utf-8"))
+        if not str(path).endswith(".toml"):
+            raise UsageError(
+                f"{path}: no such file, and no installed platform; installed: {', '.join(example_names())}"
+            )
+    return read_text(path)
+
+
+def _platform(raw: dict[str, Any]) -> Platform:
+    parts: dict[str, Any] = {}
+    for key in ("network", "memory"):
+        if key in raw:
+            parts[key] = _network(raw.pop(key), key)
+    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", Topology)):
+        if key in raw:
+            parts[key] = _of(kind, raw.pop(key), key)
+    if "collectives" in raw:
+        table = _table(raw.pop("collectives"), "collectives")
+        parts["collectives"] = {
+            name: tuple(
+                _of(Rule, rule, f"collectives.{name}[{i}]") for i, rule in enumerate(_list(rules, name))
+            )
+            for name, rules in table.items()
+        }
+    return _of(Platform, raw, "", parts)
+
+
+def _rules(raw: object, where: str) -> tuple[Rule, ...]:
+    return tuple(_of(Rule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
+
+
+def _network(raw: object, where: str) -> Network:
+    table = dict(_table(raw, where))
+    segments = _list(table.pop("segments", [{}]), f"{where}.segments")
+    listed = tuple(_of(Segment, segment, f"{where}.segments[{i}]") for i, segment in enumerate(segments))
+    return _of(Network, table, where, {"segments": listed})
+
+
+def _table(raw: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(raw, dict):
+        raise UsageError(f"{where} must be a table")
+    return raw
+
+
+def _list(raw: object, where: str) -> list[Any]:
+    if not isinstance(raw, list):
+        raise UsageError(f"{where} must be an array of tables: write [[{where}]]")
+    return raw
+
+
+def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -> T:
+    """Make an object from a table; `parts`: attributes that are read already."""
+    table = _table(raw, where)
+    types = get_type_hints(kind)
+    known = [each.name for each in fields(kind) if each.name not in parts]  # type: ignore[arg-type]
+    prefix = f"{where}." if where else ""
+    for key, value in table.items():
+        if key not in known:
+            close = get_close_matches(key, known, 1, 0.5)
+            hint = f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+            raise UsageError(f"{prefix}{key}: unknown key{hint}")
+        _check(value, types[key], prefix + key)
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    try:
+        return kind(**values, **parts)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}" if where else str(error)) from None
+
+
+def _check(value: object, kind: Any, where: str) -> None:
+    """Raise UsageError unless a value from the file has the type of its attribute."""
+    name = getattr(kind, "__name__", str(kind))
+    if name == "tuple":
+        fits = isinstance(value, list) and all(type(item) is int for item in value)
+        name = "array of integers"
+    else:
+        base = "int" if "int" in str(kind) else name
+        expected = _TYPES.get(base, ())
+        fits = isinstance(value, expected) and (base == "bool" or not isinstance(value, bool))
+        name = {"int": "integer", "float": "number", "str": "text", "bool": "true or false"}.get(base, base)
+    if not fits:
+        raise UsageError(f"{where} is {value!r}; expected {name}")

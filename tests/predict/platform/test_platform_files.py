@@ -1,0 +1,98 @@
+"""Platform files: read, written again, and rejected with the key that is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.predict.platform import (
+    Network, Platform, Rule, Segment, Topology, example_names, platform_text, read_platform, write_platform,
+)  # fmt: skip
+
+TIMES = st.floats(0, 1e6, allow_nan=False)
+SEGMENTS = st.builds(Segment, st.just(0), *[TIMES] * (len(fields(Segment)) - 1))
+NETWORKS = st.builds(
+    lambda first, more, limit: Network(
+        (first, *(Segment(start, *more[start]) for start in sorted(more))), limit, 5.0
+    ),
+    SEGMENTS,
+    st.dictionaries(st.integers(1, 1 << 40), st.tuples(*[TIMES] * 3), max_size=3),
+    st.none() | st.integers(0, 1 << 30),
+)
+PLATFORMS = st.builds(
+    Platform,
+    name=st.text(max_size=9),
+    ranks_per_node=st.integers(0, 128),
+    compute_scale=TIMES,
+    network=NETWORKS,
+    memory=st.none() | NETWORKS,
+    nic_shared=st.booleans(),
+    topology=st.just(Topology("torus", (4, 2), per_byte_ns=0.5)),
+    collectives=st.just({"allreduce": (Rule("ring", 100, 8), Rule("rabenseifner"))}),
+)
+
+
+@given(platform=PLATFORMS)
+def test_written_platforms_are_read_back(
+    platform: Platform, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("platform") / "a.toml"
+    write_platform(path, platform)
+    assert read_platform(path) == platform
+
+
+@pytest.mark.parametrize("name", example_names())
+def test_installed_platforms_are_found_by_name(name: str) -> None:
+    assert platform_text(read_platform(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nam = 1", "nam: unknown key; did you mean name?"),
+        ("ranks_per_node = true", "ranks_per_node is True; expected integer"),
+        ("[network]\nsegments = [{from_bytes = 3}]", "network: segments start at [3] bytes"),
+        ("[network]\nsegments = [{latency_us = 3}]", "network.segments[0].latency_us: unknown key"),
+        ("[memory]\nsegments = [{gap_ns = -1}]", "memory.segments[0]: gap_ns is -1; it must be 0 or more"),
+        ("[topology]\ndims = ['a']", "topology.dims is ['a']; expected array of integers"),
+        (
+            "[collectives]\nallreduce = [{algorithm = 'x'}]",
+            "collectives.allreduce: no algorithm 'x'; known: rec",
+        ),
+        ("collectives = 3", "collectives must be a table"),
+    ],
+)
+def test_errors_name_the_key(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("format = 1\n" + text)
+    with pytest.raises(UsageError) as caught:
+        read_platform(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_other_files_are_no_platforms(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    for text in ("", "format = 2", "format = ["):
+        path.write_text(text)
+        with pytest.raises(FormatError):
+            read_platform(path)
+    with pytest.raises(UsageError, match="installed: cluster"):
+        read_platform("clusters")
+
+
+def test_a_segment_starts_at_its_size() -> None:
+    network = Network((Segment(0, 1.0), Segment(100, 2.0)), 1000)
+    assert [network.segment(n).latency_ns for n in (0, 99, 100, 5000)] == [1.0, 1.0, 2.0, 2.0]
+    assert [network.is_eager(n) for n in (1000, 1001)] == [True, False]
+
+
+def test_default_algorithms_follow_sizes() -> None:
+    platform = Platform(collectives={"allreduce": (Rule("ring", 100, 8),)})
+    assert platform.algorithm("allreduce", 100, 8) == "ring"
+    assert platform.algorithm("allreduce", 100, 9) == "recursive_doubling"
+    assert platform.algorithm("allreduce", 1 << 20, 8) == "rabenseifner"
