@@ -31,14 +31,14 @@ SIMGRID = Target(
 )  # fmt: skip
 
 
-def write_simgrid(lowering: Lowering, folder: Path) -> int:
-    """Write the files of all ranks into an existing folder; return their size in bytes."""
-    names, size = [], 0
+def write_simgrid(lowering: Lowering, folder: Path) -> None:
+    """Write the files of all ranks into an existing folder."""
+    names = []
     for number, rank in enumerate(lowering.ranks):
         names.append(f"rank-{number}.txt")
-        text = "".join(f"{number} {line}\n" for line in lines(lowering, rank, number))
-        size += write_file(folder / names[-1], text.encode())
-    return size + write_file(folder / LIST, "".join(f"{name}\n" for name in names).encode())
+        with open(folder / names[-1], "w", encoding="ascii") as file:
+            file.writelines(f"{number} {line}\n" for line in lines(lowering, rank, number))
+    write_file(folder / LIST, "".join(f"{name}\n" for name in names).encode())
 
 
 def lines(lowering: Lowering, rank: int, number: int) -> Iterator[str]:

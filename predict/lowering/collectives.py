@@ -127,7 +127,7 @@ class Collectives:
             return False
         if shape.sends is None and shape.recvs is None and shape.operation not in ("gatherv", "scatterv"):
             return True
-        return target.several_sizes and all(i == rank for i, rank in enumerate(members))
+        return target.several_sizes and (target.groups or all(i == rank for i, rank in enumerate(members)))
 
     def _group(self, call: Call) -> Group | None:
         """Return the members of a call's communicator that are in the result; None if this rank is alone."""

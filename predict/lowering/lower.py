@@ -50,15 +50,15 @@ class Lowering:
         self._times = MeanTimes(self.trace, COMPUTE, self.platform.compute_scale)
 
     def steps(self, rank: int) -> Iterator[Step]:
-        """Yield the calls of a world rank with their actions; one rank at a time.
+        """Yield the calls of a world rank with their actions.
 
         Raises:
             UsageError: a receive names no source or tag, or sizes or peers were not recorded.
         """
-        self._times.start(rank)
+        computed = self._times.of_rank(rank)
         lowered = RankLowering(self.target, self.platform, self._messages, self.account, len(self.ranks))
         for call in self.trace.walk(rank):
-            yield Step(call, self._times.of(call), lowered.actions(call))
+            yield Step(call, computed(call), lowered.actions(call))
 
     def actions(self, rank: int) -> Iterator[Action]:
         """Yield the actions of a world rank; computations that follow each other are one."""

@@ -39,12 +39,11 @@ def message(nbytes: int, nonblocking: bool) -> Trace:
 
 def test_text(tmp_path: Path) -> None:
     lowering = Lowering(stencil(), SIMGRID)
-    size = write_simgrid(lowering, tmp_path)
+    write_simgrid(lowering, tmp_path)
     assert (tmp_path / "ranks.txt").read_text() == "".join(f"rank-{i}.txt\n" for i in range(4))
     lines = (tmp_path / "rank-0.txt").read_text().splitlines()
     assert lines[:4] == ["0 init", "0 irecv 3 7 800 6", "0 isend 1 7 800 6", "0 waitall"]
     assert lines[-2:] == ["0 allreduce 8 0 6", "0 finalize"]
-    assert size == sum(path.stat().st_size for path in tmp_path.iterdir())
 
 
 @needs_simgrid
