@@ -1,7 +1,7 @@
 """Events as an OTF2 archive, for Vampir, Pipit and Score-P's tools.
 
-A location for each rank. Messages are on MPI_COMM_WORLD, so a tag of another communicator is its number in the
-export; collectives are on their communicators.
+A location for each rank. Messages are on MPI_COMM_WORLD, so a tag of another communicator is its number in
+the export; collectives are on their communicators.
 """
 
 from __future__ import annotations

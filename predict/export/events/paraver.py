@@ -56,7 +56,8 @@ class _Calls:
     def legend(self) -> str:
         states = "".join(f"{value:<5}{name}\n" for value, name in _STATES.items())
         values = "".join(f"{value:<5}MPI_{op}\n" for op, value in self._values.items())
-        return f"STATES\n{states}\n\nEVENT_TYPE\n0    {MPI_CALL}    MPI call\nVALUES\n0    Outside MPI\n{values}\n"
+        event = f"EVENT_TYPE\n0    {MPI_CALL}    MPI call\nVALUES\n0    Outside MPI\n{values}\n"
+        return f"STATES\n{states}\n\n{event}"
 
 
 def _header(timeline: Timeline) -> str:

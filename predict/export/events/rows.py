@@ -50,8 +50,8 @@ def _row(event: Event) -> Row:
     call = event.call
     tag = call.get("sendtag", call.get("tag"))
     return Row(
-        event.rank, f"MPI_{call.op}", peer_of(call), call_bytes(call), tag if tag is None or tag >= 0 else None,
-        comm_name(call), event.start_ns, event.end_ns, call.site,
+        event.rank, f"MPI_{call.op}", peer_of(call), call_bytes(call),
+        tag if tag is None or tag >= 0 else None, comm_name(call), event.start_ns, event.end_ns, call.site,
     )  # fmt: skip
 
 

@@ -20,11 +20,11 @@ ROWS_AT_ONCE = 1 << 16
 
 def write_csv(timeline: Timeline, file: IO[bytes]) -> None:
     """Write a line with the names of the columns (`Row`), then one for each call; nothing stands for None."""
-    with io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="", write_through=True) as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(Row._fields)
-        writer.writerows(rows(timeline))
-        text.detach()
+    text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Row._fields)
+    writer.writerows(rows(timeline))
+    text.detach()
 
 
 def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
