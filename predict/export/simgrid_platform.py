@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from xml.sax.saxutils import quoteattr
 
@@ -35,7 +35,6 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
     per_byte = first.per_byte_ns or max(each.per_byte_ns for each in segments)
     memory = _segments(platform.memory or platform.network)[0]
     cores = max(platform.ranks_per_node or nranks, 1) if _shares_hosts(platform) else 1
-    sharing = "SPLITDUPLEX" if contention else "FATPIPE"
     properties = {
         "network/model": "SMPI",
         "network/crosstraffic": "0",
@@ -49,19 +48,36 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
         "smpi/send-is-detached-thresh": _threshold(platform.network),
     }
     lines = [f"  <prop id={quoteattr(name)} value={quoteattr(value)}/>" for name, value in properties.items()]
-    cluster = {
-        "id": "cluster", "prefix": "node-", "suffix": "", "radical": f"0-{_nnodes(platform, nranks) - 1}",
-        "speed": "1Gf", "core": str(cores), "bw": _bandwidth(per_byte), "lat": _seconds(latency / 2),
-        "sharing_policy": sharing,
-        "loopback_bw": _bandwidth(memory.per_byte_ns), "loopback_lat": _seconds(memory.latency_ns),
-    }  # fmt: skip
-    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    count, bandwidth, latency_s = _nnodes(platform, nranks), _bandwidth(per_byte), _seconds(latency / 2)
+    if contention or _shares_hosts(platform):
+        cluster = {
+            "id": "cluster", "prefix": "node-", "suffix": "", "radical": f"0-{count - 1}",
+            "speed": "1Gf", "core": str(cores), "bw": bandwidth, "lat": latency_s,
+            "sharing_policy": "SPLITDUPLEX",
+            "loopback_bw": _bandwidth(memory.per_byte_ns), "loopback_lat": _seconds(memory.latency_ns),
+        }  # fmt: skip
+        attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+        zone = [' <zone id="world" routing="Full">', f"  <cluster {attributes}/>", " </zone>"]
+    else:
+        zone = [' <zone id="world" routing="Cluster">', *_free_hosts(count, bandwidth, latency_s), " </zone>"]
     return "\n".join([
         "<?xml version='1.0'?>",
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
         '<platform version="4.1">', " <config>", *lines, " </config>",
-        f' <zone id="world" routing="Full">\n  <cluster {attributes}/>\n </zone>', "</platform>", "",
+        *zone, "</platform>", "",
     ])  # fmt: skip
+
+
+def _free_hosts(count: int, bandwidth: str, latency_s: str) -> Iterator[str]:
+    """Yield hosts whose messages do not slow each other down, in either direction.
+
+    The links of a `<cluster>` with FATPIPE are one for both directions, which do share it.
+    """
+    for i in range(count):
+        yield f'  <host id="node-{i}" speed="1Gf"/>'
+        for link in (f"up-{i}", f"down-{i}"):
+            yield f'  <link id="{link}" bandwidth="{bandwidth}" latency="{latency_s}" sharing_policy="FATPIPE"/>'
+        yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
 
 
 def hosts(platform: Platform, nranks: int) -> str:
