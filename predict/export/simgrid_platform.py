@@ -73,10 +73,11 @@ def _free_hosts(count: int, bandwidth: str, latency_s: str) -> Iterator[str]:
 
     The links of a `<cluster>` with FATPIPE are one for both directions, which do share it.
     """
+    link = f'bandwidth="{bandwidth}" latency="{latency_s}" sharing_policy="FATPIPE"'
     for i in range(count):
         yield f'  <host id="node-{i}" speed="1Gf"/>'
-        for link in (f"up-{i}", f"down-{i}"):
-            yield f'  <link id="{link}" bandwidth="{bandwidth}" latency="{latency_s}" sharing_policy="FATPIPE"/>'
+        yield f'  <link id="up-{i}" {link}/>'
+        yield f'  <link id="down-{i}" {link}/>'
         yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
 
 

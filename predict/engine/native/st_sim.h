@@ -173,6 +173,10 @@ enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRA
 ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
                           struct st_sim_result *result, int (*progress)(int64_t executed));
 
+/* Run twice: by_node gets the parts of the longest path by node, [nnodes][ST_SIM_PARTS]. Loops must not be steady. */
+ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struct st_sim_platform *platform,
+                               struct st_sim_result *result, int64_t *by_node, int (*progress)(int64_t executed));
+
 /* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out. */
 ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,
                                         int64_t nbytes, int32_t root, int32_t size, int64_t *times);
