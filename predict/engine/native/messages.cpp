@@ -44,12 +44,14 @@ void Engine::start_send(int32_t r, int32_t request) {
     rank.clock.add_overhead(message.cost.send);
     message.ready = rank.clock;
     message.origin = send.own = {r, rank.calls, rank.clock.t};
+    if (platform_.serializes) {
+        /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
+         * depend on the order in which ranks are simulated. */
+        message.ready = later(message.ready, rank.interface_free);
+        rank.interface_free = message.ready;
+        rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
+    }
     if (message.cost.eager) {
-        if (platform_.serializes) {
-            message.ready = later(message.ready, rank.interface_free);
-            rank.interface_free = message.ready;
-            rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
-        }
         message.first = message.ready;
         message.first.add_latency(message.cost.latency);
         send.done = rank.clock;
@@ -129,11 +131,6 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         Clock begin = later(message.ready, receive.posted);
         receive.busy_from = begin.t;
         begin.add_latency(message.cost.handshake);
-        if (platform_.serializes) {
-            begin = later(begin, sender.interface_free);
-            sender.interface_free = begin;
-            sender.interface_free.add_bandwidth(std::max(receive.transfer, message.cost.gap));
-        }
         receive.first = begin;
         receive.first.add_latency(message.cost.latency);
         Request &send = sender.requests[message.request];

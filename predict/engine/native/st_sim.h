@@ -57,10 +57,11 @@ enum st_sim_collective {
     ST_SIM_NCOLLECTIVES
 };
 
-enum st_sim_field_kind { ST_SIM_CONSTANT = 0, ST_SIM_PER_RANK = 1, ST_SIM_VARYING = 2 };
+enum st_sim_field_kind { ST_SIM_CONSTANT = 0, ST_SIM_PER_RANK = 1, ST_SIM_VARYING = 2, ST_SIM_CYCLIC = 3 };
 enum st_sim_encoding { ST_SIM_AS_IS = 0, ST_SIM_RELATIVE = 1, ST_SIM_MODULO = 2, ST_SIM_XOR = 3 };
 
-/* A quantity: one value; a value for each rank; or, for each class of ranks, the values of successive executions. */
+/* A quantity: one value; a value for each rank; or, for each class of ranks, the values of successive executions,
+ * which start again at the end if they are cyclic. */
 struct st_sim_field {
     int32_t kind;
     int32_t encoding; /* of ranks of the world */
