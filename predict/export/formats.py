@@ -121,7 +121,7 @@ def export(form: Format, traces: Sequence[Trace], output: str, selection: Select
         _events(form.name, Timeline(traces[0], selection.ranks, selection.window_ns), output)
         return []
     lowering = _lowered(form, traces[0], selection)
-    _simulator(form.name, lowering, output)
+    _simulator(form.name, lowering, output, selection.platform is not None)
     return lowering.account.rows()
 
 
@@ -140,10 +140,11 @@ def _lowered(form: Format, trace: Trace, selection: Selection) -> Lowering:
     return WindowLowering(trace, selection.window_ns, target, selection.platform, selection.ranks)
 
 
-def _simulator(name: str, lowering: Lowering, output: str) -> None:
+def _simulator(name: str, lowering: Lowering, output: str, with_platform: bool) -> None:
     from scalatrace.predict.export.chakra import write_chakra
     from scalatrace.predict.export.goal import write_goal
     from scalatrace.predict.export.simgrid import write_simgrid
+    from scalatrace.predict.export.simgrid_platform import write_platform
 
     if name == "goal":
         with output_file(output) as file:
@@ -151,6 +152,8 @@ def _simulator(name: str, lowering: Lowering, output: str) -> None:
         return
     with output_folder(output) as folder:
         {"simgrid": write_simgrid, "chakra": write_chakra}[name](lowering, Path(folder))
+        if name == "simgrid" and with_platform:
+            write_platform(Path(folder), lowering.platform, len(lowering.ranks))
 
 
 def _events(name: str, timeline: Timeline, output: str) -> None:

@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     else:
-        ExportReporter(facts, _notes(args)).render(console())
+        ExportReporter(facts, _notes(args, selection, traces[0])).render(console())
     return 0
 
 
@@ -133,12 +133,17 @@ def _with_senders(trace: Trace) -> Trace:
     return resolve_wildcards(trace)
 
 
-def _notes(args: argparse.Namespace) -> list[str]:
+def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:
+    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
+
     if args.to == "simgrid":
-        return [
-            f"replay: cd {args.output} && smpirun -np N -platform P.xml -hostfile H.txt -replay ranks.txt "
-            "--cfg=smpi/host-speed:1Gf"
-        ]
+        platform = selection.platform
+        files = (PLATFORM, HOSTS) if platform else ("P.xml", "H.txt")
+        command = (
+            f"cd {args.output} && smpirun -np {len(selection.ranks or trace.ranks)} -platform {files[0]} "
+            f"-hostfile {files[1]} -replay ranks.txt --cfg=smpi/host-speed:1Gf"
+        )
+        return [*(unsupported(platform) if platform else ()), f"replay: {command}"]
     if args.to in ("goal", "chakra", "extrap"):
         return []
     return ["times are reconstructed from means; a call's own time was not recorded"]

@@ -66,6 +66,13 @@ def test_table(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (tmp_path / "x.goal").read_text().startswith("num_ranks 3\n")
 
 
+def test_simgrid_with_a_platform(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert main(["export", file, "--to", "simgrid", "-o", str(out), "--platform", "cluster"]) == 0
+    assert {"platform.xml", "hosts.txt", "ranks.txt"} < {path.name for path in out.iterdir()}
+    assert "smpirun -np 6 -platform platform.xml" in capsys.readouterr().out
+
+
 def test_dry_run_writes_nothing(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", file, "--to", "csv", "-o", str(tmp_path / "x.csv"), "--dry-run"]) == 0
     assert "about" in capsys.readouterr().err
