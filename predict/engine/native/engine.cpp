@@ -7,7 +7,7 @@ namespace sim {
 
 namespace {
 
-constexpr int32_t kBurst = 1 << 12;         /* calls of one rank before the others run */
+constexpr int32_t kBurst = 1 << 6;          /* calls of one rank before the others run: few messages are on their way */
 constexpr int64_t kProgressCalls = 1 << 20; /* calls between two reports */
 
 uint64_t mixed(uint64_t x) { /* splitmix64 */

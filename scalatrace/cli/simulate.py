@@ -1,0 +1,191 @@
+"""Predict how long a trace takes on a machine that is described by a platform file.
+
+The simulator advances a clock for each rank on the compressed trace, by the LogGOPS model: overheads, latency
+and bytes of messages, eager and rendezvous protocols, collectives by their algorithms. Computation takes its
+recorded time, times the platform's compute_scale.
+
+Printed are the predicted time, what each call site costs, and the longest path: which part of the run time is
+computation, latency, bytes or overhead, and how much more latency the run tolerates. `--sweep` simulates with
+other latencies or bandwidths.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import add_json, add_trace, factor, natural, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.predict.engine import Options, Simulation
+    from scalatrace.predict.engine.simulate import Simulator
+    from scalatrace.predict.platform import Platform
+
+EXAMPLE = (
+    "scalatrace simulate app.st --platform platform.toml\n"
+    "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
+    "  scalatrace simulate app.st --platform cluster --sweep latency=0.5,1,2 bandwidth=1,2\n"
+    "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
+)
+
+DEFAULT_REPEATS = 20
+MAX_PATH_CALLS = 20_000_000
+"""Calls up to which the longest path is followed to call sites without `--path`."""
+MAX_REPEATED_CALLS = 2_000_000
+"""Calls up to which runs are repeated without `--repeat`."""
+TOLERATED = (0.01, 0.02, 0.05)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument(
+        "--platform", required=True, metavar="FILE", help="platform file (.toml), or an installed platform"
+    )
+    parser.add_argument(
+        "--compute-scale", type=factor, default=1.0, metavar="F", help="multiply computation times by F"
+    )
+    parser.add_argument(
+        "--repeat", type=natural, metavar="R",
+        help=f"runs with drawn computation times, for the interval (default {DEFAULT_REPEATS} of small traces)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
+    parser.add_argument(
+        "--times", choices=("mean", "drawn"), default="mean",
+        help="computation times of the run that is shown: means (default), or drawn from their histograms",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by",
+        choices=("site", "operation", "rank"),
+        default="site",
+        help="rows of the table (default: site)",
+    )
+    parser.add_argument(
+        "--top", type=natural, default=15, metavar="N", help="rows that are shown (default 15)"
+    )
+    parser.add_argument(
+        "--sweep", nargs="+", default=[], metavar="NAME=F,F,...",
+        help="simulate with factors on latency, bandwidth, overhead or compute",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-tolerance", action="store_true", help="do not compute how much latency the run tolerates"
+    )
+    parser.add_argument(
+        "--path", action="store_true", help="follow the longest path to call sites in large runs, too"
+    )
+    parser.add_argument(
+        "--engine", choices=("builtin", "simgrid"), default="builtin",
+        help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
+    )  # fmt: skip
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, simulate and print."""
+    from scalatrace import load
+    from scalatrace.predict.platform import read_platform
+
+    factors = parse_sweep(args.sweep)
+    platform, trace = read_platform(args.platform), load(args.trace)
+    if args.engine == "simgrid":
+        return _simgrid(args, trace, platform)
+    facts = _facts(args, trace, platform, factors)
+    if args.json:
+        print_json(facts)
+        return 0
+    from scalatrace.report.simulation import SimulationReporter
+    from scalatrace.report.style import console
+
+    SimulationReporter(facts, args.by, args.top).render(console())
+    return 0
+
+
+def parse_sweep(words: list[str]) -> dict[str, list[float]]:
+    """Read `latency=0.5,1,2` and the like. Raises UsageError."""
+    factors: dict[str, list[float]] = {}
+    for word in words:
+        name, sign, numbers = word.partition("=")
+        try:
+            factors[name] = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            sign = ""
+        if not sign:
+            raise UsageError(f"--sweep {word}: expected NAME=FACTOR,FACTOR,..., such as latency=0.5,1,2")
+    return factors
+
+
+def _facts(
+    args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
+) -> dict[str, Any]:
+    from scalatrace.predict.engine import Options
+    from scalatrace.predict.engine.breakdown import by_rank, path_parts, rows
+    from scalatrace.predict.engine.repeats import interval_of, repeats
+    from scalatrace.predict.engine.sensitivity import sweep, tolerances
+    from scalatrace.predict.engine.simulate import Simulator
+
+    options = Options(args.compute_scale, args.times == "drawn", args.seed)
+    simulator = Simulator(trace, drawn=options.drawn)
+    result = _run(args, simulator, trace, platform, options)
+    facts: dict[str, Any] = {
+        "ranks": trace.nprocs,
+        "platform": platform.name,
+        "time_ns": result.time_ns,
+        "calls": result.nevents,
+        "simulated_calls": result.nsimulated,
+        "last_rank": result.last_rank,
+        "path": path_parts(result),
+        "rows": by_rank(result) if args.by == "rank" else rows(result, trace, args.by),
+        "notes": simulator.program.notes,
+    }
+    count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
+    if count > 1:
+        drawing = simulator if options.drawn else Simulator(trace, drawn=True)
+        interval = interval_of(list(repeats(drawing, platform, options, count)))
+        facts["drawn"] = {
+            "median_ns": interval.median_ns,
+            "low_ns": interval.low_ns,
+            "high_ns": interval.high_ns,
+            "runs": interval.count,
+        }
+    if not args.no_tolerance and not options.drawn:
+        facts["tolerance"] = [
+            {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
+            for each in tolerances(simulator, platform, TOLERATED, options)
+        ]
+    if factors:
+        facts["sweep"] = [
+            {**chosen, "time_ns": each.time_ns}
+            for chosen, each in sweep(simulator, platform, factors, options)
+        ]
+    return facts
+
+
+def _run(
+    args: argparse.Namespace, simulator: Simulator, trace: Trace, platform: Platform, options: Options
+) -> Simulation:
+    """Simulate, and follow the longest path to its calls unless that takes long."""
+    from scalatrace.predict.engine.simulate import Simulator
+
+    result = simulator.run(platform, options)
+    if not args.path and result.nevents > MAX_PATH_CALLS:
+        return result
+    return Simulator(trace, options.drawn, steady=False).run(platform, options, path=True)
+
+
+def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
+    from dataclasses import replace
+
+    from scalatrace.predict.export.simgrid_run import simgrid_time_ns
+    from scalatrace.report.style import console, duration
+
+    scaled = replace(platform, compute_scale=platform.compute_scale * args.compute_scale)
+    time_ns = simgrid_time_ns(trace, scaled)
+    if args.json:
+        print_json(
+            {"ranks": trace.nprocs, "platform": platform.name, "time_ns": time_ns, "engine": "simgrid"}
+        )
+    else:
+        console().print(f"predicted time  {duration(time_ns)}  (SimGrid)")
+    return 0

@@ -1,0 +1,103 @@
+"""`simulate`: the predicted time, the table of call sites, the longest path and its sensitivity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.escapes import clean
+from scalatrace.report.style import DIM, TITLE, duration, number, op_text, percent, short_site, table
+
+__all__ = ["SimulationReporter"]
+
+_PARAMETERS = {"latency": "latency", "per_byte": "time per byte"}
+
+
+class SimulationReporter:
+    """Prints the facts that the command computes.
+
+    Args:
+        by: "site", "operation" or "rank".
+        limit: rows that are shown.
+    """
+
+    def __init__(self, facts: dict[str, Any], by: str, limit: int) -> None:
+        self.facts, self.by, self.limit = facts, by, limit
+
+    def render(self, out: Console) -> None:
+        """Print all parts."""
+        self._time(out)
+        self._rows(out)
+        self._path(out)
+        self._tolerance(out)
+        self._sweep(out)
+        for name, note in sorted(self.facts["notes"].items()):
+            out.print(Text(f"{clean(name)}: {note}", style=DIM))
+
+    def _time(self, out: Console) -> None:
+        facts = self.facts
+        out.print(
+            f"predicted time  {duration(facts['time_ns'])}   {number(facts['ranks'])} ranks on "
+            f"{clean(facts['platform'])}, {number(facts['calls'])} calls"
+        )
+        if drawn := facts.get("drawn"):
+            out.print(
+                f"95 % of runs    {duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}   median "
+                f"{duration(drawn['median_ns'])} of {drawn['runs']} runs with drawn computation times"
+            )
+
+    def _rows(self, out: Console) -> None:
+        rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]
+        has_path = has_path and rows[0]["path_ns"] is not None
+        keys = {"site": ("operation", "call site"), "operation": ("operation",), "rank": ("rank",)}[self.by]
+        columns = ["end" if self.by == "rank" else "calls", "transfer", "waiting", "compute before"]
+        columns += ["of path"] if has_path else []
+        result = table(*keys, *columns, right=columns if self.by != "rank" else [*columns, "rank"])
+        shown = sorted(rows, key=lambda row: -row["end_ns"]) if self.by == "rank" else rows
+        for row in shown[: self.limit]:
+            names: list[str | Text] = [str(row["rank"])] if self.by == "rank" else [op_text(row["operation"])]
+            names += [short_site(row["site"])] if self.by == "site" else []
+            first = duration(row["end_ns"]) if self.by == "rank" else number(row["calls"])
+            cells = [first, *(duration(row[part]) for part in ("transfer_ns", "waiting_ns", "compute_ns"))]
+            cells += [percent(row["path_ns"], self.facts["time_ns"])] if has_path else []
+            result.add_row(*names, *cells)
+        out.print(result)
+        if len(shown) > self.limit:
+            out.print(Text(f"{len(shown) - self.limit} more rows: --top {len(shown)}", style=DIM))
+
+    def _path(self, out: Console) -> None:
+        path, total = self.facts["path"], self.facts["time_ns"]
+        out.print(Text(f"longest path, to rank {self.facts['last_rank']}", style=TITLE))
+        for name, key in (
+            ("computation", "compute_ns"),
+            ("latency", "latency_ns"),
+            ("bytes", "bytes_ns"),
+            ("overheads", "overhead_ns"),
+        ):
+            more = f"   {number(path['messages'])} latencies" if key == "latency_ns" else ""
+            out.print(f"  {name:<12} {percent(path[key], total):>6}  {duration(path[key])}{more}")
+
+    def _tolerance(self, out: Console) -> None:
+        rows = self.facts.get("tolerance", ())
+        for parameter, name in _PARAMETERS.items():
+            own = [row for row in rows if row["parameter"] == parameter]
+            if not own:
+                continue
+            parts = [
+                f"{row['slower']:.0%} at {'any' if row['factor'] is None else format(row['factor'], '.4g')} x"
+                for row in own
+            ]
+            out.print(f"  slower by {name}: {', '.join(parts)}")
+
+    def _sweep(self, out: Console) -> None:
+        rows = self.facts.get("sweep", ())
+        if not rows:
+            return
+        names = [name for name in rows[0] if name != "time_ns"]
+        result = table(*names, "time", "ratio", right=[*names, "time", "ratio"])
+        for row in rows:
+            ratio = row["time_ns"] / max(self.facts["time_ns"], 1e-9)
+            result.add_row(*(f"{row[name]:g}" for name in names), duration(row["time_ns"]), f"{ratio:.4f}")
+        out.print(result)

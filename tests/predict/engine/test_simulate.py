@@ -1,0 +1,289 @@
+"""The simulator against times worked out by hand, and against a second one without its short cuts."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scalatrace import Trace
+from scalatrace.errors import UsageError
+from scalatrace.predict.engine.simulate import DeadlockError, Options, Simulator, simulate
+from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
+from support.builder import Builder, Comm, To
+from support.lowered import every_kind, on
+from support.simulated import simulated_ns
+
+BYTE = Datatype("MPI_BYTE", 1, 1)
+SEGMENTS = (Segment(0, 1000, 0.1, 0, 300, 400, 0.01, 0.02), Segment(2000, 3000, 0.5, 0, 700, 900))
+NETWORK = Network(SEGMENTS, 10_000, 500)
+
+
+def both(nbytes: int, tag: int = 0) -> dict[str, Any]:
+    return {"count": nbytes, "datatype": BYTE, "tag": tag, "comm": Comm()}
+
+
+def message(nbytes: int, send: str = "Send", receive: str = "Recv") -> Trace:
+    b = Builder(2)
+    wait = [b.event("Wait", request=0)] if send[0] == "I" else []
+    return b.of(
+        b.event(send, repeat=on({0: 1}), dest=1, **both(nbytes)),
+        b.event(receive, repeat=on({1: 1}), source=0, **both(nbytes)),
+        *wait,
+    )
+
+
+@pytest.mark.parametrize("nbytes", [0, 8, 1999, 2000, 10_000])
+def test_an_eager_message(nbytes: int) -> None:
+    segment = NETWORK.segment(nbytes)
+    for names in (("Send", "Recv"), ("Isend", "Irecv")):
+        result = simulate(message(nbytes, *names), Platform(network=NETWORK))
+        sender = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
+        assert (result.clocks[:, 0] / 1000).tolist() == pytest.approx([sender, segment.message_ns(nbytes)])
+
+
+def test_a_rendezvous_waits_for_the_receiver() -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Send", repeat=on({0: 1}), dest=1, **both(20_000)),
+        b.event("Recv", repeat=on({1: 1}), source=0, compute=Histogram.of(1_000_000), **both(20_000)),
+    )
+    result = simulate(trace, Platform(network=NETWORK))
+    transfer = 500 + 3000 + 20_000 * 0.5
+    assert (result.clocks[:, 0] / 1000).tolist() == [1_000_000 + transfer, 1_000_000 + transfer + 900]
+    assert result.by_rank[0].tolist() == [0, (700 + transfer) * 1000, (1_000_000 - 700) * 1000]
+
+
+@pytest.mark.parametrize(("send", "waits"), [("Ssend", True), ("Bsend", False), ("Rsend", False)])
+def test_modes_of_sends(send: str, waits: bool) -> None:
+    nbytes = 20_000 if send == "Bsend" else 8
+    result = simulate(message(nbytes, send), Platform(network=NETWORK))
+    assert (result.clocks[0, 0] / 1000 > 1000) == waits
+
+
+def test_messages_wait_for_the_interface_of_their_sender() -> None:
+    b = Builder(3)
+    trace = b.of(
+        b.event("Send", repeat=on({0: 1}), dest=1, **both(1000)),
+        b.event("Send", repeat=on({0: 1}), dest=2, **both(1000)),
+        b.event("Recv", repeat=on({1: 1, 2: 1}), source=0, **both(1000)),
+    )
+    one = Platform(network=Network((Segment(0, 10, 1.0),)))
+    assert (simulate(trace, one).clocks[:, 0] / 1000).tolist() == [0, 1010, 2010]
+    unlimited = replace(one, interface="unlimited")
+    assert (simulate(trace, unlimited).clocks[:, 0] / 1000).tolist() == [0, 1010, 1010]
+
+
+def test_messages_within_a_node() -> None:
+    memory = Network((Segment(0, 200, 0.05, 0, 300, 400),))
+    platform = Platform(network=NETWORK, memory=memory, ranks_per_node=2)
+    assert simulate(message(1000), platform).time_ns == 950
+    assert simulate(message(1000), replace(platform, ranks_per_node=1)).time_ns > 950
+
+
+def test_searches_in_queues_cost_time() -> None:
+    b = Builder(2)
+    trace = b.of(
+        *(b.event("Send", repeat=on({0: 1}), dest=1, **both(0, tag)) for tag in range(3)),
+        *(b.event("Recv", repeat=on({1: 1}), source=0, **both(0, tag)) for tag in (2, 1, 0)),
+    )
+    free = Platform(network=Network((Segment(0, 10),)))
+    costly = replace(free, matching=MatchingCost(5))
+    assert simulate(trace, free).time_ns == 10
+    assert simulate(trace, costly).time_ns > 10
+
+
+def test_receives_from_any_source_take_the_first_message() -> None:
+    b = Builder(3)
+    each = {0: 500, 1: 100, 2: 0}
+    trace = b.of(
+        *(
+            b.event("Send", repeat=on({rank: 1}), dest=2, compute=Histogram.of(ns), **both(rank))
+            for rank, ns in each.items()
+            if rank < 2
+        ),
+        b.event("Recv", repeat=on({2: 1}), source=ANY_SOURCE, **both(9)),
+        b.event("Send", repeat=on({2: 1}), dest=1, **both(0, 7)),
+        b.event("Recv", repeat=on({1: 1}), source=2, **both(0, 7)),
+        b.event("Recv", repeat=on({2: 1}), source=ANY_SOURCE, **both(9)),
+    )
+    result = simulate(trace, Platform(network=Network((Segment(0, 10),))))
+    assert (result.clocks[:, 0] / 1000).tolist() == [500, 120, 510]
+
+
+def test_a_deadlock_names_the_ranks() -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Recv", at=("a.py:3:f",), source=To(Encoding.XOR, Vec(1)), **both(1)),
+        b.event("Send", at=("a.py:4:f",), dest=To(Encoding.XOR, Vec(1)), **both(1)),
+    )
+    with pytest.raises(DeadlockError, match=r"2 of 2 ranks wait for ever: rank 0 in Recv at a.py:3:f"):
+        simulate(trace, Platform())
+
+
+def test_parameters_in_histograms_are_refused() -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Send", repeat=on({0: 1}), dest=1, count=Summary(None, 5), datatype=BYTE, tag=0, comm=Comm())
+    )
+    with pytest.raises(UsageError, match="count of Send was recorded as a histogram"):
+        simulate(trace, Platform())
+
+
+def test_every_kind_of_call_ends() -> None:
+    result = simulate(every_kind(6), Platform(network=NETWORK))
+    assert 10_000 < result.time_ns < 10_000_000
+    assert result.nevents == every_kind(6).nevents()
+
+
+def test_one_sided_transfers_end_at_the_flush() -> None:
+    b = Builder(2)
+    comm, win = Comm(), 0
+    trace = b.of(
+        b.event("Put", repeat=on({0: 1}), origin_count=1000, origin_datatype=BYTE, target_rank=1,
+                target_disp=0, target_count=1000, target_datatype=BYTE, win=win, comm=comm),
+        b.event("Win_flush_all", repeat=on({0: 1}), win=win, comm=comm),
+    )  # fmt: skip
+    result = simulate(trace, Platform(network=Network((Segment(0, 10, 1.0, 0, 5),))))
+    assert (result.clocks[:, 0] / 1000).tolist() == [5 + 10 + 1000 + 10, 0]
+
+
+PLATFORMS = st.builds(
+    lambda latency, per_byte, o, limit, interface, shared: Platform(
+        network=Network((Segment(0, latency, per_byte, 3 * o, o, 2 * o, 0.25),), limit, 50.0),
+        memory=Network((Segment(0, latency / 2, per_byte / 2, 0, o),)) if shared else None,
+        ranks_per_node=2,
+        interface=interface,
+    ),
+    st.sampled_from([0.0, 100.0, 1000.0]),
+    st.sampled_from([0.0, 0.5, 2.0]),
+    st.sampled_from([0.0, 30.0]),
+    st.sampled_from([None, 100]),
+    st.sampled_from(["rank", "unlimited"]),
+    st.booleans(),
+)
+
+
+@st.composite
+def loops(draw: Any) -> Trace:
+    """A loop of shifts, exchanges and barriers with different computation on each rank."""
+    n = draw(st.integers(2, 6))
+    b = Builder(n)
+    nodes = []
+    for tag in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(["shift", "line", "barrier", "exchange"]))
+        ns = Histogram.of(draw(st.sampled_from([0, 10, 1000, 5000])))
+        data = both(draw(st.sampled_from([0, 8, 64, 400])), tag)
+        some = on(dict.fromkeys(range(draw(st.integers(0, n - 1)), n), 1))
+        nodes.append(b.event("Pcontrol", repeat=some, level=1, compute=ns))
+        if kind == "barrier":
+            nodes.append(b.event("Barrier", comm=Comm()))
+        elif kind == "line":  # a wavefront
+            nodes.append(
+                b.event(
+                    "Recv",
+                    repeat=on(dict.fromkeys(range(1, n), 1)),
+                    source=To(Encoding.RELATIVE, Vec(-1)),
+                    **data,
+                )
+            )
+            nodes.append(
+                b.event(
+                    "Send",
+                    repeat=on(dict.fromkeys(range(n - 1), 1)),
+                    dest=To(Encoding.RELATIVE, Vec(1)),
+                    **data,
+                )
+            )
+        else:
+            step = 1 if kind == "shift" else draw(st.integers(0, n - 1))
+            nodes.append(b.event("Irecv", source=To(Encoding.MODULO, Vec(-step % n)), **data))
+            nodes.append(b.event("Isend", dest=To(Encoding.MODULO, Vec(step)), **data))
+            nodes.append(b.event("Waitall", requests=(1, 0)))
+    return b.of(b.loop(draw(st.sampled_from([1, 3, 12, 30])), *nodes), b.event("Barrier", comm=Comm()))
+
+
+@settings(max_examples=150, deadline=None)
+@given(trace=loops(), platform=PLATFORMS)
+def test_all_ranks_end_as_in_the_simple_simulator(trace: Trace, platform: Platform) -> None:
+    try:
+        expected = simulated_ns(trace, platform)
+    except RuntimeError:
+        with pytest.raises(DeadlockError):
+            simulate(trace, platform)
+        return
+    result = simulate(trace, platform)
+    assert (result.clocks[:, 0] / 1000).tolist() == pytest.approx(expected, abs=0.1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(trace=loops(), platform=PLATFORMS)
+def test_steady_loops_change_nothing(trace: Trace, platform: Platform) -> None:
+    try:
+        short = Simulator(trace).run(platform)
+    except DeadlockError:
+        return
+    whole = Simulator(trace, steady=False).run(platform, path=True)
+    for name in ("clocks", "by_node", "by_rank", "calls"):
+        if name in ("by_node", "calls"):
+            assert getattr(short, name).sum(0).tolist() == getattr(whole, name).sum(0).tolist()
+        else:
+            assert np.array_equal(getattr(short, name), getattr(whole, name))
+    assert short.nevents == whole.nevents == whole.nsimulated == trace.nevents()
+    # The calls on the longest path take the whole time.
+    assert whole.path_by_node is not None
+    assert int(whole.path_by_node.sum()) == whole.time_ps
+    assert int(whole.path_by_node[:, 0].sum()) <= whole.time_ps
+
+
+def test_a_long_loop_is_multiplied() -> None:
+    b = Builder(4)
+    ring = [
+        b.event("Isend", dest=To(Encoding.MODULO, Vec(1)), compute=Histogram.of(500), **both(8)),
+        b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **both(8)),
+        b.event("Wait", request=0),
+    ]
+    result = simulate(b.of(b.loop(10**9, *ring)), Platform(network=NETWORK))
+    assert result.nevents == 12 * 10**9
+    assert result.nsimulated < 200
+
+
+def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
+    b = Builder(2)
+    times = Histogram(100, 10, 1000, 200, 100)
+    trace = b.of(b.loop(5000, b.event("Pcontrol", level=1, compute=times)))
+    simulator = Simulator(trace, drawn=True)
+    runs = [simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+    assert runs[0] == pytest.approx(simulator.run(Platform()).time_ns, rel=0.05)
+
+
+def test_factors_on_computation() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1000)))
+    slow = Options(compute_scale=3.0, slowness=np.array([1, 2], dtype=np.float32))
+    assert simulate(trace, Platform(compute_scale=0.5), slow).time_ns == 3000
+
+
+needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
+
+
+@needs_simgrid
+@settings(max_examples=15, deadline=None)
+@given(trace=loops(), o=st.sampled_from([0.0, 200.0]))
+def test_simgrid_agrees(trace: Trace, o: float) -> None:
+    from scalatrace.predict.export.simgrid_run import simgrid_time_ns
+
+    network = Network((Segment(0, 5000.0, 1.0, 0, o, o),), 65536)
+    platform = Platform(network=network, interface="unlimited")
+    assert simulate(trace, platform).time_ns == pytest.approx(simgrid_time_ns(trace, platform), rel=0.02)
