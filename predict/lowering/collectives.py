@@ -15,7 +15,7 @@ from scalatrace.predict.lowering.messages import Messages
 from scalatrace.predict.lowering.neighbours import Neighbours, neighbour_bytes
 from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
-from scalatrace.predict.lowering.schedules import Round, Shape, expand
+from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
 from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.call import Call
@@ -100,7 +100,8 @@ class Collectives:
             everyone = len(members) == self._nranks
             root = members[shape.root] if everyone else shape.root
             return [Collective(shape._replace(root=root), None if everyone else tuple(members))]
-        algorithm = self._platform.algorithm(_rules_of(shape), shape.nbytes, shape.nranks)
+        rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
+        algorithm = used_algorithm(shape, rule)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
         tag = self._messages.tag(call, 0, "collective")
         return [
@@ -166,10 +167,6 @@ class Collectives:
                     messages.append(kind(number, size, tag))
         self._account.add(call.op, Outcome.LOWERED, "messages to neighbours", nbytes)
         return exchange.together(messages)
-
-
-def _rules_of(shape: Shape) -> str:
-    return shape.operation.removesuffix("v")
 
 
 def _restricted(shape: Shape, own: int, n: int, kept: list[int]) -> Shape:

@@ -56,6 +56,7 @@ COMMANDS = (
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
+    Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 
