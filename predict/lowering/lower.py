@@ -39,7 +39,7 @@ class Lowering:
         self.target, self.platform = target or Target(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))
         for rank in chosen or ():
-            self.trace._known(rank)
+            trace.walk(rank)  # raises for a rank that is not in the trace
         if chosen is None and len(trace.ranks) != trace.nprocs:
             chosen = list(trace.ranks)
         self.ranks: list[int] | range = range(trace.nprocs) if chosen is None else chosen
