@@ -58,13 +58,14 @@ def _layers() -> dict[str, int]:
         for tool in (("replay", REPLAY), ("extrap", EXTRAP), ("codegen", CODEGEN), ("predict", PREDICT))
     ]
     layers |= {"scalatrace.record": top, "scalatrace.report": top, "scalatrace.symbols": top}
+    layers["scalatrace.convert"] = top
     stack(max(ends), "", ("auto", "cli", "__main__"))
     return layers
 
 
 LAYERS = _layers()
 
-BESIDE = ("replay", "extrap", "codegen", "predict", "record", "report", "symbols")
+BESIDE = ("replay", "extrap", "codegen", "predict", "record", "report", "symbols", "convert")
 """Parts that do not import each other: what two of them need belongs lower."""
 
 #: Who may import what at all, at the top of a module or inside a function.

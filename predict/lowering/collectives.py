@@ -15,10 +15,11 @@ from scalatrace.predict.lowering.messages import Messages
 from scalatrace.predict.lowering.neighbours import Neighbours, neighbour_bytes
 from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
-from scalatrace.predict.lowering.schedules import Round, Shape, expand
+from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
 from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.tables import Communicator
 
 __all__ = ["Collectives"]
 
@@ -91,7 +92,7 @@ class Collectives:
             return []
         members, own, partial = group
         if partial:
-            shape = _restricted(shape, own, len(members), self._kept(call))
+            shape = _restricted(shape, own, len(members), self._kept(call.comm))
             note += "among the chosen ranks, "
         nbytes = sent_bytes(call.op, call)
         if self._is_known(shape, members):
@@ -100,7 +101,8 @@ class Collectives:
             everyone = len(members) == self._nranks
             root = members[shape.root] if everyone else shape.root
             return [Collective(shape._replace(root=root), None if everyone else tuple(members))]
-        algorithm = self._platform.algorithm(_rules_of(shape), shape.nbytes, shape.nranks)
+        rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
+        algorithm = used_algorithm(shape, rule)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
         tag = self._messages.tag(call, 0, "collective")
         return [
@@ -132,22 +134,25 @@ class Collectives:
     def _group(self, call: Call) -> Group | None:
         """Return the members of a call's communicator that are in the result; None if this rank is alone."""
         if call.family not in self._groups:
-            comm = call.comm
-            numbers = [self._messages.number(rank) for rank in comm.members]
-            members = [number for number in numbers if number is not None]
-            own = self._messages.number(call.rank)
-            alone = own is None or len(members) < 2
-            self._groups[call.family] = (
-                None if alone or own is None else (members, members.index(own), len(members) < comm.size)
-            )
+            self._groups[call.family] = self._new_group(call.comm, call.rank)
         group = self._groups[call.family]
         if group is None:
             self._account.add(call.op, Outcome.KEPT, "alone in its communicator")
         return group
 
-    def _kept(self, call: Call) -> list[int]:
-        """Return the positions in the communicator of the members that are in the result."""
-        return [i for i, rank in enumerate(call.comm.members) if self._messages.number(rank) is not None]
+    def _new_group(self, comm: Communicator, rank: int) -> Group | None:
+        if self._messages.complete(comm.members):
+            return (comm.members, comm.rank, False) if comm.size > 1 else None
+        own = self._messages.number(rank)
+        members = [self._messages.number(comm.members[i]) for i in self._kept(comm)]
+        known = [number for number in members if number is not None]
+        return (
+            (known, known.index(own), len(known) < comm.size) if own is not None and len(known) > 1 else None
+        )
+
+    def _kept(self, comm: Communicator) -> list[int]:
+        """Return the positions in a communicator of the members that are in the result."""
+        return self._messages.positions(comm.members)
 
     def _neighbourhood(self, call: Call, exchange: Exchange) -> list[Action]:
         lists = self.neighbours.of(call.family)
@@ -166,10 +171,6 @@ class Collectives:
                     messages.append(kind(number, size, tag))
         self._account.add(call.op, Outcome.LOWERED, "messages to neighbours", nbytes)
         return exchange.together(messages)
-
-
-def _rules_of(shape: Shape) -> str:
-    return shape.operation.removesuffix("v")
 
 
 def _restricted(shape: Shape, own: int, n: int, kept: list[int]) -> Shape:

@@ -12,7 +12,6 @@ from scalatrace.predict.lowering.report import Account
 from scalatrace.predict.lowering.times import MeanTimes
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.load import COMPUTE
 
 __all__ = ["Lowering"]
@@ -36,11 +35,11 @@ class Lowering:
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
-        self.trace = explicit(trace)
+        self.trace = trace
         self.target, self.platform = target or Target(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))
         for rank in chosen or ():
-            self.trace._known(rank)
+            trace.walk(rank)  # raises for a rank that is not in the trace
         if chosen is None and len(trace.ranks) != trace.nprocs:
             chosen = list(trace.ranks)
         self.ranks: list[int] | range = range(trace.nprocs) if chosen is None else chosen

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scalatrace.errors import UsageError
 from scalatrace.operations import Operation, operation
 from scalatrace.predict.lowering.actions import Recv, Send
@@ -44,6 +46,16 @@ class Messages:
         if stored == ANY_SOURCE:
             raise UsageError(_open(call, "source"))
         return None if stored < 0 else self.number(call.comm.world(stored))
+
+    def complete(self, members: Sequence[int]) -> bool:
+        """Return whether all members of a communicator are in the result, with their own numbers."""
+        return self._numbers is None and (isinstance(members, range) or UNDEFINED not in members)
+
+    def positions(self, members: Sequence[int]) -> list[int]:
+        """Return the positions of the members of a communicator that are in the result, ascending."""
+        if self._numbers is not None and isinstance(members, range):
+            return sorted(members.index(rank) for rank in self._numbers if rank in members)
+        return [i for i, rank in enumerate(members) if self.number(rank) is not None]
 
     def number(self, world: int) -> int | None:
         """Return the rank in the result of a world rank; None if it is not in it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scalatrace.predict.lowering.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import PROC_NULL
 
@@ -76,6 +77,6 @@ def neighbour_bytes(call: Call, side: str, degree: int) -> tuple[int, ...]:
         return (max(call[f"{side}count"], 0) * size,) * degree
     counts = call[f"{side}counts"]
     if f"{side}types" in call:
-        types = (call.place.trace.datatype(index).size if index >= 0 else 0 for index in call[f"{side}types"])
-        return tuple(max(n, 0) * each for n, each in zip(counts, types, strict=True))
+        sizes = member_sizes(call[f"{side}types"])
+        return tuple(max(n, 0) * each for n, each in zip(counts, sizes, strict=True))
     return tuple(max(n, 0) * size for n in counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scalatrace.operations import operation
 from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 
 __all__ = ["base_name", "shape_of"]
@@ -80,12 +81,7 @@ def _block(call: Call, side: str) -> int:
 def _blocks(call: Call, side: str) -> tuple[int, ...]:
     counts = call[f"{side}counts"]
     if f"{side}types" in call:
-        return tuple(max(n, 0) * size for n, size in zip(counts, _sizes(call, f"{side}types"), strict=True))
+        sizes = member_sizes(call[f"{side}types"])
+        return tuple(max(n, 0) * size for n, size in zip(counts, sizes, strict=True))
     size = _size(call, f"{side}type")
     return tuple(max(n, 0) * size for n in counts)
-
-
-def _sizes(call: Call, name: str) -> tuple[int, ...]:
-    """Return the sizes of the datatypes of MPI_Alltoallw."""
-    trace = call.place.trace
-    return tuple(trace.datatype(index).size if index >= 0 else 0 for index in call[name])

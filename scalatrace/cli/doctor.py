@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, print_json
+
+if TYPE_CHECKING:
+    from scalatrace.record.doctor import Fact
 
 EXAMPLE = "scalatrace doctor --build"
 
@@ -15,6 +20,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--build", action="store_true", help="build the tracer for every MPI that is found")
     parser.add_argument("--include", action="store_true", help="print only the folder of st_plugin.h")
     add_json(parser)
+
+
+def _simgrid() -> Fact:
+    """Return whether SimGrid is there, which only predictions with it need."""
+    from scalatrace.record.doctor import Fact
+
+    path = shutil.which("smpirun")
+    missing = "not installed; only simulations with SimGrid need it: apt-get install libsimgrid-dev"
+    return Fact("SimGrid", True, path or missing)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.include:
         print(INCLUDE)
         return 0
-    checks = [*facts(), *(build_all() if args.build else [])]
+    checks = [*facts(), *(build_all() if args.build else []), _simgrid()]
     if args.json:
         print_json([asdict(fact) for fact in checks])
     else:

@@ -57,6 +57,7 @@ COMMANDS = (
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
+    Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 

@@ -3,7 +3,7 @@
 In: operation, algorithm (of `platform.algorithms`), rank, sizes in bytes. Out: the rounds of that rank.
 """
 
-from scalatrace.predict.lowering.schedules.expand import expand, schedule
+from scalatrace.predict.lowering.schedules.expand import expand, schedule, used_algorithm
 from scalatrace.predict.lowering.schedules.rounds import Round, Shape
 
-__all__ = ["Round", "Shape", "expand", "schedule"]
+__all__ = ["Round", "Shape", "expand", "schedule", "used_algorithm"]

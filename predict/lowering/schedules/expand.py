@@ -8,7 +8,7 @@ from scalatrace.errors import UsageError
 from scalatrace.predict.lowering.schedules import rooted, symmetric
 from scalatrace.predict.lowering.schedules.rounds import Round, Shape, even, listed
 
-__all__ = ["expand", "schedule"]
+__all__ = ["expand", "schedule", "used_algorithm"]
 
 
 def schedule(
@@ -22,6 +22,15 @@ def schedule(
         nbytes: the whole vector of bcast, reduce, allreduce and scan, one rank's block of the others.
     """
     return expand(Shape(operation, rank, nranks, nbytes, root), algorithm)
+
+
+def used_algorithm(shape: Shape, algorithm: str) -> str:
+    """Return the algorithm that `expand` uses in place of one that does not fit calls with several sizes."""
+    if shape.operation in ("gatherv", "scatterv"):
+        return "linear"
+    if shape.operation == "alltoall" and shape.sends is not None and algorithm == "bruck":
+        return "pairwise"
+    return algorithm
 
 
 def expand(shape: Shape, algorithm: str) -> Iterator[Round]:

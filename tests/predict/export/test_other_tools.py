@@ -1,7 +1,8 @@
-"""Exports read by Pipit and Extra-P, where these are installed."""
+"""Exports read by Pipit, Extra-P and LogGOPSim, where these are installed."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -13,9 +14,17 @@ import pytest
 
 from scalatrace.predict.export.events.otf2_archive import write_otf2
 from scalatrace.predict.export.extrap_json import experiment_json
+from scalatrace.predict.export.goal import GOAL, write_goal
+from scalatrace.predict.export.simgrid_run import simgrid_time_ns
+from scalatrace.predict.lowering import Lowering
+from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import DOUBLE, Builder, Comm, stencil
+from support.lowered import every_kind
+
+COSTS = {"-L": "1000", "-o": "300", "-g": "0", "-G": "0", "-O": "0", "-S": "100000000"}
+"""Parameters of LogGOPSim, in ns and bytes."""
 
 
 def test_pipit(tmp_path: Path) -> None:
@@ -45,3 +54,23 @@ def test_extra_p(tmp_path: Path) -> None:
     command = ["extrap", "--disable-progress", "--json", str(path), "--print", "functions"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert len(done.stdout.split()) >= 4
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("txt2bin", "LogGOPSim", "smpirun"))), reason="LogGOPSim or SimGrid is missing"
+)
+def test_two_simulators_agree(tmp_path: Path) -> None:
+    """LogGOPSim on GOAL and SimGrid's replay, with L = 1 us, o = 0.3 us and no other costs."""
+    trace = every_kind(6)
+    with open(tmp_path / "x.goal", "wb") as file:
+        write_goal(Lowering(trace, GOAL), file)
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 60, "check": True}
+    subprocess.run(["txt2bin", "-i", "x.goal", "-o", "x.bin"], **options)  # type: ignore[call-overload]
+    costs = [word for name, value in COSTS.items() for word in (name, value)]
+    parameters = ["-f", "x.bin", "--batchmode", *costs]
+    done = subprocess.run(["LogGOPSim", *parameters], **options)  # type: ignore[call-overload]
+    assert "queue contains" not in done.stdout
+    found = re.search(r"finishing time at host \d+: (\d+)", done.stdout)
+    assert found
+    platform = Platform(network=Network((Segment(0, 1000, 0, 0, 300, 300),)))
+    assert simgrid_time_ns(trace, platform) == pytest.approx(int(found[1]), rel=0.02)

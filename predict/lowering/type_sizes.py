@@ -1,0 +1,92 @@
+"""Sizes of the datatypes of MPI_Alltoallw, which a trace has as one struct of them.
+
+A trace has the size of the struct, not of its members. Those of predefined types are of a 64-bit Linux.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.model.typetree import TypeTree, parse
+
+__all__ = ["member_sizes"]
+
+_BYTES = {
+    1: "CHAR SIGNED_CHAR UNSIGNED_CHAR BYTE PACKED INT8_T UINT8_T C_BOOL CXX_BOOL CHARACTER INTEGER1"
+    " LOGICAL1",
+    2: "SHORT UNSIGNED_SHORT INT16_T UINT16_T INTEGER2 REAL2 LOGICAL2",
+    4: "INT UNSIGNED FLOAT WCHAR INT32_T UINT32_T INTEGER REAL LOGICAL INTEGER4 REAL4 LOGICAL4 COMPLEX4",
+    6: "SHORT_INT",
+    8: "LONG LONG_LONG LONG_LONG_INT UNSIGNED_LONG UNSIGNED_LONG_LONG DOUBLE INT64_T UINT64_T AINT COUNT"
+    " OFFSET C_COMPLEX C_FLOAT_COMPLEX CXX_FLOAT_COMPLEX FLOAT_INT 2INT DOUBLE_PRECISION COMPLEX 2REAL"
+    " 2INTEGER INTEGER8 REAL8 LOGICAL8 COMPLEX8",
+    12: "DOUBLE_INT LONG_INT",
+    16: "LONG_DOUBLE C_DOUBLE_COMPLEX CXX_DOUBLE_COMPLEX DOUBLE_COMPLEX 2DOUBLE_PRECISION INTEGER16 REAL16"
+    " LOGICAL16 COMPLEX16 2COMPLEX",
+    20: "LONG_DOUBLE_INT",
+    32: "C_LONG_DOUBLE_COMPLEX CXX_LONG_DOUBLE_COMPLEX COMPLEX32 2DOUBLE_COMPLEX",
+}  # fmt: skip
+_PREDEFINED = {f"MPI_{name}": size for size, names in _BYTES.items() for name in names.split()}
+
+
+@lru_cache(1 << 10)
+def member_sizes(struct: Datatype) -> tuple[int, ...]:
+    """Return the size in bytes of each member of a struct with one element of each.
+
+    If a member is unknown, all have the mean.
+    """
+    members = parse(struct.description).inner
+    sizes = [_size(member) for member in members]
+    known = [size for size in sizes if size is not None]
+    if len(known) == len(sizes):
+        return tuple(known)
+    return (struct.size // max(len(sizes), 1),) * len(sizes)
+
+
+def _size(tree: TypeTree) -> int | None:
+    """Return the bytes of data of a type; None if it is made of unknown ones."""
+    if tree.predefined:
+        return _PREDEFINED.get(tree.name, 0 if tree.name == "MPI_DATATYPE_NULL" else None)
+    if tree.name == "opaque":
+        first = tree.arguments[0]
+        return first if isinstance(first, int) else None
+    inner = [_size(each) for each in tree.inner]
+    known = [size for size in inner if size is not None]
+    if len(known) < len(inner):
+        return None
+    if tree.name == "struct":
+        return sum(n * size for n, size in zip(_list(tree, 0), known, strict=True))
+    return None if (count := _elements(tree)) is None else count * known[0]
+
+
+def _elements(tree: TypeTree) -> int | None:
+    """Return how many elements of its inner type a constructor has; None if this does not know it."""
+    arguments = tree.arguments
+    match tree.name:
+        case "contiguous":
+            return _int(tree, 0)
+        case "vector" | "hvector":
+            return _int(tree, 0) * _int(tree, 1)
+        case "indexed" | "hindexed":
+            return sum(_list(tree, 0))
+        case "indexed_block" | "hindexed_block":
+            return _int(tree, 0) * len(_list(tree, 1))
+        case "subarray":
+            count = 1
+            for size in _list(tree, 1):
+                count *= size
+            return count
+        case "resized" | "dup":
+            return 1
+    return None if arguments else 1
+
+
+def _int(tree: TypeTree, at: int) -> int:
+    value = tree.arguments[at]
+    return value if isinstance(value, int) else 0
+
+
+def _list(tree: TypeTree, at: int) -> tuple[int, ...]:
+    value = tree.arguments[at]
+    return tuple(value) if isinstance(value, tuple | list) else ()

@@ -1,0 +1,56 @@
+"""Make a trace of what another tool recorded: an OTF2 archive (Score-P, Extrae), or flat logs.
+
+An archive has messages and collectives, not all parameters: sizes become bytes, and calls without either are
+left out. The result is compressed and merged as the recorder does it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.files import check_output
+
+EXAMPLE = "scalatrace import scorep/traces.otf2 -o app.st\n  scalatrace import logs/ -o app.st"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("source", help="an OTF2 archive (.otf2), or a folder with flat logs (rank-R.log)")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the trace")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert, and say what was left out."""
+    import scalatrace
+    from scalatrace.escapes import clean
+    from scalatrace.report.style import console, nbytes, number
+
+    need_file(args.source)
+    check_output(args.output, "-o")
+    left_out: dict[str, int] = {}
+    if os.path.isdir(args.source):
+        from scalatrace.convert.flat_logs import convert_logs
+
+        convert_logs(args.source, args.output)
+    else:
+        from scalatrace.convert.otf2_archive import convert_otf2
+
+        left_out = dict(convert_otf2(args.source, args.output))
+    trace = scalatrace.load(args.output)
+    facts = {
+        "output": args.output, "bytes": os.path.getsize(args.output), "nprocs": trace.nprocs,
+        "events": trace.nevents(), "left_out": left_out,
+    }  # fmt: skip
+    if args.json:
+        print_json(facts)
+        return 0
+    out = console()
+    out.print(
+        f"{clean(args.output)}: {number(trace.nprocs)} ranks, {number(facts['events'])} calls, "
+        f"{nbytes(facts['bytes'])}"
+    )
+    for name, count in sorted(left_out.items()):
+        out.print(f"left out: {number(count)} {clean(name)}")
+    return 0

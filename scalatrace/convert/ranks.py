@@ -1,0 +1,149 @@
+"""Compress the calls of one rank after the other, and merge them into one trace file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+from zlib import crc32
+
+from scalatrace.core.binding import COMM_NULL, COMM_SELF, COMM_WORLD, Core, family
+from scalatrace.trace.model.tables import Datatype, Kind
+
+__all__ = ["RankCalls", "write_trace"]
+
+FIRST_NAMED = 1 << 20
+"""Ordinals of communicators whose making is not among the calls begin here."""
+
+_PREDEFINED = {"world": COMM_WORLD, "self": COMM_SELF, "null": COMM_NULL}
+
+
+@dataclass(frozen=True)
+class _Comm:
+    """A communicator of the rank: the name of its family, own rank, number of peers."""
+
+    name: int
+    own: int
+    size: int
+
+
+class RankCalls:
+    """Appends the calls of one rank to a compressor."""
+
+    def __init__(self, rank: int, nprocs: int, stats: Sequence[str] = ()) -> None:
+        self.rank, self.core = rank, Core(rank, nprocs)
+        self.core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
+        for stat in stats:
+            self.core.define_stat(stat)
+        self._ops: dict[tuple[str, tuple[tuple[str, Kind], ...]], int] = {}
+        self._comms: dict[object, _Comm] = {"world": _Comm(COMM_WORLD, rank, nprocs)}
+        self._made: dict[int, int] = {}
+
+    def append(
+        self,
+        op: str,
+        params: Sequence[tuple[str, Kind, Any]],
+        frames: Sequence[str] = (),
+        stats: Sequence[float] = (),
+    ) -> None:
+        """Append a call.
+
+        Args:
+            params: name, kind and value; a communicator is a key of `comm`, a datatype a `Datatype`, arrays
+                and strings are themselves.
+            frames: of the call site, innermost first.
+        """
+        schema = tuple((name, kind) for name, kind, _ in params)
+        known = self._ops.get((op, schema))
+        if known is None:
+            known = self.core.define_op(op, [(name, int(kind)) for name, kind in schema])
+            self._ops[op, schema] = known
+        signature = self.core.define_signature(frames) if frames else 0
+        at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
+        comm = self._comms[at]
+        values = [self._stored(kind, value) for _, kind, value in params]
+        self.core.append(known, values, signature, comm.own, comm.size, stats)
+
+    def comm(
+        self,
+        key: object,
+        kind: str,
+        members: Sequence[int],
+        parent: object = "world",
+        remote: Sequence[int] | None = None,
+        ordinal: int | None = None,
+    ) -> None:
+        """Define a communicator of this rank, unless it is known.
+
+        Args:
+            key: how calls name it.
+            ordinal: number of the call on the parent that makes it, the same on all members; None: not known.
+        """
+        if key in self._comms:
+            return
+        own = members.index(self.rank) if self.rank in members else -1
+        size = len(members if remote is None else remote)
+        if kind in _PREDEFINED:
+            self._comms[key] = _Comm(_PREDEFINED[kind], max(own, 0), max(size, 1))
+            return
+        above = self._comms[parent].name if parent in self._comms else COMM_WORLD
+        if ordinal is None:
+            ordinal = FIRST_NAMED + crc32(repr((kind, tuple(members), remote)).encode())
+        name = family(above, ordinal)
+        self.core.define_comm(name, above, kind, members, remote)
+        self._comms[key] = _Comm(name, max(own, 0), max(size, 1))
+
+    def next_ordinal(self, parent: object) -> int:
+        """Return the number of the next call that makes communicators from a parent."""
+        name = self._comms[parent].name
+        self._made[name] = self._made.get(name, -1) + 1
+        return self._made[name]
+
+    def _stored(self, kind: Kind, value: Any) -> int:
+        if isinstance(value, Datatype):
+            return int(self.core.define_type(value.description, value.size, value.extent))
+        if kind is Kind.COMM and value in self._comms:
+            return self._comms[value].name
+        if kind is Kind.ARRAY and not isinstance(value, int):
+            return int(self.core.array(value))
+        return int(self.core.string(value)) if isinstance(value, str) else int(value)
+
+
+def write_trace(
+    ranks: Iterable[int],
+    record: Callable[[int], RankCalls],
+    path: str | PathLike[str],
+    meta: Mapping[str, str],
+) -> None:
+    """Record each rank, merge neighbours as in a reduction, and write the trace.
+
+    Args:
+        ranks: all ranks, ascending.
+        record: gives the calls of a rank.
+        meta: entries of the header.
+    """
+    waiting: list[tuple[int, Core]] = []  # sizes of groups of ranks, each less than the one before
+    try:
+        for rank in ranks:
+            core, size = record(rank).core, 1
+            core.finish()
+            while waiting and waiting[-1][0] == size:
+                core, size = _merged(waiting.pop()[1], core), 2 * size
+            waiting.append((size, core))
+        while len(waiting) > 1:
+            (_, last), (size, before) = waiting.pop(), waiting.pop()
+            waiting.append((size, _merged(before, last)))
+        core = waiting[0][1]
+        for key, value in meta.items():
+            core.set_meta(key, value)
+        core.write(path)
+    finally:
+        for _, core in waiting:
+            core.close()
+
+
+def _merged(lower: Core, upper: Core) -> Core:
+    lower.merge_core(upper)
+    upper.close()
+    return lower
