@@ -53,6 +53,9 @@ COMMANDS = (
         "instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate", COMPUTING
     ),
     Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
+    Command(
+        "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
+    ),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("doctor", "check what recording needs on this machine", "doctor"),

@@ -1,0 +1,1 @@
+"""Reports of predictions: performance models, variability, and tests of new runs."""
