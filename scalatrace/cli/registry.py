@@ -54,6 +54,12 @@ COMMANDS = (
     ),
     Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
     Command(
+        "models",
+        "formulas and times of messages, collectives and programs on a platform",
+        "models",
+        COMPUTING,
+    ),
+    Command(
         "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
     ),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
