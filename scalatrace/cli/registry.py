@@ -60,6 +60,12 @@ COMMANDS = (
         COMPUTING,
     ),
     Command(
+        "variability",
+        "how much later the slowest rank is on more ranks, with intervals",
+        "variability",
+        COMPUTING,
+    ),
+    Command(
         "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
     ),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
