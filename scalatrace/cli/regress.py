@@ -16,6 +16,7 @@ from scalatrace.cli.output import add_json, natural, print_json
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
+    from scalatrace import Trace
     from scalatrace.predict.regress import Runs
 
 EXAMPLE = (
@@ -74,6 +75,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--outlier", action="append", default=[], metavar="RUN", help="run to leave out; may be repeated"
     )
+    parser.add_argument(
+        "-P", "--ranks", type=natural, metavar="N",
+        help="also predict the computation of the slowest of N ranks from each run (see variability)",
+    )  # fmt: skip
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     add_json(parser)
 
@@ -117,10 +122,12 @@ def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]]]:
         raise UsageError(f"--window {args.window}: give a number of runs, or 0 for no windowed test")
     if args.table is not None:
         return read_table(args.table), []
-    return _runs_of_traces(args.traces, args.by, args.min_share / 100)
+    return _runs_of_traces(args.traces, args.by, args.min_share / 100, args.ranks)
 
 
-def _runs_of_traces(paths: list[str], by: str, min_share: float) -> tuple[Runs, list[dict[str, Any]]]:
+def _runs_of_traces(
+    paths: list[str], by: str, min_share: float, target: int | None
+) -> tuple[Runs, list[dict[str, Any]]]:
     import scalatrace
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
@@ -139,6 +146,17 @@ def _runs_of_traces(paths: list[str], by: str, min_share: float) -> tuple[Runs, 
         if not factors:
             raise UsageError(f"{path}: the trace has no times; record it without --stats that leave them out")
         rows.append((path, factors))
-        if plain := plain_efficiency(efficiency(trace)):
-            efficiencies.append({"run": path, **plain})
+        row = {"run": path, **(plain_efficiency(efficiency(trace)) or {})}
+        if target is not None:
+            row["prediction"] = _predicted(trace, target)
+        if len(row) > 1:
+            efficiencies.append(row)
     return Runs.of(rows).gathered(min_share).ordered(), efficiencies
+
+
+def _predicted(trace: Trace, nranks: int) -> dict[str, Any] | None:
+    """Return the computation of the slowest of so many ranks; None where the trace has no intervals."""
+    from scalatrace.cli.variability import Projection, of_trace
+
+    data = of_trace(trace, Projection((nranks,), ("pooled",)))
+    return None if data is None else {"recorded_ns": data["total_ns"], **data["predictions"][0]}

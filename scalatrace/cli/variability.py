@@ -10,6 +10,7 @@ intra-node), and resampling of the maxima (resampled).
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from scalatrace.errors import UsageError
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from scalatrace import Trace
 
     Array = npt.NDArray[np.float64]
 
@@ -59,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
 
     if (args.trace is None) == (args.times is None):
         raise UsageError("give either a trace, or --times CSV")
-    data = _of_trace(args) if args.trace else _of_table(args)
+    options = Projection(tuple(args.ranks), tuple(args.method or ()), args.fit, args.seed)
+    data = _of_trace_file(args, options) if args.trace else _of_table(args, options)
     if args.json:
         print_json(data)
     else:
@@ -67,24 +71,48 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_trace(args: argparse.Namespace) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Projection:
+    """Numbers of ranks to predict for, and how.
+
+    Attributes:
+        methods: of METHODS; empty: all that the input allows.
+        fit: "pwm" or "mom".
+        seed: of the draws.
+    """
+
+    ranks: tuple[int, ...]
+    methods: tuple[str, ...] = ()
+    fit: str = "pwm"
+    seed: int = 0
+
+
+def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
     import scalatrace
+
+    if args.ranks_per_node or set(options.methods) - {"pooled", "resampled"}:
+        raise UsageError("inter-node and intra-node need the times of each rank: use --times")
+    data = of_trace(scalatrace.load(args.trace), options)
+    if data is None:
+        raise UsageError(f"{args.trace}: no computation before a synchronising call was recorded")
+    return data
+
+
+def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
+    """Return the intervals of a trace and the predictions as plain data; None: it has no intervals."""
     from scalatrace.predict.variability import intervals, maxima_of, spread_of_ranks
 
-    trace = scalatrace.load(args.trace)
-    if args.ranks_per_node or set(args.method or ()) - {"pooled", "resampled"}:
-        raise UsageError("inter-node and intra-node need the times of each rank: use --times")
     listed = intervals(trace)
     if not listed:
-        raise UsageError(f"{args.trace}: no computation before a synchronising call was recorded")
+        return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
     rows, predictions = [], []
     for number, each in enumerate(listed):
         drawn = max(30, min(each.count, DRAWN_INTERVALS))
-        maxima = maxima_of(each, nranks, spread, drawn, args.seed + number)
+        maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        predictions.append([(each.count, one) for one in _projected(args, maxima, nranks, each.count)])
+        predictions.append([(each.count, one) for one in _projected(options, maxima, nranks, each.count)])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
@@ -95,7 +123,7 @@ def _of_trace(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _of_table(args: argparse.Namespace) -> dict[str, Any]:
+def _of_table(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
     from scalatrace.predict.variability import read_times
 
     times = read_times(args.times) * 1e9
@@ -112,7 +140,7 @@ def _of_table(args: argparse.Namespace) -> dict[str, Any]:
         "spread": float(totals.std(ddof=1) / totals.mean()) if nranks > 1 and totals.mean() else 0.0,
         "intervals": [row],
         "total_ns": count * row["slowest_ns"],
-        "predictions": _summed([[(count, one) for one in _projected(args, maxima, nranks, count, cube)]]),
+        "predictions": _summed([[(count, one) for one in _projected(options, maxima, nranks, count, cube)]]),
     }
 
 
@@ -130,31 +158,31 @@ def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> 
 
 
 def _projected(
-    args: argparse.Namespace, maxima: Array, nranks: int, count: int, cube: Array | None = None
+    options: Projection, maxima: Array, nranks: int, count: int, cube: Array | None = None
 ) -> list[dict[str, Any]]:
     """Return the prediction of one interval by each method, for each number of ranks."""
     from scalatrace.extrap.timing.largest import bootstrap
 
     possible = ["pooled", "resampled"] + (["inter-node", "intra-node"] if cube is not None else [])
-    chosen = args.method or possible
+    chosen = options.methods or possible
     if missing := [name for name in chosen if name not in possible]:
         raise UsageError(f"--method {missing[0]} needs --times and --ranks-per-node")
     result = []
-    for target in args.ranks:
+    for target in options.ranks:
         if target < nranks:
             raise UsageError(f"-P {target}: fewer ranks than the {nranks} of the input")
         for name in chosen:
             if name == "pooled":
-                found = bootstrap.pooled(maxima, target / nranks, args.fit, args.seed)
+                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
             elif name == "resampled":
                 many = {"intervals": count, "replicas": 200}
-                found = bootstrap.non_parametric(maxima, round(target / nranks), args.seed, **many)
+                found = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
             elif name == "inter-node":
                 assert cube is not None
-                found = bootstrap.inter_node(cube, target / cube.shape[2], args.fit, args.seed)
+                found = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
             else:
                 assert cube is not None
-                found = bootstrap.intra_node(cube, target, args.fit, args.seed)
+                found = bootstrap.intra_node(cube, target, options.fit, options.seed)
             result.append({"method": name, "nranks": target, "interval": found})
     return result
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.files import write_file
 from scalatrace.report.curves import check_plot
-from scalatrace.report.style import DIM, SITE, duration, table
+from scalatrace.report.style import DIM, SITE, duration, number, or_dash, table
 
 __all__ = ["RegressReporter"]
 
@@ -27,6 +27,8 @@ FACTORS_DRAWN = 6
 """Evolution plots in one figure."""
 
 COLUMNS = ("n", "before", "now", "change", "expected", "likelihood", "result")
+
+EFFICIENCIES = ("parallel efficiency", "load balance", "communication efficiency")
 
 LEVELS = ((1e-4, "#", "="), (1e-2, "+", "-"))
 """Likelihood below which a run gets a sign in the overview: slower, faster."""
@@ -82,15 +84,20 @@ class RegressReporter:
         return lines
 
     def _efficiency(self, console: Console) -> None:
-        listed = [row for row in self.data["efficiency"] if row is not None]
+        listed = self.data["efficiency"]
         if not listed:
             return
-        numbers = ("run time", "parallel efficiency", "load balance", "communication efficiency")
+        numbers = ["run time", *EFFICIENCIES]
+        predicted = [row["prediction"] for row in listed if row.get("prediction")]
+        if predicted:
+            numbers.append(f"slowest of {number(predicted[0]['nranks'])} ranks")
         rows = table("run", *numbers, right=numbers)
         for row in listed[-RUNS_SHOWN:]:
-            factors = [row["parallel_efficiency"], row["load_balance"], row["communication_efficiency"]]
+            factors = [row.get(name.replace(" ", "_")) for name in EFFICIENCIES]
             shown = ["-" if factor is None else f"{factor:.1%}" for factor in factors]
-            rows.add_row(Text(clean(row["run"])), duration(row["run_time_ns"]), *shown)
+            if predicted:
+                shown.append(_prediction(row.get("prediction")))
+            rows.add_row(Text(clean(row["run"])), or_dash(duration, row.get("run_time_ns")), *shown)
         console.print(rows)
 
     def _verdict(self) -> Text:
@@ -124,6 +131,13 @@ class RegressReporter:
         figure.savefig(file, format=path.suffix[1:])
         pyplot.close(figure)
         write_file(path, file.getvalue())
+
+
+def _prediction(row: Mapping[str, Any] | None) -> str:
+    """Return the computation of the slowest rank with its interval."""
+    if row is None:
+        return "-"
+    return f"{duration(row['median_ns'])} ({duration(row['low_ns'])} .. {duration(row['high_ns'])})"
 
 
 def _coloured(result: str) -> Text:

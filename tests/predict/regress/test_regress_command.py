@@ -105,6 +105,17 @@ def test_outliers_and_earlier_versions_can_be_left_out(
     regress(capsys, *history, new, *outliers, status=1)
 
 
+def test_prediction_for_more_ranks(
+    capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path
+) -> None:
+    new = saved(tmp_path / "new.st", run_of(77))
+    data = json.loads(regress(capsys, *history[:6], new, "-P", 64, "--json"))
+    predictions = [row["prediction"] for row in data["efficiency"]]
+    assert [row["nranks"] for row in predictions] == [64] * 7
+    assert all(row["recorded_ns"] <= row["median_ns"] * 1.000001 for row in predictions)
+    assert "slowest of 64 ranks" in regress(capsys, *history[:6], new, "-P", 64)
+
+
 def test_plot(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     regress(capsys, *history, "--plot", tmp_path / "plot.svg")
