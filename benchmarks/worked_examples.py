@@ -4,8 +4,8 @@ python -m benchmarks.worked_examples [--keep]
 
 Hoefler, Gropp, Thakur, Träff (2010) on Blue Gene/P; examples 4.2.1 and 4.3.1 of Dominguez-Trujillo (2021);
 the two points and the two sets of figures 11.2 and 11.3 of Cornebize (2021), whose reference set has exactly
-the means, deviations and correlation of the text. A number is equal if it agrees in all printed digits, rounded or
-cut off. The thesis calls MiB/s what is MB/s of a buffer in MiB.
+the means, deviations and correlation of the text. A number is equal if it agrees in all printed digits,
+rounded or cut off. The thesis calls MiB/s what is MB/s of a buffer in MiB.
 """
 
 from __future__ import annotations
