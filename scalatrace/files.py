@@ -5,17 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import stat
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike, fspath, urandom
+from typing import IO
 from zlib import crc32
 
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 
 __all__ = [
-    "check_output", "is_stdout", "is_stream", "path_below", "read_file", "read_text", "replace_file",
-    "resolved", "unreadable", "write_file",
+    "check_output", "is_stdout", "is_stream", "output_file", "output_folder", "path_below", "read_file",
+    "read_text", "replace_file", "resolved", "unreadable", "write_file",
 ]  # fmt: skip
 
 MAX_LINKS = 40
@@ -109,6 +112,54 @@ def replace_file(path: str, data: bytes, mode: int | None = None) -> None:
     Raises:
         OSError: the file cannot be written; the temporary file is removed.
     """
+    with _replacement(path, mode) as file:
+        file.write(data)
+
+
+@contextmanager
+def output_file(path: FilePath) -> Iterator[IO[bytes]]:
+    """Open a file to be written in parts, as `write_file` does: nobody sees it before it is complete.
+
+    Raises:
+        ScalatraceError: the file cannot be written.
+    """
+    path = fspath(path)
+    try:
+        stream = _open_stream(path)
+        opened = _replacement(resolved(path), None) if stream is None else os.fdopen(stream, "wb")
+        with opened as file:
+            yield file
+    except OSError as error:
+        raise ScalatraceError(f"{path}: cannot write: {error.strerror}{_hint(error)}") from None
+
+
+@contextmanager
+def output_folder(path: FilePath) -> Iterator[str]:
+    """Make a new folder that appears when it is complete; gives the path to write to until then.
+
+    Raises:
+        UsageError: there is something in the folder already.
+        ScalatraceError: the folder cannot be written.
+    """
+    path = os.path.abspath(fspath(path))
+    try:
+        if os.path.lexists(path) and (not os.path.isdir(path) or os.listdir(path)):
+            raise UsageError(f"{path}: is there already; give the path of a new folder")
+        temporary = f"{path}.{urandom(8).hex()}.tmp"
+        os.mkdir(temporary)
+        try:
+            yield temporary
+            os.rename(temporary, path)
+        except BaseException:  # also KeyboardInterrupt
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise ScalatraceError(f"{path}: cannot write: {error.strerror}{_hint(error)}") from None
+
+
+@contextmanager
+def _replacement(path: str, mode: int | None) -> Iterator[IO[bytes]]:
+    """Give a temporary file beside `path`, which is renamed to it at the end; as `replace_file`."""
     try:
         old = os.lstat(path)
     except FileNotFoundError:
@@ -120,7 +171,7 @@ def replace_file(path: str, data: bytes, mode: int | None = None) -> None:
                 os.fchmod(descriptor, mode)
             elif old is not None:
                 _copy_permissions(descriptor, old)
-            file.write(data)
+            yield file
         os.rename(temporary, path)
     except BaseException:  # also KeyboardInterrupt
         with suppress(OSError):

@@ -24,6 +24,10 @@ from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Ru
 __all__ = ["MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
 
 
+INTERFACES = ("rank", "node", "unlimited")
+TOPOLOGIES = ("full", "torus", "fat-tree")
+
+
 @dataclass(frozen=True)
 class Segment:
     """Parameters of messages of `from_bytes` and more bytes, up to the next segment.
@@ -119,6 +123,10 @@ class Topology:
     per_byte_ns: float = 0.0
     hop_ns: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.kind not in TOPOLOGIES:
+            raise UsageError(f"kind is {self.kind!r}; known: {', '.join(TOPOLOGIES)}")
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -130,7 +138,8 @@ class Platform:
         compute_scale: duration of a computation here over that in the trace.
         network: messages between nodes.
         memory: messages within a node; None: as between nodes.
-        nic_shared: whether the ranks of a node share one network interface.
+        interface: "rank": each rank has a network interface of its own, which sends one message after the
+            other (LogGP); "node": the ranks of a node share one; "unlimited": no message waits for others.
         reduce_per_byte_ns: of the operator of a reduction.
         collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
     """
@@ -142,7 +151,7 @@ class Platform:
     compute_scale: float = 1.0
     network: Network = Network()
     memory: Network | None = None
-    nic_shared: bool = False
+    interface: str = "rank"
     reduce_per_byte_ns: float = 0.0
     matching: MatchingCost = MatchingCost()
     strided: StridedCost = StridedCost()
@@ -150,6 +159,10 @@ class Platform:
     collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.interface not in INTERFACES:
+            raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
+        if self.ranks_per_node < 0 or self.compute_scale < 0:
+            raise UsageError("ranks_per_node and compute_scale must be 0 or more")
         for operation, rules in self.collectives.items():
             known = ALGORITHMS.get(operation)
             if known is None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from scalatrace import files
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.files import check_output, is_stream, write_file
+from scalatrace.files import check_output, is_stream, output_file, output_folder, write_file
 
 
 def names(folder: Path) -> list[str]:
@@ -117,3 +118,28 @@ def test_errors_name_the_path(tmp_path: Path) -> None:
             check_output(path, "-o")
     check_output(tmp_path / "a.st", "-o")
     assert names(tmp_path) == []
+
+
+def test_output_file_appears_when_complete(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    target.write_text("old")
+    with suppress(RuntimeError), output_file(target) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert target.read_text() == "old"
+    with output_file(target) as file:
+        file.write(b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert target.read_text() == "new"
+
+
+def test_output_folder_appears_when_complete(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with pytest.raises(RuntimeError), output_folder(target):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    with output_folder(target) as name:
+        Path(name, "file").write_text("content")
+    assert [path.name for path in target.iterdir()] == ["file"]
+    with pytest.raises(UsageError, match="is there already"), output_folder(target):
+        pass

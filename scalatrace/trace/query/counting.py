@@ -17,6 +17,7 @@ __all__ = [
     "MAX_VISITS",
     "check_countable",
     "check_visits",
+    "entries",
     "executions",
     "executions_of",
     "least_and_most",
@@ -87,6 +88,18 @@ def _below(nodes: AnySequence[Node], rank: int, entry_count: int) -> Iterator[tu
 def executions(trace: Trace) -> Iterator[tuple[Event, Classes]]:
     """Yield each event node with the sets of ranks that execute it equally often."""
     return _spread(trace.nodes, [(trace.ranks, 1)])
+
+
+def entries(trace: Trace) -> Iterator[tuple[Node, Classes]]:
+    """Yield each node, in preorder, with the sets of ranks that enter it equally often."""
+    return _entered(trace.nodes, [(trace.ranks, 1)])
+
+
+def _entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Node, Classes]]:
+    for node in nodes:
+        yield node, entries
+        if not isinstance(node, Event):
+            yield from _entered(node.nodes, _after(node.repeat, entries))
 
 
 def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event, Classes]]:

@@ -7,10 +7,11 @@ number of newer live requests.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
 from itertools import islice
+from typing import Generic, TypeVar
 
 from scalatrace.errors import LimitError
 from scalatrace.operations import operation
@@ -20,10 +21,12 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Place, Step, compiled
 
-__all__ = ["ENDING", "MAX_WALKED", "STARTING", "ages", "started"]
+__all__ = ["ENDING", "MAX_WALKED", "STARTING", "LiveRequests", "ages", "started"]
 
 MAX_WALKED = 1 << 22
 """Calls and iterations of a rank followed to find the requests that it starts; more would take minutes."""
+
+T = TypeVar("T")
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
@@ -114,43 +117,61 @@ class _Started:
             )
 
 
+class LiveRequests(Generic[T]):
+    """The live requests of a rank, oldest first, as values of any type.
+
+    Args:
+        is_persistent: whether a request is left when it is completed.
+    """
+
+    def __init__(self, is_persistent: Callable[[T], bool]) -> None:
+        self._is_persistent = is_persistent
+        self.live: list[T] = []
+
+    def add(self, request: T) -> None:
+        """Add the newest request."""
+        self.live.append(request)
+
+    def at(self, ages: Sequence[int]) -> list[T]:
+        """Return the requests of these ages; null requests and such as no recorded call made are left out."""
+        return [self.live[position] for position in self._positions(ages)]
+
+    def end(self, ages: Sequence[int], freed: bool) -> list[T]:
+        """Remove completed (unless persistent) or freed requests, and return them; ages are those before."""
+        positions = self._positions(ages)
+        result = [self.live[i] for i in positions]
+        ended = {i for i in positions if freed or not self._is_persistent(self.live[i])}
+        if ended:
+            first = min(ended)
+            rest = enumerate(self.live[first:], first)
+            self.live[first:] = [request for i, request in rest if i not in ended]
+        return result
+
+    def _positions(self, ages: Sequence[int]) -> list[int]:
+        n = len(self.live)
+        return [n - 1 - age for age in ages if 0 <= age < n]
+
+
 class _Live:
-    """The calls that created the live requests, oldest first."""
+    """The calls that created the live requests."""
 
     def __init__(self) -> None:
-        self._creators: list[Call] = []
+        self._requests: LiveRequests[Call] = LiveRequests(_is_persistent)
 
     def follow(self, call: Call) -> tuple[Call, ...] | None:
         """Make, end or free requests as a call does; the calls that created what it starts, if it starts."""
         role = _role(call.op)
         if role is Role.MAKES:
-            self._creators.append(call)
+            self._requests.add(call)
         elif role is Role.STARTS:
-            return self._persistent(ages(call))
+            return tuple(made for made in self._requests.at(ages(call)) if _is_persistent(made))
         elif role is not Role.NONE:
-            self._end(ages(call), freed=role is Role.FREES)
+            self._requests.end(ages(call), freed=role is Role.FREES)
         return None
 
     def names(self) -> list[tuple[Place, tuple[int, ...]]]:
         """The places and values of the calls that created the live requests."""
-        return [(creator.place, creator.values) for creator in self._creators]
-
-    def _persistent(self, ages: Sequence[int]) -> tuple[Call, ...]:
-        """Return the calls that created the persistent requests of these ages."""
-        creators = (self._creators[position] for position in self._positions(ages))
-        return tuple(call for call in creators if _is_persistent(call))
-
-    def _end(self, ages: Sequence[int], freed: bool) -> None:
-        """Remove completed (unless persistent) or freed requests; ages are those before the call."""
-        ended = {i for i in self._positions(ages) if freed or not _is_persistent(self._creators[i])}
-        if ended:
-            first = min(ended)
-            rest = enumerate(self._creators[first:], first)
-            self._creators[first:] = [call for i, call in rest if i not in ended]
-
-    def _positions(self, ages: Sequence[int]) -> list[int]:
-        n = len(self._creators)
-        return [n - 1 - age for age in ages if 0 <= age < n]
+        return [(creator.place, creator.values) for creator in self._requests.live]
 
 
 @cache

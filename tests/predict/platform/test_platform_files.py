@@ -39,7 +39,7 @@ PLATFORMS = st.builds(
     compute_scale=TIMES,
     network=NETWORKS,
     memory=st.none() | NETWORKS,
-    nic_shared=st.booleans(),
+    interface=st.sampled_from(("rank", "node", "unlimited")),
     topology=st.just(Topology("torus", (4, 2), per_byte_ns=0.5)),
     collectives=st.just({"allreduce": (Rule("ring", 100, 8), Rule("rabenseifner"))}),
 )
@@ -72,6 +72,8 @@ def test_installed_platforms_are_found_by_name(name: str) -> None:
             "[collectives]\nallreduce = [{algorithm = 'x'}]",
             "collectives.allreduce: no algorithm 'x'; known:",
         ),
+        ("interface = 'x'", "interface is 'x'; known: rank, node, unlimited"),
+        ("[topology]\nkind = 'x'", "topology: kind is 'x'; known: full, torus, fat-tree"),
         ("collectives = 3", "collectives must be a table"),
     ],
 )

@@ -1,0 +1,8 @@
+"""The built-in simulator: LogGOPS clocks of all ranks, advanced on the compressed trace.
+
+In: a trace and a platform. Out: clocks, times by call site and rank, sensitivity of the longest path.
+"""
+
+from scalatrace.predict.engine.simulate import Options, Simulation, simulate
+
+__all__ = ["Options", "Simulation", "simulate"]

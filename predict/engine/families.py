@@ -1,0 +1,122 @@
+"""Communicators as the simulator reads them: instance and position of each rank, members of each instance."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.fields import pointer
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.from_arrays import Ints
+from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
+
+__all__ = ["Families", "FamilyTable"]
+
+
+@dataclass
+class FamilyTable:
+    """The communicators that one collective call made.
+
+    Attributes:
+        instance, position: [nranks] of each rank, -1: none; None: all ranks, in their order.
+        offsets: [instances + 1] into members, the world ranks.
+        peer_offsets, peers: of the remote groups of intercommunicators, else equal to these.
+    """
+
+    instance: NDArray[np.int32] | None
+    position: NDArray[np.int32] | None
+    offsets: Ints
+    members: NDArray[np.int32]
+    peer_offsets: Ints
+    peers: NDArray[np.int32]
+    is_inter: bool = False
+
+    def c_struct(self) -> binding.Family:
+        """Return the C structure. It is valid while this object lives."""
+        family = binding.Family(ninstances=len(self.offsets) - 1)
+        family.offsets = pointer(self.offsets, ctypes.c_int64)
+        family.members = pointer(self.members, ctypes.c_int32)
+        if self.instance is not None and self.position is not None:
+            family.instance = pointer(self.instance, ctypes.c_int32)
+            family.position = pointer(self.position, ctypes.c_int32)
+        return family
+
+    def world_peers(self, ranks: Ints, stored: Ints, encoding: Encoding) -> Ints:
+        """Return the world ranks of stored peers, one for each caller; special values stay.
+
+        Args:
+            ranks: world ranks of the callers.
+            stored: of each, the value in its encoding.
+        """
+        special = stored < SPECIAL_MAX
+        if self.instance is None or self.position is None:
+            start = np.zeros(len(ranks), dtype=np.int64)
+            own, size = ranks, start + len(self.members)
+        else:
+            instance = self.instance[ranks]
+            special = special | (instance < 0)
+            own = self.position[ranks].astype(np.int64)
+            start = self.peer_offsets[instance]
+            size = self.peer_offsets[instance + 1] - start
+        peer = stored.copy()
+        if encoding is Encoding.RELATIVE:
+            peer = stored + own
+        elif encoding is Encoding.MODULO:
+            peer = (stored + own) % np.maximum(size, 1)
+        elif encoding is Encoding.XOR:
+            peer = stored ^ own
+        inside = ~special & (peer >= 0) & (peer < size)
+        at = np.where(inside, start + np.where(inside, peer, 0), 0)
+        known = self.peers[at] if len(self.peers) else at
+        return np.where(inside, known, np.where(special, stored, UNDEFINED))
+
+
+class Families:
+    """The families of a trace. The first is MPI_COMM_WORLD."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.tables = [self._table(i) for i in range(len(trace.comms))]
+
+    @cached_property
+    def c_array(self) -> ctypes.Array[binding.Family]:
+        """The C structures of all families."""
+        return (binding.Family * max(len(self.tables), 1))(*(table.c_struct() for table in self.tables))
+
+    def _table(self, index: int) -> FamilyTable:
+        trace, nprocs = self._trace, self._trace.nprocs
+        kind = trace.comms[index].kind
+        if kind == "world":
+            members, offsets = np.arange(nprocs, dtype=np.int32), np.array([0, nprocs], dtype=np.int64)
+            return FamilyTable(None, None, offsets, members, offsets, members)
+        if kind == "self":
+            members = np.arange(nprocs, dtype=np.int32)
+            offsets = np.arange(nprocs + 1, dtype=np.int64)
+            return FamilyTable(members, np.zeros(nprocs, dtype=np.int32), offsets, members, offsets, members)
+        if kind == "null":
+            return self._made([], None)
+        layout = trace.layout(index)
+        return self._made(layout.groups, layout.remote)
+
+    def _made(self, groups: list[tuple[int, ...]], remote: list[tuple[int, ...]] | None) -> FamilyTable:
+        nprocs = self._trace.nprocs
+        instance, position = np.full(nprocs, -1, dtype=np.int32), np.full(nprocs, -1, dtype=np.int32)
+        offsets, members = _flat(groups)
+        number = np.repeat(np.arange(len(groups)), np.diff(offsets))
+        place = np.arange(len(members)) - offsets[number] if len(members) else np.zeros(0)
+        here = members != UNDEFINED
+        instance[members[here]], position[members[here]] = number[here], place[here]
+        peer_offsets, peers = (offsets, members) if remote is None else _flat(remote)
+        return FamilyTable(instance, position, offsets, members, peer_offsets, peers, remote is not None)
+
+
+def _flat(groups: list[tuple[int, ...]]) -> tuple[Ints, NDArray[np.int32]]:
+    offsets = np.concatenate(([0], np.cumsum([len(group) for group in groups], dtype=np.int64)))
+    members = np.array([rank for group in groups for rank in group], dtype=np.int64)
+    return offsets.astype(np.int64), members.astype(np.int32)

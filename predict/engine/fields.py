@@ -1,0 +1,202 @@
+"""Quantities of a node for every rank and execution, as the simulator reads them.
+
+A quantity that is the same in all executions is one number, or a number for each rank. Others are arrays of
+successive values, shared by the ranks of a class.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalatrace.errors import LimitError
+from scalatrace.predict.engine import binding
+from scalatrace.trace.model.elastic import Columns, Elastic
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.rank_classes import class_numbers
+from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["Classes", "Quantity", "classes_of", "constant", "pointer", "quantity"]
+
+MAX_VALUES = 1 << 26
+"""Values of one node that vary: half a gigabyte."""
+
+_KINDS = {"constant": 0, "per rank": 1, "varying": 2}
+
+
+def pointer(array: NDArray[Any], kind: Any) -> Any:
+    """Return a C pointer to an array, which must live as long as it is used."""
+    return array.ctypes.data_as(ctypes.POINTER(kind))
+
+
+@dataclass
+class Quantity:
+    """A number; or one for each rank; or arrays of successive values for classes of ranks.
+
+    Attributes:
+        value: the number.
+        values: [nranks].
+        class_of: [nranks], -1 for ranks without values.
+        offsets, pool: the values of class c are pool[offsets[c]:offsets[c + 1]].
+        encoding: of ranks of the world; others are absolute.
+    """
+
+    value: int = 0
+    values: Ints | None = None
+    class_of: NDArray[np.int32] | None = None
+    offsets: Ints | None = None
+    pool: Ints | None = None
+    encoding: Encoding = Encoding.ABSOLUTE
+
+    @property
+    def varies(self) -> bool:
+        """Whether executions of one rank differ."""
+        return self.class_of is not None
+
+    def distinct(self) -> set[int]:
+        """Return all values."""
+        array = self.pool if self.pool is not None else self.values
+        return {self.value} if array is None else set(np.unique(array).tolist())
+
+    def contains(self, value: int) -> bool:
+        """Whether any rank has the value."""
+        array = self.pool if self.pool is not None else self.values
+        return self.value == value if array is None else bool((array == value).any())
+
+    def field(self) -> binding.Field:
+        """Return the C structure. It is valid while this object lives."""
+        kind = 2 if self.class_of is not None else 1 if self.values is not None else 0
+        field = binding.Field(kind=kind, encoding=int(self.encoding), value=self.value)
+        if self.values is not None:
+            field.values = pointer(self.values, ctypes.c_int64)
+        if self.class_of is not None:
+            field.class_of = pointer(self.class_of, ctypes.c_int32)
+            field.offsets = pointer(self.offsets, ctypes.c_int64)  # type: ignore[arg-type]
+            field.pool = pointer(self.pool, ctypes.c_int64)  # type: ignore[arg-type]
+        return field
+
+
+def constant(value: int) -> Quantity:
+    """Return a quantity that is one number."""
+    return Quantity(value)
+
+
+@dataclass
+class Classes:
+    """Ranks that have the same values of some parameters.
+
+    Attributes:
+        class_of: [nranks], -1 for ranks that do not take part.
+        rows: of each class, the value vectors by parameter.
+        counts: executions of a rank of each class.
+    """
+
+    class_of: NDArray[np.int32]
+    rows: Sequence[Mapping[str, Vec]]
+    counts: list[int]
+
+    def derive(self, names: Sequence[str], function: Callable[..., Any]) -> Quantity:
+        """Compute a quantity from parameters.
+
+        Args:
+            names: parameters, given to the function as integers, or as arrays of successive values.
+        """
+        results = [self._of_class(i, names, function) for i in range(len(self.rows))]
+        return quantity(self.class_of, results)
+
+    def _of_class(self, number: int, names: Sequence[str], function: Callable[..., Any]) -> Ints:
+        vecs = [self.rows[number][name] for name in names]
+        if all(vec.constant is not None for vec in vecs):
+            return np.atleast_1d(np.asarray(function(*(vec.constant for vec in vecs)), dtype=np.int64))
+        return np.asarray(function(*(expanded(vec, self.counts[number]) for vec in vecs)), dtype=np.int64)
+
+
+def expanded(vec: Vec, count: int) -> Ints:
+    """Return the first `count` values of a vector. Raises LimitError where these are too many."""
+    if vec.constant is not None:
+        return np.full(count, vec.constant, dtype=np.int64)
+    if count > MAX_VALUES:
+        raise LimitError(
+            f"a parameter has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
+        )
+    return np.fromiter(vec.first(count), dtype=np.int64)
+
+
+def _too_many(count: int) -> LimitError:
+    return LimitError(f"a call has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps")
+
+
+def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
+    """Return the quantity in which the ranks of class c have the values results[c]."""
+    if not results:
+        return constant(0)
+    if all(len(values) == 1 for values in results):
+        each = np.array([values[0] for values in results], dtype=np.int64)
+        if (each == each[0]).all():
+            return constant(int(each[0]))
+        return Quantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
+    offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
+    if offsets[-1] > MAX_VALUES:
+        raise LimitError(
+            f"a node has {offsets[-1]:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
+        )
+    return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results))
+
+
+def classes_of(
+    parameters: Mapping[str, Elastic], counts: Sequence[tuple[RankList, int]], nprocs: int
+) -> Classes:
+    """Divide ranks into classes with equal value vectors of all parameters, and equal numbers of executions.
+
+    Args:
+        counts: disjoint sets of ranks with their executions of the node.
+    """
+    number = np.full(nprocs, -1, dtype=np.int64)
+    for i, (ranks, _) in enumerate(counts):
+        for start, stop in ranks.runs:
+            number[start:stop] = i
+    everyone = RankList.from_runs([run for ranks, _ in counts for run in ranks.runs])
+    columns, vecs = [number], list[list[Vec]]()
+    for value in parameters.values():
+        own, own_vecs = _numbers(value, everyone, nprocs)
+        columns.append(own)
+        vecs.append(own_vecs)
+    taking_part = number >= 0
+    class_of = np.full(nprocs, -1, dtype=np.int32)
+    joint = np.zeros(int(taking_part.sum()), dtype=np.int64)
+    for column in columns:
+        _, joint = np.unique(joint * (int(column.max()) + 2) + column[taking_part] + 1, return_inverse=True)
+    _, first = np.unique(joint, return_index=True)
+    class_of[taking_part] = joint
+    names = list(parameters)
+    rows, executions = list[dict[str, Vec]](), list[int]()
+    for rank in np.flatnonzero(taking_part)[first].tolist():
+        of_rank = [_vec_of(vec, int(column[rank])) for column, vec in zip(columns[1:], vecs, strict=True)]
+        rows.append(dict(zip(names, of_rank, strict=True)))
+        executions.append(counts[int(number[rank])][1])
+    return Classes(class_of, rows, executions)
+
+
+def _vec_of(vecs: list[Vec], number: int) -> Vec:
+    """Return the vector of a class; a rank without one has the value 0: it does not enter the node."""
+    return vecs[number] if number >= 0 else Vec(0)
+
+
+def _numbers(value: Elastic, ranks: RankList, nprocs: int) -> tuple[Ints, list[Vec]]:
+    """Return the class of each rank (-1: none) and the value vectors of the classes."""
+    if not isinstance(value, Columns):
+        return class_numbers(value, ranks, nprocs, max(len(ranks), 1))
+    where = ranks_in(value.ranks)
+    distinct, inverse = np.unique(
+        np.array(value.vec.first(len(value.ranks)), dtype=np.int64), return_inverse=True
+    )
+    numbers = np.full(nprocs, -1)
+    numbers[where] = inverse
+    return numbers, [Vec(number) for number in distinct.tolist()]

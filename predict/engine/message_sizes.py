@@ -1,0 +1,112 @@
+"""Message sizes in bytes, from counts and datatypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scalatrace.operations import operation
+from scalatrace.predict.engine.fields import Quantity, constant
+from scalatrace.predict.engine.parameters import Parameters
+from scalatrace.trace.model.trace import Trace
+
+__all__ = ["MessageSizes"]
+
+COMMUNICATOR_NBYTES = 8
+"""What making a communicator reduces: a context number."""
+
+
+class MessageSizes:
+    """Sizes of a trace's datatypes, and sums of its arrays of counts."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._sizes = np.array([max(datatype.size, 0) for datatype in trace.types] or [0], dtype=np.int64)
+        self._sums: dict[int, tuple[int, int]] = {}
+
+    def sent(self, parameters: Parameters) -> Quantity:
+        """Return the bytes of a message that a call sends, puts or gets."""
+        row = operation(parameters.name)
+        flow = row.sends or row.recvs
+        if flow is None or flow.datatype not in parameters.names:
+            return constant(0)
+        names = [flow.datatype]
+        names += [flow.count] if flow.count else []
+        names += [flow.times] if flow.times in parameters.names else []
+
+        def nbytes(types: Any, *factors: Any) -> Any:
+            product = self.of_type(types)
+            for factor in factors:
+                product = product * np.maximum(factor, 0)
+            return product
+
+        return parameters.derived(names, nbytes)
+
+    def of_type(self, index: Any) -> Any:
+        """Return the sizes of datatypes by their indices; 0 of special values."""
+        numbers = np.asarray(index)
+        known = (numbers >= 0) & (numbers < len(self._sizes))
+        return np.where(known, self._sizes[np.where(known, numbers, 0)], 0)
+
+    def collective(self, parameters: Parameters, operation_name: str) -> Quantity:
+        """Return the size that the rules of a collective operation count: see platform/algorithms.py."""
+        names = parameters.names
+        if "newcomm" in names:
+            return constant(COMMUNICATOR_NBYTES)
+        pairs = [
+            (count, datatype)
+            for count, datatype in (
+                ("count", "datatype"),
+                ("sendcount", "sendtype"),
+                ("recvcount", "recvtype"),
+                ("sendcounts", "sendtype"),
+                ("recvcounts", "recvtype"),
+                ("recvcounts", "datatype"),
+                ("recvcount", "datatype"),
+                ("sendcounts", "sendtypes"),
+            )
+            if count in names and datatype in names
+        ]
+        if operation_name == "gather":
+            pairs = [pair for pair in pairs if pair[0].startswith("send")] or pairs
+        elif operation_name == "scatter":
+            pairs = [pair for pair in pairs if pair[0].startswith("recv")] or pairs
+        if not pairs:
+            return constant(0)
+        flat = [name for pair in pairs for name in pair]
+
+        def nbytes(*values: Any) -> Any:
+            sizes = [
+                self.elements(count, values[2 * i]) * self.of_type(values[2 * i + 1])
+                for i, (count, _) in enumerate(pairs)
+            ]
+            return np.maximum.reduce(sizes) if len(sizes) > 1 else sizes[0]
+
+        return parameters.derived(list(dict.fromkeys(flat)), _by_name(flat, nbytes))
+
+    def elements(self, name: str, values: Any) -> Any:
+        """Return numbers of elements; of an array of counts, their mean."""
+        if not name.endswith("counts"):
+            return np.maximum(values, 0)
+        return np.vectorize(self._mean, otypes=[np.int64])(values)
+
+    def _mean(self, index: int) -> int:
+        if index < 0:
+            return 0
+        if index not in self._sums:
+            listed: tuple[int, ...] = self._trace.stored_array(int(index)).values
+            self._sums[index] = sum(max(value, 0) for value in listed), len(listed)
+        total, length = self._sums[index]
+        return -(-total // length) if length else 0
+
+
+def _by_name(flat: list[str], function: Any) -> Any:
+    """Let a function take parameters that occur more than once in a list, given each one once."""
+    order = list(dict.fromkeys(flat))
+
+    def call(*values: Any) -> Any:
+        given = dict(zip(order, values, strict=True))
+        return function(*(given[name] for name in flat))
+
+    return call

@@ -1,0 +1,487 @@
+/* engine.cpp - control flow of ranks, requests and collective calls; messages.cpp has the messages. */
+#include "engine.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+constexpr int32_t kBurst = 1 << 12;         /* calls of one rank before the others run */
+constexpr int64_t kProgressCalls = 1 << 20; /* calls between two reports */
+
+uint64_t mixed(uint64_t x) { /* splitmix64 */
+    x += 0x9E3779B97F4A7C15ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    return x ^ (x >> 31);
+}
+
+double unit(uint64_t x) { return static_cast<double>(mixed(x) >> 11) * 0x1p-53; }
+
+/* A draw as Histogram.draw: a bin by its share of the samples, then around the mean of the bin. */
+double drawn(const st_sim_times &times, double u, double v) {
+    const double *bin = times.bins;
+    for (int32_t i = 0; i + 1 < times.nbins && u >= bin[0]; ++i) bin += 4;
+    const double low = bin[1], mean = bin[2], high = bin[3], spread = high - low;
+    if (spread <= 0) return mean;
+    const double below = (high - mean) / spread;
+    return v < below ? low + (mean - low) * v / below : mean + (high - mean) * (v - below) / (1 - below);
+}
+
+bool varying(const st_sim_node &n) {
+    return varies(n.peer) || varies(n.nbytes) || varies(n.tag) || varies(n.family) || varies(n.peer2) ||
+           varies(n.tag2) || varies(n.list);
+}
+
+} // namespace
+
+Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
+               int (*progress)(int64_t))
+    : program_(program), platform_(platform), result_(result), progress_(progress), network_(platform),
+      ranks_(static_cast<size_t>(program.nranks)), entries_(static_cast<size_t>(program.nnodes)),
+      executions_(static_cast<size_t>(program.nnodes)), steady_(*this) {
+    const auto nranks = static_cast<size_t>(program.nranks);
+    for (int32_t i = 0; i < program.nnodes; ++i) {
+        if (varies(program.nodes[i].repeat)) entries_[i].resize(nranks);
+        if (program.nodes[i].op != ST_SIM_SEQUENCE && varying(program.nodes[i])) executions_[i].resize(nranks);
+    }
+    for (int32_t f = 0; f < program.nfamilies; ++f)
+        groups_.emplace_back(static_cast<size_t>(program.families[f].ninstances));
+    lookahead_ = network_.cost(0, program.nranks - 1, 0).latency;
+    if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.cost(0, 0, 0).latency);
+    unfinished_ = program.nranks;
+    for (int32_t r = 0; r < program.nranks; ++r) {
+        ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1});
+        wake(r);
+    }
+}
+
+int Engine::run() {
+    for (;;) {
+        while (!queue_.empty()) {
+            const int32_t r = queue_.front();
+            queue_.pop_front();
+            ranks_[r].queued = false;
+            advance(r);
+        }
+        if (unfinished_ == 0 || !(match_wildcards() || steady_.release())) break;
+    }
+    finish_run();
+    return unfinished_ == 0 ? ST_SIM_OK : ST_SIM_E_DEADLOCK;
+}
+
+void Engine::finish_run() {
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+        const Clock &c = ranks_[r].clock;
+        const int64_t parts[ST_SIM_PATH] = {c.t, c.compute, c.latency, c.bandwidth, c.messages};
+        std::copy(parts, parts + ST_SIM_PATH, result_.clocks + r * ST_SIM_PATH);
+        result_.blocked[r] = ranks_[r].finished ? -1 : ranks_[r].node;
+    }
+}
+
+void Engine::wake(int32_t r) {
+    Rank &rank = ranks_[r];
+    if (!rank.queued && !rank.parked && !rank.finished) {
+        rank.queued = true;
+        queue_.push_back(r);
+    }
+}
+
+void Engine::advance(int32_t r) {
+    Rank &rank = ranks_[r];
+    for (int32_t n = 0; n < kBurst; ++n) {
+        if (rank.left == 0 && !next_call(r)) return;
+        if (!call(r)) return;
+        --rank.left;
+    }
+    wake(r);
+}
+
+/* Go to the next event that the rank executes. False: it has ended, or stops after an iteration. */
+bool Engine::next_call(int32_t r) {
+    Rank &rank = ranks_[r];
+    for (;;) {
+        Frame &frame = rank.stack.back();
+        if (frame.at == frame.end) {
+            if (--frame.left > 0) {
+                frame.at = frame.first;
+                if (frame.loop >= 0 && steady_.active() && steady_.park(r, frame.loop, frame.left)) return false;
+                continue;
+            }
+            rank.stack.pop_back();
+            if (rank.stack.empty()) {
+                rank.finished = true;
+                --unfinished_;
+                return false;
+            }
+            continue;
+        }
+        const int32_t at = frame.at;
+        const st_sim_node &node = program_.nodes[at];
+        frame.at = node.end;
+        const int64_t times = repeat(at, r);
+        if (times <= 0) continue;
+        if (node.op == ST_SIM_SEQUENCE) {
+            rank.stack.push_back({at + 1, node.end, at + 1, times, at});
+        } else {
+            rank.node = at;
+            rank.left = times;
+            return true;
+        }
+    }
+}
+
+int64_t Engine::repeat(int32_t node, int32_t r) {
+    const st_sim_field &f = program_.nodes[node].repeat;
+    const uint32_t count = varies(f) ? entries_[node][r]++ : 0;
+    return value_of(f, r, count, program_.nranks);
+}
+
+int64_t Engine::field(const st_sim_field &f, int32_t r) const {
+    const int32_t node = ranks_[r].node;
+    return value_of(f, r, varies(f) ? executions_[node][r] : 0, program_.nranks);
+}
+
+int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
+    Rank &rank = ranks_[r];
+    for (int32_t i = 0; i < node.ntimes; ++i) {
+        const st_sim_times &times = node.times[i];
+        if (times.pred != rank.pred) continue;
+        double ps = static_cast<double>(times.mean_ps);
+        if (program_.drawn && times.nbins) {
+            const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
+            ps = drawn(times, unit(draw), unit(draw + 1));
+        }
+        if (program_.load) ps *= program_.load[r];
+        if (program_.slowness) ps *= static_cast<double>(program_.slowness[r]);
+        return std::max<int64_t>(rounded(ps), 0);
+    }
+    return 0;
+}
+
+/* Run the current call, or go on with it. False: the rank has to wait. */
+bool Engine::call(int32_t r) {
+    Rank &rank = ranks_[r];
+    const int32_t at = rank.node;
+    const st_sim_node &node = program_.nodes[at];
+    if (!rank.begun) {
+        const int64_t ps = compute_ps(node, r);
+        rank.clock.add_compute(ps);
+        result_.by_node[at * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
+        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
+        rank.begun = true;
+        const int64_t before = rank.clock.t;
+        begin(r, node);
+        result_.by_node[at * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
+        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
+    }
+    if (!complete(r, node)) return false;
+    rank.begun = false;
+    rank.pred = node.own_pred;
+    if (!executions_[at].empty()) ++executions_[at][r];
+    ++result_.calls[at];
+    ++result_.events;
+    if (++result_.executed % kProgressCalls == 0 && progress_ && progress_(result_.executed))
+        throw TraceError("interrupted");
+    return true;
+}
+
+void Engine::begin(int32_t r, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    switch (node.op) {
+    case ST_SIM_LOCAL:
+        rank.clock.add_overhead(node.duration_ps);
+        break;
+    case ST_SIM_SEND:
+        own_or_await(r, make_request(r, Request::kSend, node), node);
+        break;
+    case ST_SIM_RECV:
+        own_or_await(r, make_request(r, Request::kRecv, node), node);
+        break;
+    case ST_SIM_COLLECTIVE:
+        if (node.flags & ST_SIM_FLUSHES) rank.clock = later(rank.clock, rank.one_sided);
+        own_or_await(r, make_request(r, Request::kCollective, node), node);
+        break;
+    case ST_SIM_SENDRECV: {
+        const int32_t receive = make_request(r, Request::kRecv, node);
+        Envelope &to = rank.requests[receive].to;
+        to.peer = static_cast<int32_t>(field(node.peer2, r));
+        to.tag = field(node.tag2, r);
+        start(r, receive);
+        await(r, receive);
+        const int32_t send = make_request(r, Request::kSend, node);
+        start(r, send);
+        await(r, send);
+        break;
+    }
+    case ST_SIM_WAIT:
+    case ST_SIM_WAITALL:
+    case ST_SIM_WAITANY:
+    case ST_SIM_WAITSOME:
+        wait_for(r, node);
+        break;
+    case ST_SIM_START:
+    case ST_SIM_STARTALL: {
+        wait_for(r, node);
+        std::vector<int32_t> requests;
+        requests.swap(rank.ending);
+        for (const int32_t request : requests) start(r, request);
+        break;
+    }
+    case ST_SIM_FREE:
+        wait_for(r, node);
+        for (const int32_t request : rank.ending) rank.requests[request].persistent = false;
+        end_listed(rank);
+        break;
+    case ST_SIM_MRECV:
+        if (node.flags & ST_SIM_NONBLOCKING) {
+            const int32_t request = make_request(r, Request::kSend, node);
+            rank.requests[request].done = rank.clock;
+            rank.requests[request].state = Request::kDone;
+            rank.live.push_back(request);
+        }
+        break;
+    case ST_SIM_PUT:
+        one_sided(r, node, false);
+        break;
+    case ST_SIM_GET:
+        one_sided(r, node, true);
+        break;
+    case ST_SIM_FLUSH:
+        rank.clock = later(rank.clock, rank.one_sided);
+        break;
+    default:
+        break; /* a probe only waits */
+    }
+}
+
+/* Complete the current call once everything that it waits for is there. */
+bool Engine::complete(int32_t r, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    if (node.op == ST_SIM_PROBE) return probe(r, node);
+    if (rank.missing > 0) return false;
+    if (rank.waiting.empty()) {
+        if (!rank.ending.empty()) end_listed(rank);
+        return true;
+    }
+    std::vector<int32_t> &waiting = rank.waiting;
+    if (waiting.size() > 1) /* messages are received as they arrive */
+        std::stable_sort(waiting.begin(), waiting.end(),
+                         [&](int32_t a, int32_t b) { return rank.requests[a].first.t < rank.requests[b].first.t; });
+    int64_t parts[ST_SIM_PARTS] = {};
+    for (const int32_t i : waiting) {
+        const Request &request = rank.requests[i];
+        if (request.kind == Request::kRecv) {
+            receive(rank, request, parts);
+        } else if (request.done.t > rank.clock.t) {
+            const int64_t gap = request.done.t - rank.clock.t;
+            const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
+            parts[ST_SIM_WAITING] += wait;
+            parts[ST_SIM_TRANSFER] += gap - wait;
+            rank.clock = request.done;
+        }
+    }
+    for (int part = ST_SIM_TRANSFER; part < ST_SIM_PARTS; ++part) {
+        result_.by_node[rank.node * ST_SIM_PARTS + part] += parts[part];
+        result_.by_rank[r * ST_SIM_PARTS + part] += parts[part];
+    }
+    const bool ends = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME;
+    for (const int32_t i : waiting) {
+        rank.requests[i].awaited = false;
+        if (!ends) drop(rank, i);
+    }
+    waiting.clear();
+    if (ends) end_listed(rank);
+    return true;
+}
+
+/* Requests. */
+
+int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    int32_t at;
+    if (rank.unused.empty()) {
+        at = static_cast<int32_t>(rank.requests.size());
+        rank.requests.emplace_back();
+    } else {
+        at = rank.unused.back();
+        rank.unused.pop_back();
+        rank.requests[at] = Request{};
+    }
+    Request &request = rank.requests[at];
+    request.kind = kind;
+    request.node = rank.node;
+    request.persistent = node.flags & ST_SIM_PERSISTENT;
+    request.to.family = static_cast<int32_t>(field(node.family, r));
+    request.to.tag = field(node.tag, r);
+    request.to.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
+    const int64_t peer = field(node.peer, r);
+    request.to.peer = static_cast<int32_t>(peer);
+    request.root = kind == Request::kCollective ? static_cast<int32_t>(peer) : 0;
+    request.share = node.share ? node.share[r] : 1.0F;
+    return at;
+}
+
+/* Start a new request; the program ends it if the call is nonblocking, else the call waits for it. */
+void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    if (!rank.requests[request].persistent) start(r, request);
+    if (node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT))
+        rank.live.push_back(request);
+    else
+        await(r, request);
+}
+
+void Engine::start(int32_t r, int32_t request) {
+    switch (ranks_[r].requests[request].kind) {
+    case Request::kSend:
+        start_send(r, request);
+        break;
+    case Request::kRecv:
+        start_recv(r, request);
+        break;
+    case Request::kCollective:
+        enter(r, request);
+        break;
+    default:
+        break;
+    }
+}
+
+void Engine::await(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    Request &awaited = rank.requests[request];
+    if (awaited.state == Request::kInactive || awaited.awaited) return;
+    rank.waiting.push_back(request);
+    awaited.awaited = true;
+    if (awaited.state == Request::kPending) ++rank.missing;
+}
+
+/* A pending request is complete, or matched. */
+void Engine::done(int32_t r, Request &request) {
+    Rank &rank = ranks_[r];
+    if (request.awaited && --rank.missing == 0) wake(r);
+}
+
+void Engine::drop(Rank &rank, int32_t request) {
+    rank.requests[request].kind = Request::kNone;
+    rank.unused.push_back(request);
+}
+
+/* The call ends live requests; persistent ones become inactive. */
+void Engine::end_listed(Rank &rank) {
+    for (const int32_t i : rank.ending) {
+        Request &request = rank.requests[i];
+        request.state = Request::kInactive;
+        if (!request.persistent) request.kind = Request::kNone;
+    }
+    rank.live.erase(std::remove_if(rank.live.begin(), rank.live.end(),
+                                   [&](int32_t i) { return rank.requests[i].kind == Request::kNone; }),
+                    rank.live.end());
+    for (const int32_t i : rank.ending)
+        if (rank.requests[i].kind == Request::kNone) rank.unused.push_back(i);
+    rank.ending.clear();
+}
+
+/* Append the live request of an age, if there is one, that is not in the list already. */
+void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) const {
+    const std::vector<int32_t> &live = ranks_[r].live;
+    if (age >= 0 && age < static_cast<int64_t>(live.size()))
+        into.push_back(live[live.size() - 1 - static_cast<size_t>(age)]);
+}
+
+/* Find the requests that the call names, and wait for them unless it starts or frees them. */
+void Engine::wait_for(int32_t r, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    const int64_t list = field(node.list, r);
+    const bool single = node.op == ST_SIM_WAIT || node.op == ST_SIM_START || node.op == ST_SIM_FREE;
+    if (single) {
+        listed(r, list, rank.ending);
+    } else if (list >= 0 && list < program_.narrays) {
+        const int64_t *ages = program_.array_values + program_.array_offsets[list];
+        const int64_t n = program_.array_offsets[list + 1] - program_.array_offsets[list];
+        const auto one = [&](int64_t index) {
+            if (index >= 0 && index < n) listed(r, ages[index], rank.ending);
+        };
+        if (node.op == ST_SIM_WAITANY) {
+            one(field(node.peer, r));
+        } else if (node.op == ST_SIM_WAITSOME) {
+            const int64_t some = field(node.peer, r);
+            if (some >= 0 && some < program_.narrays)
+                for (int64_t k = program_.array_offsets[some]; k < program_.array_offsets[some + 1]; ++k)
+                    one(program_.array_values[k]);
+        } else {
+            for (int64_t k = 0; k < n; ++k) one(k);
+        }
+    }
+    if (node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME)
+        for (const int32_t request : rank.ending) await(r, request);
+}
+
+/* Collective calls. */
+
+void Engine::enter(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    Request &own = rank.requests[request];
+    const int32_t f = own.to.family;
+    if (f < 0 || f >= program_.nfamilies)
+        throw TraceError("a call on rank " + std::to_string(r) + " names no communicator");
+    const st_sim_family &family = program_.families[f];
+    const int32_t instance = family.instance ? family.instance[r] : 0;
+    own.done = rank.clock;
+    own.busy_from = rank.clock.t;
+    if (instance < 0) {
+        own.state = Request::kDone;
+        return;
+    }
+    const int64_t start = family.offsets[instance];
+    const auto size = static_cast<int32_t>(family.offsets[instance + 1] - start);
+    if (size < 2) {
+        own.state = Request::kDone;
+        return;
+    }
+    Group &group = groups_[static_cast<size_t>(f)][static_cast<size_t>(instance)];
+    group.calls.resize(static_cast<size_t>(size));
+    const int32_t position = family.position ? family.position[r] : r;
+    const auto turn = static_cast<size_t>(group.calls[position]++ - group.ended);
+    while (group.meetings.size() <= turn) {
+        Meeting &added = group.meetings.emplace_back();
+        added.entries.resize(static_cast<size_t>(size));
+        added.requests.resize(static_cast<size_t>(size));
+    }
+    Meeting &meeting = group.meetings[turn];
+    const st_sim_node &node = program_.nodes[own.node];
+    if (meeting.arrived && meeting.call.collective != node.collective)
+        throw TraceError("members of a communicator make different collective calls, one of them rank " +
+                         std::to_string(r));
+    meeting.call.collective = node.collective;
+    meeting.call.nbytes = std::max(meeting.call.nbytes, own.to.nbytes);
+    meeting.call.root = std::clamp(own.root, 0, size - 1);
+    meeting.entries[position] = rank.clock;
+    meeting.requests[position] = request;
+    own.state = Request::kPending;
+    if (++meeting.arrived < size) return;
+    Meeting full = std::move(meeting);
+    group.meetings.pop_front();
+    ++group.ended;
+    leave(full, family.members ? family.members + start : nullptr);
+}
+
+void Engine::leave(Meeting &meeting, const int32_t *members) {
+    int64_t last = 0;
+    for (const Clock &entry : meeting.entries) last = std::max(last, entry.t);
+    run_collective(network_, meeting.call, members, meeting.entries);
+    const auto size = static_cast<int32_t>(meeting.entries.size());
+    for (int32_t i = 0; i < size; ++i) {
+        const int32_t r = members ? members[i] : i;
+        Request &request = ranks_[r].requests[meeting.requests[i]];
+        request.done = meeting.entries[i];
+        request.busy_from = last;
+        request.state = Request::kDone;
+        steady_.depends(members ? members[0] : 0, r, true);
+        done(r, request);
+    }
+}
+
+} // namespace sim

@@ -1,0 +1,100 @@
+/* engine.hpp - the simulation of all ranks.
+ *
+ * Each rank runs until it needs a message, rendezvous or collective call that is not there yet; what completes it puts
+ * the rank back into the queue. Times do not depend on the order in which ranks run (a process network), so there is
+ * no queue of events by time. Only receives from any source need an order: they are matched when no rank can run
+ * otherwise, with the message that arrives first (see match_wildcards).
+ */
+#ifndef ST_SIM_ENGINE_HPP
+#define ST_SIM_ENGINE_HPP
+
+#include "collectives.hpp"
+#include "program.hpp"
+#include "rank.hpp"
+#include "steady.hpp"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace sim {
+
+class Engine {
+  public:
+    Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
+           int (*progress)(int64_t));
+
+    /* Run all ranks to their end. Returns ST_SIM_OK or ST_SIM_E_DEADLOCK. */
+    int run();
+
+  private:
+    friend class Steady;
+
+    struct Meeting { /* one collective call of a communicator */
+        int32_t arrived = 0;
+        Call call{};
+        std::vector<Clock> entries;
+        std::vector<int32_t> requests; /* of each member */
+    };
+    struct Group {                  /* a communicator */
+        std::vector<int32_t> calls; /* of each member so far */
+        std::deque<Meeting> meetings;
+        int32_t ended = 0; /* meetings that are no longer in the queue */
+    };
+
+    /* Control flow. */
+    void advance(int32_t r);
+    bool next_call(int32_t r);
+    bool call(int32_t r);
+    void begin(int32_t r, const st_sim_node &node);
+    bool complete(int32_t r, const st_sim_node &node);
+    void wake(int32_t r);
+    void finish_run();
+    int64_t repeat(int32_t node, int32_t r);
+    int64_t field(const st_sim_field &f, int32_t r) const;
+    int64_t compute_ps(const st_sim_node &node, int32_t r);
+
+    /* Requests. */
+    int32_t make_request(int32_t r, Request::Kind kind, const st_sim_node &node);
+    void own_or_await(int32_t r, int32_t request, const st_sim_node &node);
+    void start(int32_t r, int32_t request);
+    void done(int32_t r, Request &request);
+    void await(int32_t r, int32_t request);
+    void drop(Rank &rank, int32_t request);
+    void end_listed(Rank &rank);
+    void listed(int32_t r, int64_t age, std::vector<int32_t> &into) const;
+    void wait_for(int32_t r, const st_sim_node &node);
+
+    /* Messages. */
+    void start_send(int32_t r, int32_t request);
+    void start_recv(int32_t r, int32_t request);
+    void deliver(int32_t dest, const Message &message);
+    void match(int32_t dest, int32_t request, const Message &message);
+    bool take(int32_t r, int32_t request, size_t posted_before);
+    void take_matches(int32_t r);
+    void receive(Rank &rank, const Request &request, int64_t *parts);
+    bool match_wildcards();
+    bool probe(int32_t r, const st_sim_node &node);
+    void one_sided(int32_t r, const st_sim_node &node, bool get);
+
+    /* Collective calls. */
+    void enter(int32_t r, int32_t request);
+    void leave(Meeting &meeting, const int32_t *members);
+
+    const st_sim_program &program_;
+    const st_sim_platform &platform_;
+    st_sim_result &result_;
+    int (*progress_)(int64_t);
+    Network network_;
+    std::vector<Rank> ranks_;
+    std::deque<int32_t> queue_;
+    std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
+    std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */
+    std::vector<int32_t> wild_;                               /* ranks that posted receives from any source */
+    int64_t lookahead_ = 0;                                   /* no message arrives sooner after it was sent */
+    int32_t unfinished_ = 0;
+    Steady steady_;
+};
+
+} // namespace sim
+#endif

@@ -1,0 +1,288 @@
+/* messages.cpp - messages of the engine: eager and rendezvous, matching, probes, one-sided transfers. */
+#include "engine.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+bool fits(const Envelope &wanted, const Envelope &message) {
+    return wanted.family == message.family && (wanted.tag == message.tag || wanted.tag == ST_SIM_ANY_TAG) &&
+           (wanted.peer == message.peer || wanted.peer == ST_SIM_ANY_SOURCE);
+}
+
+bool is_wild(const Request &request) { return request.to.peer == ST_SIM_ANY_SOURCE; }
+
+int64_t scaled(int64_t ps, float share) { return share == 1.0F ? ps : rounded(static_cast<double>(ps) * share); }
+
+/* When a message can be received at the earliest. */
+int64_t arrival_ps(const Message &m) {
+    return m.cost.eager ? m.first.t + scaled(m.cost.transfer, m.share) : m.ready.t + m.cost.latency;
+}
+
+} // namespace
+
+void Engine::start_send(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    Request &send = rank.requests[request];
+    send.busy_from = rank.clock.t;
+    if (send.to.peer < 0) {
+        send.done = rank.clock;
+        send.state = Request::kDone;
+        return;
+    }
+    if (send.to.peer >= program_.nranks)
+        throw TraceError("rank " + std::to_string(r) + " sends to rank " + std::to_string(send.to.peer));
+    const int32_t flags = program_.nodes[send.node].flags;
+    Message message;
+    message.cost = network_.cost(r, send.to.peer, send.to.nbytes);
+    message.cost.eager = (message.cost.eager || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
+    message.from = send.to;
+    message.from.peer = r;
+    message.share = send.share;
+    rank.clock.add_overhead(message.cost.send);
+    message.ready = rank.clock;
+    if (message.cost.eager) {
+        if (platform_.serializes) {
+            message.ready = later(message.ready, rank.interface_free);
+            rank.interface_free = message.ready;
+            rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
+        }
+        message.first = message.ready;
+        message.first.add_latency(message.cost.latency);
+        send.done = rank.clock;
+        send.state = Request::kDone;
+    } else {
+        message.request = request;
+        send.state = Request::kPending;
+    }
+    deliver(send.to.peer, message);
+}
+
+void Engine::start_recv(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    Request &receive = rank.requests[request];
+    receive.posted = receive.first = rank.clock;
+    receive.busy_from = rank.clock.t;
+    receive.transfer = receive.recv = 0;
+    if (receive.to.peer < 0 && !is_wild(receive)) {
+        receive.state = Request::kMatched;
+        return;
+    }
+    receive.state = Request::kPending;
+    if (is_wild(receive))
+        wild_.push_back(r);
+    else if (take(r, request, rank.posted.size()))
+        return;
+    rank.posted.push_back(request);
+}
+
+/* Match a receive with a message that has been sent, unless an earlier receive from any source may want that one. */
+bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
+    Rank &rank = ranks_[r];
+    for (size_t i = 0; i < rank.arrived.size(); ++i) {
+        const Message &message = rank.arrived[i];
+        if (!fits(rank.requests[request].to, message.from)) continue;
+        for (size_t k = 0; k < posted_before; ++k)
+            if (fits(rank.requests[rank.posted[k]].to, message.from)) return false;
+        if (platform_.match_entry > 0)
+            rank.clock.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
+        const Message taken = message;
+        rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(i));
+        match(r, request, taken);
+        return true;
+    }
+    return false;
+}
+
+void Engine::deliver(int32_t dest, const Message &message) {
+    Rank &rank = ranks_[dest];
+    for (size_t i = 0; i < rank.posted.size(); ++i) {
+        const int32_t request = rank.posted[i];
+        if (!fits(rank.requests[request].to, message.from)) continue;
+        if (is_wild(rank.requests[request])) break; /* the message that arrives first is not known yet */
+        rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
+        Message found = message;
+        if (platform_.match_entry > 0)
+            found.first.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
+        match(dest, request, found);
+        return;
+    }
+    rank.arrived.push_back(message);
+    if (rank.probes) wake(dest);
+}
+
+void Engine::match(int32_t dest, int32_t request, const Message &message) {
+    Request &receive = ranks_[dest].requests[request];
+    const int32_t source = message.from.peer;
+    receive.transfer = scaled(message.cost.transfer, message.share);
+    receive.recv = message.cost.recv;
+    receive.state = Request::kMatched;
+    if (message.cost.eager) {
+        receive.first = message.first;
+        receive.busy_from = message.ready.t;
+    } else {
+        Rank &sender = ranks_[source];
+        Clock begin = later(message.ready, receive.posted);
+        receive.busy_from = begin.t;
+        begin.add_latency(message.cost.handshake);
+        if (platform_.serializes) {
+            begin = later(begin, sender.interface_free);
+            sender.interface_free = begin;
+            sender.interface_free.add_bandwidth(std::max(receive.transfer, message.cost.gap));
+        }
+        receive.first = begin;
+        receive.first.add_latency(message.cost.latency);
+        Request &send = sender.requests[message.request];
+        send.busy_from = receive.busy_from;
+        send.done = receive.first;
+        send.done.add_bandwidth(receive.transfer);
+        send.state = Request::kDone;
+        done(source, send);
+    }
+    steady_.depends(source, dest, !message.cost.eager);
+    done(dest, receive);
+}
+
+/* The rank has the message: it waits for the sender, then for the transfer, then copies. */
+void Engine::receive(Rank &rank, const Request &request, int64_t *parts) {
+    Clock arrival = request.first;
+    if (platform_.serializes && request.transfer > 0) {
+        if (arrival.t + request.transfer > rank.receives_from) arrival = later(arrival, rank.receives_until);
+        rank.receives_from = arrival.t;
+    }
+    arrival.add_bandwidth(request.transfer);
+    if (platform_.serializes && request.transfer > 0) rank.receives_until = arrival;
+    const int64_t gap = arrival.t - rank.clock.t;
+    if (gap > 0) {
+        const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
+        parts[ST_SIM_WAITING] += wait;
+        parts[ST_SIM_TRANSFER] += gap - wait;
+        rank.clock = arrival;
+    }
+    rank.clock.add_overhead(request.recv);
+    parts[ST_SIM_TRANSFER] += request.recv;
+}
+
+/* Match posted receives with messages that wildcards before them have left. */
+void Engine::take_matches(int32_t r) {
+    Rank &rank = ranks_[r];
+    for (size_t k = 0; k < rank.posted.size();) {
+        const int32_t request = rank.posted[k];
+        if (!is_wild(rank.requests[request]) && take(r, request, k))
+            rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(k));
+        else
+            ++k;
+    }
+}
+
+/* Match receives from any source, when no rank can run otherwise. A message that is not sent yet arrives after the
+ * earliest match here by at least the latency, so all matches before that are certain. */
+bool Engine::match_wildcards() {
+    struct Candidate {
+        int64_t at;
+        int32_t rank;
+        size_t posted, message;
+    };
+    std::vector<Candidate> candidates;
+    std::sort(wild_.begin(), wild_.end());
+    wild_.erase(std::unique(wild_.begin(), wild_.end()), wild_.end());
+    std::vector<int32_t> still;
+    for (const int32_t r : wild_) {
+        const Rank &rank = ranks_[r];
+        bool waits = false;
+        for (size_t k = 0; k < rank.posted.size() && !waits; ++k) {
+            const Request &request = rank.requests[rank.posted[k]];
+            if (!is_wild(request)) continue;
+            waits = true; /* the first one; later ones follow */
+            Candidate best{INT64_MAX, r, k, 0};
+            for (size_t i = 0; i < rank.arrived.size(); ++i) {
+                const Message &message = rank.arrived[i];
+                const int64_t at = std::max(arrival_ps(message), request.posted.t);
+                if (at < best.at && fits(request.to, message.from)) best = {at, r, k, i};
+            }
+            if (best.at < INT64_MAX)
+                candidates.push_back(best);
+            else
+                waits = false, still.push_back(r);
+        }
+        if (waits) still.push_back(r);
+    }
+    std::sort(still.begin(), still.end());
+    still.erase(std::unique(still.begin(), still.end()), still.end());
+    wild_ = still;
+    if (candidates.empty()) return false;
+    int64_t earliest = INT64_MAX;
+    for (const Candidate &c : candidates) earliest = std::min(earliest, c.at);
+    for (const Candidate &c : candidates) {
+        if (c.at > earliest + lookahead_) continue;
+        Rank &rank = ranks_[c.rank];
+        const int32_t request = rank.posted[c.posted];
+        const Message taken = rank.arrived[c.message];
+        rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(c.posted));
+        rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(c.message));
+        match(c.rank, request, taken);
+        take_matches(c.rank);
+    }
+    return true;
+}
+
+bool Engine::probe(int32_t r, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    Envelope wanted;
+    wanted.peer = static_cast<int32_t>(field(node.peer, r));
+    wanted.tag = field(node.tag, r);
+    wanted.family = static_cast<int32_t>(field(node.family, r));
+    if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
+    const Message *first = nullptr;
+    for (const Message &message : rank.arrived)
+        if (fits(wanted, message.from) && (!first || arrival_ps(message) < arrival_ps(*first))) first = &message;
+    rank.probes = !first;
+    if (!first) return false;
+    Clock arrival = first->cost.eager ? first->first : first->ready;
+    if (first->cost.eager)
+        arrival.add_bandwidth(scaled(first->cost.transfer, first->share));
+    else
+        arrival.add_latency(first->cost.latency);
+    if (arrival.t > rank.clock.t) {
+        const int64_t gap = arrival.t - rank.clock.t;
+        const int64_t wait = std::clamp<int64_t>(first->ready.t - rank.clock.t, 0, gap);
+        result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
+        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
+        result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
+        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
+        rank.clock = arrival;
+    }
+    steady_.depends(first->from.peer, r, false);
+    return true;
+}
+
+/* A put ends with its acknowledgement, a get with the data: one more latency. */
+void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
+    Rank &rank = ranks_[r];
+    const int64_t target = field(node.peer, r);
+    if (target >= 0 && target < program_.nranks) {
+        const Cost &cost = network_.cost(r, static_cast<int32_t>(target), std::max<int64_t>(field(node.nbytes, r), 0));
+        rank.clock.add_overhead(cost.send);
+        Clock end = rank.clock;
+        if (platform_.serializes && !get) {
+            end = later(end, rank.interface_free);
+            rank.interface_free = end;
+            rank.interface_free.add_bandwidth(std::max(cost.transfer, cost.gap));
+        }
+        end.add_latency(cost.latency);
+        end.add_bandwidth(cost.transfer);
+        end.add_latency(cost.latency);
+        rank.one_sided = later(rank.one_sided, end);
+    }
+    if (node.flags & ST_SIM_NONBLOCKING) {
+        const int32_t request = make_request(r, Request::kSend, node);
+        rank.requests[request].done = rank.one_sided;
+        rank.requests[request].busy_from = rank.clock.t;
+        rank.requests[request].state = Request::kDone;
+        rank.live.push_back(request);
+    }
+}
+
+} // namespace sim

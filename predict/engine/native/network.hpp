@@ -1,0 +1,86 @@
+/* network.hpp - costs of messages by size and place of the two ranks (LogGOPS). */
+#ifndef ST_SIM_NETWORK_HPP
+#define ST_SIM_NETWORK_HPP
+
+#include "st_sim.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+namespace sim {
+
+inline int64_t rounded(double ps) { return static_cast<int64_t>(std::llround(ps)); }
+
+/* Of one message, in ps. */
+struct Cost {
+    int64_t nbytes = -1;
+    int64_t send = 0; /* overhead of the sender */
+    int64_t recv = 0; /* overhead of the receiver */
+    int64_t latency = 0;
+    int64_t transfer = 0; /* n G */
+    int64_t gap = 0;      /* the interface is busy at least so long */
+    bool eager = true;
+    int64_t handshake = 0;
+};
+
+/* Costs of messages over one kind of link. Sizes repeat, so the last ones are kept. */
+class Link {
+  public:
+    explicit Link(const st_sim_network &n) : n_(n) {}
+
+    const Cost &cost(int64_t nbytes) {
+        Cost &kept = kept_[static_cast<uint64_t>(nbytes) * 0x9E3779B97F4A7C15ull >> 58];
+        if (kept.nbytes != nbytes) kept = computed(nbytes);
+        return kept;
+    }
+
+  private:
+    Cost computed(int64_t nbytes) const {
+        const st_sim_segment *s = n_.segments;
+        for (int32_t i = 1; i < n_.nsegments && n_.segments[i].from_bytes <= nbytes; ++i) s = n_.segments + i;
+        const double n = static_cast<double>(nbytes);
+        Cost c;
+        c.nbytes = nbytes;
+        c.send = rounded(s->send_overhead + n * s->send_per_byte);
+        c.recv = rounded(s->recv_overhead + n * s->recv_per_byte);
+        c.latency = rounded(s->latency);
+        c.transfer = rounded(n * s->per_byte);
+        c.gap = rounded(s->gap);
+        c.eager = n_.rendezvous_above < 0 || nbytes <= n_.rendezvous_above;
+        c.handshake = rounded(n_.rendezvous_latency);
+        return c;
+    }
+
+    st_sim_network n_;
+    std::array<Cost, 64> kept_;
+};
+
+/* All links of a platform. */
+class Network {
+  public:
+    explicit Network(const st_sim_platform &p)
+        : platform(p), between_(p.network), within_(p.has_memory ? p.memory : p.network) {}
+
+    const Cost &cost(int32_t from, int32_t to, int64_t nbytes) {
+        return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
+    }
+    /* Whether messages of one size cost the same between any two ranks below `nranks`. */
+    bool uniform(int32_t nranks) const {
+        return !platform.has_memory || platform.ranks_per_node == 0 || nranks <= platform.ranks_per_node ||
+               platform.ranks_per_node == 1;
+    }
+
+    const st_sim_platform &platform;
+
+  private:
+    bool same_node(int32_t a, int32_t b) const {
+        const int32_t n = platform.ranks_per_node;
+        return n == 0 || (n > 1 && a / n == b / n);
+    }
+
+    Link between_, within_;
+};
+
+} // namespace sim
+#endif

@@ -1,0 +1,85 @@
+/* rank.hpp - the state of one simulated rank: its place in the tree, requests, and message queues.
+ *
+ *   live      requests in the order of their creation; a trace names them by age, from the newest
+ *   posted    receives that no message has matched, in order
+ *   arrived   messages that no receive has matched, in order of sending per sender
+ *   waiting   requests without which the rank cannot go on
+ */
+#ifndef ST_SIM_RANK_HPP
+#define ST_SIM_RANK_HPP
+
+#include "clock.hpp"
+#include "network.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace sim {
+
+struct Envelope {
+    int32_t peer = 0; /* world rank of the other side, or ANY_SOURCE */
+    int32_t family = 0;
+    int64_t tag = 0;
+    int64_t nbytes = 0;
+};
+
+struct Message {
+    Envelope from; /* peer: the sender */
+    Clock ready;   /* the sender can start the transfer */
+    Clock first;   /* eager: the first byte arrives */
+    Cost cost;
+    int32_t request = -1; /* of the sender, which waits for the rendezvous */
+    float share = 1;      /* factor on the transfer */
+};
+
+struct Request {
+    enum Kind : uint8_t { kNone, kSend, kRecv, kCollective };
+    enum State : uint8_t { kInactive, kPending, kMatched, kDone };
+
+    Kind kind = kNone;
+    State state = kInactive;
+    bool persistent = false;
+    bool awaited = false; /* the rank waits for it */
+    Envelope to;
+    int32_t node = -1;     /* that created it */
+    Clock posted;          /* a receive: when it was posted */
+    Clock first;           /* a matched receive: the first byte arrives */
+    Clock done;            /* a send or collective: complete */
+    int64_t busy_from = 0; /* when the transfer began: before it, a waiting rank waits for the other side */
+    int64_t transfer = 0, recv = 0;
+    int32_t root = 0;
+    float share = 1;
+};
+
+struct Frame {
+    int32_t first, end, at; /* nodes of the sequence, and the next one */
+    int64_t left;           /* iterations, this one included */
+    int32_t loop;           /* the sequence's node */
+};
+
+struct Rank {
+    Clock clock;
+    Clock interface_free;      /* its interface can send the next message */
+    int64_t receives_from = 0; /* the last received message occupied the interface from here */
+    Clock receives_until;      /* to here */
+    Clock one_sided;           /* its last one-sided transfer ends */
+    int32_t pred = 0;
+    uint64_t draws = 0;
+    std::vector<Frame> stack;
+    std::vector<Request> requests;
+    std::vector<int32_t> unused; /* indices into requests */
+    std::vector<int32_t> live;
+    std::vector<int32_t> posted;
+    std::vector<Message> arrived;
+    std::vector<int32_t> waiting;
+    int32_t missing = 0;         /* of these, not yet complete */
+    std::vector<int32_t> ending; /* live requests that the current call ends */
+    int32_t node = -1;           /* of the current call */
+    int64_t left = 0;            /* executions of it, this one included */
+    bool begun = false;          /* the current call has begun, and could not complete */
+    bool probes = false;         /* it waits in a probe */
+    bool queued = false, parked = false, finished = false;
+};
+
+} // namespace sim
+#endif

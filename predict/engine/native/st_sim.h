@@ -1,0 +1,183 @@
+/* st_sim.h - the C ABI of the simulator.
+ *
+ *   trace --lowering (Python)--> nodes with fields --st_sim_run--> clocks, and times by node and rank
+ *
+ * Nodes are the trace's tree in preorder: a sequence's children follow it up to `end`. A field is a quantity of a node
+ * for every rank and execution. All arrays belong to the caller and stay valid until st_sim_free. Times are integers in
+ * picoseconds, so that sums are exact and independent of their order.
+ */
+#ifndef ST_SIM_H
+#define ST_SIM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ST_SIM_API __attribute__((visibility("default")))
+
+#define ST_SIM_PROC_NULL INT64_C(-1000000001)
+#define ST_SIM_ANY_SOURCE INT64_C(-1000000002)
+#define ST_SIM_ANY_TAG INT64_C(-1000000005)
+#define ST_SIM_SPECIAL_MAX INT64_C(-1000000000) /* values below are special */
+
+enum st_sim_op {
+    ST_SIM_SEQUENCE = 0,
+    ST_SIM_LOCAL,      /* takes `duration` */
+    ST_SIM_SEND,       /* peer, nbytes, tag, family */
+    ST_SIM_RECV,       /* peer, tag, family */
+    ST_SIM_SENDRECV,   /* peer, nbytes, tag; peer2, tag2: of the receive */
+    ST_SIM_COLLECTIVE, /* nbytes, root, family */
+    ST_SIM_WAIT,       /* list: age of one request */
+    ST_SIM_WAITALL,    /* list: index of an array of ages */
+    ST_SIM_WAITANY,    /* list: index of an array of ages; peer: the completed entry */
+    ST_SIM_WAITSOME,   /* list: index of an array of ages; peer: index of an array of completed entries */
+    ST_SIM_START,      /* list: age of one request */
+    ST_SIM_STARTALL,   /* list: index of an array of ages */
+    ST_SIM_FREE,       /* list: age of one request */
+    ST_SIM_PROBE,      /* peer, tag, family */
+    ST_SIM_MRECV,      /* of a message that Mprobe, a receive here, has received */
+    ST_SIM_PUT,        /* peer, nbytes */
+    ST_SIM_GET,        /* peer, nbytes */
+    ST_SIM_FLUSH       /* waits for all earlier one-sided transfers of the rank */
+};
+
+enum st_sim_collective {
+    ST_SIM_BARRIER = 0,
+    ST_SIM_BCAST,
+    ST_SIM_REDUCE,
+    ST_SIM_ALLREDUCE,
+    ST_SIM_GATHER,
+    ST_SIM_SCATTER,
+    ST_SIM_ALLGATHER,
+    ST_SIM_ALLTOALL,
+    ST_SIM_REDUCE_SCATTER,
+    ST_SIM_SCAN,
+    ST_SIM_NCOLLECTIVES
+};
+
+enum st_sim_field_kind { ST_SIM_CONSTANT = 0, ST_SIM_PER_RANK = 1, ST_SIM_VARYING = 2 };
+enum st_sim_encoding { ST_SIM_AS_IS = 0, ST_SIM_RELATIVE = 1, ST_SIM_MODULO = 2, ST_SIM_XOR = 3 };
+
+/* A quantity: one value; a value for each rank; or, for each class of ranks, the values of successive executions. */
+struct st_sim_field {
+    int32_t kind;
+    int32_t encoding; /* of ranks of the world */
+    int64_t value;
+    const int64_t *values;   /* [nranks] */
+    const int32_t *class_of; /* [nranks], -1: none */
+    const int64_t *offsets;  /* [nclasses + 1] into pool */
+    const int64_t *pool;
+};
+
+enum st_sim_flags {
+    ST_SIM_NONBLOCKING = 1, /* makes a request */
+    ST_SIM_PERSISTENT = 2,  /* makes an inactive request */
+    ST_SIM_SYNCHRONOUS = 4, /* a send that waits for its receive */
+    ST_SIM_BUFFERED = 8,    /* a send that never waits */
+    ST_SIM_STEADY = 16,     /* a loop whose iterations are equal, see steady.hpp */
+    ST_SIM_FLUSHES = 32     /* a collective call that first waits for the rank's one-sided transfers */
+};
+
+/* The computation before an event, by the call before it: a mean, or bins to draw from. */
+struct st_sim_times {
+    int32_t pred;
+    int32_t nbins; /* 0: only the mean */
+    int64_t mean_ps;
+    const double *bins; /* [nbins][4]: cumulated share of samples, minimum, mean, maximum (ps) */
+};
+
+struct st_sim_node {
+    int32_t op;
+    int32_t end; /* index after the last node of the subtree */
+    int32_t flags;
+    int32_t own_pred; /* predecessor index of the next call */
+    int32_t collective;
+    int32_t ntimes;
+    struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list;
+    const struct st_sim_times *times; /* [ntimes] */
+    int64_t duration_ps;              /* of LOCAL */
+    const float *share;               /* [nranks] factor on the transfer of messages: links that are shared, or NULL */
+};
+
+/* The communicators of a family; position NULL: all ranks, in their order. */
+struct st_sim_family {
+    const int32_t *instance; /* [nranks] of each rank, -1: none */
+    const int32_t *position; /* [nranks] in its communicator */
+    int32_t ninstances;
+    const int64_t *offsets; /* [ninstances + 1] into members */
+    const int32_t *members;
+};
+
+struct st_sim_segment {
+    int64_t from_bytes;
+    double latency, per_byte, gap; /* ps, ps per byte */
+    double send_overhead, recv_overhead, send_per_byte, recv_per_byte;
+};
+
+struct st_sim_network {
+    int32_t nsegments;
+    const struct st_sim_segment *segments;
+    int64_t rendezvous_above; /* bytes; -1: never */
+    double rendezvous_latency;
+};
+
+struct st_sim_rule {
+    int32_t collective, algorithm;
+    int64_t max_bytes, max_ranks; /* -1: any */
+};
+
+struct st_sim_platform {
+    struct st_sim_network network, memory;
+    int32_t has_memory;
+    int32_t ranks_per_node; /* 0: all on one node */
+    int32_t serializes;     /* messages of one rank wait for its network interface */
+    int32_t nrules;
+    const struct st_sim_rule *rules;
+    double reduce_per_byte;
+    double match_entry;
+};
+
+struct st_sim_program {
+    int32_t nranks, nnodes, nfamilies, narrays;
+    const struct st_sim_node *nodes;
+    const struct st_sim_family *families;
+    const int64_t *array_offsets; /* [narrays + 1] */
+    const int64_t *array_values;
+    const double *load; /* [nranks] factor on computation, or NULL */
+    uint64_t seed;      /* of drawn times */
+    int32_t drawn;
+    const float *slowness; /* [nranks] further factor on computation, or NULL */
+};
+
+/* Parts of a time: computation, transfer (overheads, latency, bytes), waiting for others. */
+enum { ST_SIM_COMPUTE = 0, ST_SIM_TRANSFER = 1, ST_SIM_WAITING = 2, ST_SIM_PARTS = 3 };
+/* Parts of the path that ends last: total, computation, latency, bytes, number of latencies. */
+enum { ST_SIM_PATH = 5 };
+
+struct st_sim_result {
+    int64_t *clocks;   /* [nranks][ST_SIM_PATH] at the end of each rank */
+    int64_t *by_node;  /* [nnodes][ST_SIM_PARTS] sums over ranks */
+    int64_t *by_rank;  /* [nranks][ST_SIM_PARTS] */
+    int64_t *calls;    /* [nnodes] executions of all ranks */
+    int32_t *blocked;  /* [nranks] node where a rank waits for ever, or -1 */
+    int64_t events;    /* of all ranks */
+    int64_t executed;  /* of these, simulated one by one */
+    char message[256]; /* of an error */
+};
+
+enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRACE = -3 };
+
+/* Run the program once. `stop`: polled now and then; nonzero ends the run with ST_SIM_E_TRACE. */
+ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
+                          struct st_sim_result *result, int (*progress)(int64_t executed));
+
+/* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out. */
+ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,
+                                        int64_t nbytes, int32_t root, int32_t size, int64_t *times);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

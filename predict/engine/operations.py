@@ -1,0 +1,155 @@
+"""How the simulator treats each MPI operation.
+
+message      Send, Recv and their variants, probes
+completion   Wait, Test and their variants: of a test, what it completed
+collective   by an algorithm of the platform
+one-sided    Put, Get, ...: transfers that a flush, unlock or fence waits for
+recorded     takes as long as in the trace: files, ports, neighbourhood collectives, ...
+free         takes no time: Init, Finalize, Comm_free, Pready, ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from scalatrace.operations import Category, operation
+
+__all__ = ["Flags", "Op", "Treatment", "treatment"]
+
+
+class Op(IntEnum):
+    """enum st_sim_op."""
+
+    SEQUENCE = 0
+    LOCAL = 1
+    SEND = 2
+    RECV = 3
+    SENDRECV = 4
+    COLLECTIVE = 5
+    WAIT = 6
+    WAITALL = 7
+    WAITANY = 8
+    WAITSOME = 9
+    START = 10
+    STARTALL = 11
+    FREE = 12
+    PROBE = 13
+    MRECV = 14
+    PUT = 15
+    GET = 16
+    FLUSH = 17
+
+
+class Flags(IntEnum):
+    """enum st_sim_flags."""
+
+    NONBLOCKING = 1
+    PERSISTENT = 2
+    SYNCHRONOUS = 4
+    BUFFERED = 8
+    STEADY = 16
+    FLUSHES = 32
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """Of one operation.
+
+    Attributes:
+        flags: sum of `Flags`.
+        collective: operation of the platform's algorithms ("allreduce"), "" for none.
+        recorded: whether it takes as long as in the trace.
+        note: an assumption that the user should know, "" for none.
+    """
+
+    op: Op
+    flags: int = 0
+    collective: str = ""
+    recorded: bool = False
+    note: str = ""
+
+
+_COMPLETIONS = {
+    "Wait": Op.WAIT, "Test": Op.WAIT, "Waitall": Op.WAITALL, "Testall": Op.WAITALL,
+    "Waitany": Op.WAITANY, "Testany": Op.WAITANY, "Waitsome": Op.WAITSOME, "Testsome": Op.WAITSOME,
+    "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE,
+}  # fmt: skip
+
+_COLLECTIVES = {
+    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
+    "Gather": "gather", "Gatherv": "gather", "Scatter": "scatter", "Scatterv": "scatter",
+    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
+    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
+    "Scan": "scan", "Exscan": "scan",
+}  # fmt: skip
+
+_MAKES_COMMUNICATORS = {
+    "Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type",
+    "Comm_create", "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create",
+    "Dist_graph_create_adjacent",
+}  # fmt: skip
+_SYNCHRONIZES_WINDOWS = {
+    "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free", "Win_fence",
+}  # fmt: skip
+_FLUSHES = {
+    "Win_flush", "Win_flush_all", "Win_flush_local", "Win_flush_local_all", "Win_unlock", "Win_unlock_all",
+    "Win_complete",
+}  # fmt: skip
+_MEANS = "blocks of different sizes count as their mean"
+_RECORDED = "takes its recorded time, without waiting for others"
+_FREE_CATEGORIES = (Category.DATATYPE, Category.ENVIRONMENT, Category.COMPLETION, Category.START)
+
+
+@cache
+def treatment(name: str) -> Treatment:
+    """Return how an operation, without `MPI_`, is simulated."""
+    base = name.removesuffix("_c")
+    row = operation(name)
+    flags = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
+    if base in _COMPLETIONS:
+        return Treatment(_COMPLETIONS[base])
+    if row.category in (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT):
+        return _message(base, flags)
+    if row.category is Category.PROBE:
+        # A matched message is received at once; Mrecv then only copies it.
+        return Treatment(Op.RECV if base in ("Mprobe", "Improbe") else Op.PROBE)
+    stem = _stem(base, flags)
+    if stem in _COLLECTIVES:
+        note = _MEANS if stem in ("Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv") else ""
+        return Treatment(Op.COLLECTIVE, flags, _COLLECTIVES[stem], note=note)
+    if base in _MAKES_COMMUNICATORS:
+        return Treatment(Op.COLLECTIVE, flags, "allreduce", note="costs an Allreduce of 8 bytes")
+    if base in _SYNCHRONIZES_WINDOWS:
+        return Treatment(Op.COLLECTIVE, Flags.FLUSHES, "barrier")
+    if base in _FLUSHES:
+        return Treatment(Op.FLUSH)
+    if row.category is Category.ONE_SIDED:
+        gets = row.recvs is not None
+        return Treatment(Op.GET if gets else Op.PUT, flags)
+    if row.category in _FREE_CATEGORIES or base in ("Comm_free", "Win_lock", "Win_lock_all"):
+        return Treatment(Op.LOCAL, flags)
+    return Treatment(
+        Op.LOCAL, flags, recorded=True, note="takes its recorded time, without waiting for others"
+    )
+
+
+def _message(base: str, flags: int) -> Treatment:
+    stem = base.removesuffix("_init").lower()
+    if "mrecv" in stem:
+        return Treatment(Op.MRECV, flags)
+    if stem in ("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace"):
+        return Treatment(Op.SENDRECV, flags)
+    if stem.endswith("recv"):
+        return Treatment(Op.RECV, flags)
+    letter = stem.removesuffix("send").removeprefix("i")
+    mode = {"s": Flags.SYNCHRONOUS, "b": Flags.BUFFERED}.get(letter, 0)
+    return Treatment(Op.SEND, flags | mode)
+
+
+def _stem(base: str, flags: int) -> str:
+    stem = base.removesuffix("_init")
+    if flags & Flags.NONBLOCKING and stem.startswith("I"):
+        return stem[1:].capitalize()
+    return stem

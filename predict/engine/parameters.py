@@ -1,0 +1,130 @@
+"""The parameters of an event node for every rank: stored values, peers as ranks of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.engine.families import Families
+from scalatrace.predict.engine.fields import Classes, Quantity, classes_of, constant, quantity
+from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.elastic import Elastic, Summary
+from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.from_arrays import Ints
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import UNDEFINED
+
+__all__ = ["Parameters"]
+
+
+class Parameters:
+    """The parameters of an event node, by classes of ranks.
+
+    Attributes:
+        names: parameter -> its position.
+        kinds: parameter -> its kind.
+        counts: disjoint sets of ranks with their executions.
+    """
+
+    def __init__(
+        self, trace: Trace, families: Families, event: Event, counts: list[tuple[RankList, int]]
+    ) -> None:
+        self.trace, self.families, self.event, self.counts = trace, families, event, counts
+        op = trace.ops[event.op]
+        self.name = op.name
+        self.names = {name: i for i, (name, _) in enumerate(op.params)}
+        self.kinds = dict(op.params)
+
+    def elastic(self, name: str) -> Elastic:
+        """Return a parameter's value; of a peer, in its encoding. Raises UsageError for a histogram."""
+        param = self.event.params[self.names[name]]
+        value = param.value if isinstance(param, Peer) else param
+        if isinstance(value, Summary):
+            stack = self.trace.stack(self.event.signature)
+            where = f" at {short_frame(stack[0])}" if stack else ""
+            raise UsageError(
+                f"cannot simulate: {name} of {self.name}{where} was recorded as a histogram; record it again "
+                f"without --histograms for {name}"
+            )
+        return value
+
+    def classes(self, *names: str) -> Classes:
+        return classes_of({name: self.elastic(name) for name in names}, self.counts, self.trace.nprocs)
+
+    def values(self, name: str) -> Quantity:
+        """Return a parameter as it is stored; 0 where the operation has none."""
+        if name not in self.names:
+            return constant(0)
+        return self.classes(name).derive([name], lambda values: values)
+
+    def derived(self, names: list[str], function: Callable[..., Any]) -> Quantity:
+        return self.classes(*names).derive(names, function)
+
+    def between_groups(self) -> bool:
+        """Whether the communicator is an intercommunicator."""
+        tables = self.families.tables
+        comms = self.values("comm")
+        return any(0 <= i < len(tables) and tables[i].is_inter for i in comms.distinct())
+
+    def peer(self, name: str) -> Quantity:
+        """Return the world ranks of a peer."""
+        param = self.event.params[self.names[name]]
+        encoding = param.encoding if isinstance(param, Peer) else Encoding.ABSOLUTE
+        comms = self.values("comm")
+        tables = self.families.tables
+        is_world = not comms.varies and comms.values is None and 0 <= comms.value < len(tables)
+        is_world = is_world and tables[comms.value].instance is None
+        stored = self.values(name)
+        if is_world:
+            stored.encoding = encoding
+            return stored
+        return self.world_peers(stored, encoding, comms)
+
+    def world_peers(self, stored: Quantity, encoding: Encoding, comms: Quantity) -> Quantity:
+        nprocs = self.trace.nprocs
+        ranks = np.flatnonzero(_member_mask(self.counts, nprocs))
+        if not stored.varies and not comms.varies:
+            each = np.full(nprocs, stored.value) if stored.values is None else stored.values
+            family = np.full(nprocs, comms.value) if comms.values is None else comms.values
+            world = np.full(nprocs, UNDEFINED, dtype=np.int64)
+            world[ranks] = self.decoded(ranks, each[ranks], family[ranks], encoding)
+            return Quantity(values=world)
+        results, class_of = list[Ints](), np.full(nprocs, -1, dtype=np.int32)
+        for ranks_of_count, count in self.counts:
+            for rank in ranks_of_count:
+                class_of[rank] = len(results)
+                each, family = (_row(quantity, rank, count) for quantity in (stored, comms))
+                results.append(self.decoded(np.full(count, rank), each, family, encoding))
+        return quantity(class_of, results)
+
+    def decoded(self, ranks: Ints, stored: Ints, family: Ints, encoding: Encoding) -> Ints:
+        world = np.full(len(ranks), UNDEFINED, dtype=np.int64)
+        tables = self.families.tables
+        for number in np.unique(family).tolist():
+            here = family == number
+            if 0 <= number < len(tables):
+                world[here] = tables[number].world_peers(ranks[here], stored[here], encoding)
+        return world
+
+
+def _member_mask(counts: Any, nprocs: int) -> Any:
+    mask = np.zeros(nprocs, dtype=bool)
+    for ranks, _ in counts:
+        for start, stop in ranks.runs:
+            mask[start:stop] = True
+    return mask
+
+
+def _row(quantity: Quantity, rank: int, count: int) -> Ints:
+    """Return the first values of one rank."""
+    if quantity.class_of is not None and quantity.offsets is not None and quantity.pool is not None:
+        number = quantity.class_of[rank]
+        values = quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]]
+        return np.full(count, values[0]) if len(values) == 1 else values[:count]
+    value = quantity.value if quantity.values is None else quantity.values[rank]
+    return np.full(count, value, dtype=np.int64)

@@ -1,0 +1,75 @@
+"""A platform as the simulator reads it, in picoseconds."""
+
+from __future__ import annotations
+
+import ctypes
+
+from scalatrace.predict.engine import binding
+from scalatrace.predict.platform import Network, Platform
+from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES
+
+__all__ = ["COLLECTIVES", "NUMBER_OF", "PlatformArrays"]
+
+PS = 1000.0
+"""Picoseconds of a nanosecond."""
+
+COLLECTIVES = {name: number for number, name in enumerate(ALGORITHMS)}
+"""Operation -> number in st_sim.h, which has the order of ALGORITHMS."""
+
+_ALGORITHMS = (
+    "dissemination recursive_doubling tree linear binomial scatter_allgather chain rabenseifner ring"
+    " reduce_bcast bruck gather_bcast pairwise recursive_halving"
+)
+NUMBER_OF = {name: number for number, name in enumerate(_ALGORITHMS.split())}
+"""Algorithm -> number in collectives.hpp."""
+
+
+class PlatformArrays:
+    """Keeps the arrays that the C structure points to."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
+        rules = [
+            binding.RuleParameters(
+                COLLECTIVES[operation],
+                NUMBER_OF[rule.algorithm],
+                -1 if rule.max_bytes is None else rule.max_bytes,
+                -1 if rule.max_ranks is None else rule.max_ranks,
+            )
+            for operation in ALGORITHMS
+            for rule in (*platform.collectives.get(operation, ()), *DEFAULT_RULES[operation])
+        ]
+        self._rules = (binding.RuleParameters * len(rules))(*rules)
+        self.struct = binding.PlatformParameters(
+            network=self._network(platform.network),
+            memory=self._network(platform.memory or platform.network),
+            has_memory=platform.memory is not None,
+            ranks_per_node=platform.ranks_per_node,
+            serializes=platform.interface != "unlimited",
+            nrules=len(rules),
+            rules=self._rules,
+            reduce_per_byte=platform.reduce_per_byte_ns * PS,
+            match_entry=platform.matching.per_entry_ns * PS,
+        )
+
+    def _network(self, network: Network) -> binding.NetworkParameters:
+        segments = (binding.SegmentParameters * len(network.segments))(
+            *(
+                binding.SegmentParameters(
+                    segment.from_bytes,
+                    segment.latency_ns * PS,
+                    segment.per_byte_ns * PS,
+                    segment.gap_ns * PS,
+                    segment.send_overhead_ns * PS,
+                    segment.recv_overhead_ns * PS,
+                    segment.send_overhead_per_byte_ns * PS,
+                    segment.recv_overhead_per_byte_ns * PS,
+                )
+                for segment in network.segments
+            )
+        )
+        self._segments.append(segments)
+        above = network.rendezvous_above_bytes
+        return binding.NetworkParameters(
+            len(segments), segments, -1 if above is None else above, network.rendezvous_latency_ns * PS
+        )

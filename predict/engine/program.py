@@ -1,0 +1,278 @@
+"""Lower a trace to the simulator's nodes: the same tree, with the quantities that times depend on."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.call_times import CallTimes
+from scalatrace.predict.engine.families import Families
+from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
+from scalatrace.predict.engine.message_sizes import MessageSizes
+from scalatrace.predict.engine.operations import Flags, Op, Treatment, treatment
+from scalatrace.predict.engine.parameters import Parameters
+from scalatrace.predict.engine.platform_arrays import COLLECTIVES
+from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import entries, executions
+from scalatrace.trace.values.from_arrays import Ints
+from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
+
+__all__ = ["LoweredProgram", "lower"]
+
+MIN_STEADY_ITERATIONS = 4
+"""Iterations of a loop from which on it is worthwhile to look for a steady state."""
+
+_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
+
+
+@dataclass
+class Lowered:
+    """One node of the program.
+
+    Attributes:
+        event: of the trace; None for a sequence.
+        fields: quantities by the name of the C structure's field.
+    """
+
+    op: Op
+    event: Event | None
+    end: int = 0
+    flags: int = 0
+    own_pred: int = -1
+    collective: int = 0
+    fields: dict[str, Quantity] = field(default_factory=dict)
+    times: ctypes.Array[binding.Times] | None = None
+    duration_ps: int = 0
+
+    @property
+    def varies(self) -> bool:
+        """Whether executions of one rank differ."""
+        return any(quantity.varies for quantity in self.fields.values())
+
+    def has_source(self, rank: int) -> bool:
+        """Whether any call receives from a rank."""
+        return any(name in self.fields and self.fields[name].contains(rank) for name in ("peer", "peer2"))
+
+
+class LoweredProgram:
+    """The nodes, and the arrays that they point to.
+
+    Attributes:
+        nodes: in preorder.
+        notes: assumptions about operations, by their names.
+    """
+
+    def __init__(self, trace: Trace, nodes: list[Lowered], families: Families, arrays: Arrays) -> None:
+        self.trace, self.nodes = trace, nodes
+        self.families, self.arrays = families, arrays
+        self.notes: dict[str, str] = {}
+        self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
+
+    def struct(self) -> binding.Program:
+        """Return the C structure without loads. It is valid while this object lives."""
+        return binding.Program(
+            nranks=self.trace.nprocs,
+            nnodes=len(self.nodes),
+            nfamilies=len(self.families.tables),
+            narrays=len(self.arrays.offsets) - 1,
+            nodes=self._c_nodes,
+            families=self.families.c_array,
+            array_offsets=pointer(self.arrays.offsets, ctypes.c_int64),
+            array_values=pointer(self.arrays.values, ctypes.c_int64),
+        )
+
+
+def _c_node(node: Lowered) -> binding.Node:
+    made = binding.Node(
+        op=node.op, end=node.end, flags=node.flags, own_pred=node.own_pred, collective=node.collective
+    )
+    for name in _FIELDS:
+        setattr(made, name, node.fields.get(name, _NOTHING).field())
+    if node.times is not None:
+        made.ntimes, made.times = len(node.times), node.times
+    made.duration_ps = node.duration_ps
+    return made
+
+
+_NOTHING = constant(0)
+
+
+@dataclass
+class Arrays:
+    """Arrays of request ages and of indices; others are empty."""
+
+    offsets: Ints
+    values: Ints
+
+    @classmethod
+    def of(cls, trace: Trace, used: set[int]) -> Arrays:
+        """Return those of a trace's arrays that are used."""
+        parts = [trace.array(i) if i in used else () for i in range(len(trace.arrays))]
+        offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
+        values = np.fromiter((v for part in parts for v in part), dtype=np.int64, count=int(offsets[-1]))
+        return cls(offsets.astype(np.int64), values)
+
+
+def lower(trace: Trace, drawn: bool = False, steady: bool = True) -> LoweredProgram:
+    """Return the program of a trace.
+
+    Args:
+        drawn: keep the histograms of computation times, to draw from.
+        steady: multiply the iterations of loops in a steady state, where times are not drawn.
+
+    Raises:
+        UsageError: a parameter that times depend on was recorded as a histogram, or not at all.
+        LimitError: too many values vary.
+        FormatError: the trace contradicts itself.
+    """
+    return _Lowering(trace, drawn, steady and not drawn).program()
+
+
+class _Lowering:
+    def __init__(self, trace: Trace, drawn: bool, steady: bool) -> None:
+        self.trace, self.finds_steady = trace, steady
+        self.families = Families(trace)
+        self.sizes = MessageSizes(trace)
+        self.times = CallTimes(trace, drawn)
+        self.counts = {id(event): counts for event, counts in executions(trace)}
+        self.entries = {id(node): counts for node, counts in entries(trace)}
+        self.nodes: list[Lowered] = []
+        self.used: set[int] = set()
+        self.notes: dict[str, str] = {}
+
+    def program(self) -> LoweredProgram:
+        for node in self.trace.nodes:
+            self.add(node)
+        program = LoweredProgram(self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used))
+        program.notes = self.notes
+        return program
+
+    def add(self, node: Node) -> None:
+        if isinstance(node, Event):
+            self.add_event(node)
+            return
+        lowered = Lowered(Op.SEQUENCE, None, fields={"repeat": self.repeat(node)})
+        self.nodes.append(lowered)
+        start = len(self.nodes)
+        for child in node.nodes:
+            self.add(child)
+        lowered.end = len(self.nodes)
+        lowered.flags = self.steady(lowered, start)
+
+    def repeat(self, node: Node) -> Quantity:
+        """Return how often a node runs in each entry; 0 on ranks that do not enter it."""
+        classes = classes_of({"repeat": node.repeat}, self.entries[id(node)], self.trace.nprocs)
+        made = classes.derive(["repeat"], lambda repeat: repeat)
+        if made.varies or made.values is not None or (classes.class_of >= 0).all():
+            return made
+        return Quantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
+
+    def add_event(self, event: Event) -> None:
+        op = self.trace.ops[event.op]
+        how = treatment(op.name)
+        lowered = Lowered(how.op, event, flags=how.flags)
+        lowered.fields["repeat"] = self.repeat(event)
+        lowered.own_pred = self.trace.pred_index.get((event.op, event.signature), -1)
+        lowered.times = self.times.before(event)
+        if self.counts.get(id(event)):
+            self.fill(lowered, event, how)
+        repeats = lowered.fields["repeat"]
+        if not repeats.varies and repeats.values is None and repeats.value >= MIN_STEADY_ITERATIONS:
+            loop = Lowered(Op.SEQUENCE, None, fields={"repeat": repeats}, end=len(self.nodes) + 2)
+            lowered.fields["repeat"] = constant(1)
+            self.nodes.append(loop)
+            lowered.end = loop.end
+            self.nodes.append(lowered)
+            loop.flags = self.steady(loop, len(self.nodes) - 1)
+            return
+        lowered.end = len(self.nodes) + 1
+        self.nodes.append(lowered)
+
+    def steady(self, loop: Lowered, start: int) -> int:
+        """Return the flag of loops whose iterations are equal on all ranks that run it."""
+        repeat = loop.fields["repeat"]
+        if repeat.varies or not self.finds_steady:
+            return 0
+        trips = {repeat.value} if repeat.values is None else set(np.unique(repeat.values).tolist()) - {0}
+        if len(trips) != 1 or min(trips) < MIN_STEADY_ITERATIONS:
+            return 0
+        inside = self.nodes[start:]
+        wild = any(
+            node.op is Op.PROBE
+            or (
+                node.op in (Op.RECV, Op.SENDRECV)
+                and any(q.contains(ANY_SOURCE) for q in node.fields.values())
+            )
+            for node in inside
+        )
+        return 0 if wild or any(node.varies for node in inside) else int(Flags.STEADY)
+
+    def fill(self, lowered: Lowered, event: Event, how: Treatment) -> None:
+        """Set the quantities that an event's time depends on."""
+        name = self.trace.ops[event.op].name
+        if how.note:
+            self.notes[name] = how.note
+        parameters = Parameters(self.trace, self.families, event, self.counts[id(event)])
+        if how.op is Op.LOCAL:
+            lowered.duration_ps = self.times.inside(event) if how.recorded else 0
+        elif how.op in (Op.SEND, Op.RECV, Op.SENDRECV, Op.PROBE, Op.PUT, Op.GET):
+            _message_fields(lowered, parameters, self.sizes, how)
+        elif how.op is Op.COLLECTIVE:
+            self.fill_collective(lowered, parameters, how)
+        elif how.op is not Op.FLUSH and how.op is not Op.MRECV:
+            self.used |= _completion_fields(lowered, parameters)
+
+    def fill_collective(self, lowered: Lowered, parameters: Parameters, how: Treatment) -> None:
+        name = parameters.name
+        if parameters.between_groups():
+            lowered.op, lowered.duration_ps = Op.LOCAL, self.times.inside(parameters.event)
+            self.notes[name] = "between two groups: takes its recorded time, without waiting for others"
+            return
+        lowered.collective = COLLECTIVES[how.collective]
+        lowered.fields["family"] = parameters.values("comm")
+        lowered.fields["nbytes"] = self.sizes.collective(parameters, how.collective)
+        if "root" in parameters.names:
+            lowered.fields["peer"] = parameters.values("root")
+
+
+def _message_fields(lowered: Lowered, parameters: Parameters, sizes: MessageSizes, how: Treatment) -> None:
+    names, fields = parameters.names, lowered.fields
+    fields["family"] = parameters.values("comm")
+    if how.op is Op.SENDRECV:
+        fields["peer"], fields["peer2"] = parameters.peer("dest"), parameters.peer("source")
+        fields["tag"], fields["tag2"] = parameters.values("sendtag"), parameters.values("recvtag")
+        fields["nbytes"] = sizes.sent(parameters)
+        return
+    peer = next((name for name in ("dest", "source", "target_rank") if name in names), None)
+    if peer is not None:
+        fields["peer"] = parameters.peer(peer)
+    fields["tag"] = parameters.values("tag")
+    if how.op in (Op.SEND, Op.PUT, Op.GET):
+        fields["nbytes"] = sizes.sent(parameters)
+
+
+def _completion_fields(lowered: Lowered, parameters: Parameters) -> set[int]:
+    """Set the requests that a call completes or starts; return the arrays that they are in."""
+    names, used = parameters.names, set[int]()
+    given = [name for name in ("request", "requests") if name in names]
+    if not given:
+        lowered.fields["list"] = constant(UNDEFINED)
+        return used
+    if "flag" in names:  # of a test without success nothing is complete
+        lowered.fields["list"] = parameters.derived(
+            [given[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
+        )
+    else:
+        lowered.fields["list"] = parameters.values(given[0])
+    if given[0] == "requests":
+        used |= lowered.fields["list"].distinct()
+    if "index" in names:
+        lowered.fields["peer"] = parameters.values("index")
+        if parameters.kinds["index"] is Kind.ARRAY:
+            used |= lowered.fields["peer"].distinct()
+    return used

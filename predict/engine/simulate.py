@@ -1,0 +1,198 @@
+"""Simulate a trace on a platform."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalatrace.errors import FormatError, LimitError, ScalatraceError
+from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.binding import PARTS, PATH
+from scalatrace.predict.engine.call_times import load_factors
+from scalatrace.predict.engine.fields import pointer
+from scalatrace.predict.engine.platform_arrays import PlatformArrays
+from scalatrace.predict.engine.program import LoweredProgram, lower
+from scalatrace.predict.platform import Platform
+from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.from_arrays import Ints
+
+__all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "simulate"]
+
+Progress = Callable[[int], bool]
+
+MAX_NAMED_RANKS = 4
+"""Waiting ranks that the message of a deadlock names."""
+
+
+class DeadlockError(ScalatraceError):
+    """Ranks of the trace wait for each other for ever."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How computation times are taken from the trace.
+
+    Attributes:
+        compute_scale: factor on all of them, besides the platform's.
+        drawn: draw each from its histogram, instead of the mean.
+        seed: of the draws.
+        slowness: [nranks] further factor of each rank.
+    """
+
+    compute_scale: float = 1.0
+    drawn: bool = False
+    seed: int = 0
+    slowness: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Result of one run. Times are in picoseconds.
+
+    Attributes:
+        clocks: [nranks, 5] at each rank's end: total, and along the path that led to it computation, latency,
+            bytes, and the number of latencies. The rest of the total are overheads.
+        by_node: [nnodes, 3] computation, transfer, waiting; sums over ranks.
+        by_rank: [nranks, 3] the same of each rank.
+        calls: [nnodes] of all ranks.
+        nevents: calls of all ranks; `nsimulated` of them one by one, the others by steady loops.
+    """
+
+    program: LoweredProgram
+    clocks: Ints
+    by_node: Ints
+    by_rank: Ints
+    calls: Ints
+    nevents: int
+    nsimulated: int
+
+    @property
+    def last_rank(self) -> int:
+        """The rank that ends last."""
+        return int(self.clocks[:, 0].argmax())
+
+    @property
+    def time_ps(self) -> int:
+        """When the last rank ends."""
+        return int(self.clocks[:, 0].max())
+
+    @property
+    def time_ns(self) -> float:
+        """When the last rank ends."""
+        return self.time_ps / 1000
+
+    @property
+    def path(self) -> Ints:
+        """[5] of the longest path, as in `clocks`."""
+        path: Ints = self.clocks[self.last_rank]
+        return path
+
+
+class Simulator:
+    """A trace that is lowered once and simulated several times.
+
+    Args:
+        drawn: whether runs may draw computation times.
+        steady: as in `program.lower`.
+    """
+
+    def __init__(self, trace: Trace, drawn: bool = False, steady: bool = True) -> None:
+        self.program = lower(trace, drawn, steady)
+        self._trace = trace
+        self._load: Any = None
+        self._has_load = False
+
+    def run(
+        self,
+        platform: Platform,
+        options: Options | None = None,
+        progress: Progress | None = None,
+    ) -> Simulation:
+        """Simulate once.
+
+        Args:
+            progress: called now and then with the number of simulated calls; True ends the run.
+
+        Raises:
+            DeadlockError: ranks wait for ever.
+            FormatError: the trace contradicts itself.
+            LimitError: out of memory.
+        """
+        options = options or Options()
+        if not self._has_load:
+            self._has_load = True
+            if self._trace.load_of("compute_ns") is not None:
+                means = self._run(platform, replace(options, drawn=False, slowness=None), None, progress)
+                self._load = load_factors(self._trace, means.by_rank[:, 0])
+        return self._run(platform, options, self._load, progress)
+
+    def _run(self, platform: Platform, options: Options, load: Any, progress: Progress | None) -> Simulation:
+        nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
+        scale = platform.compute_scale * options.compute_scale
+        factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
+        struct = self.program.struct()
+        struct.load = pointer(factors, ctypes.c_double)
+        struct.drawn, struct.seed = options.drawn, options.seed & (1 << 64) - 1
+        if options.slowness is not None:
+            slowness = np.ascontiguousarray(options.slowness, dtype=np.float32)
+            struct.slowness = pointer(slowness, ctypes.c_float)
+        clocks = np.zeros((nranks, PATH), dtype=np.int64)
+        by_node, by_rank = (
+            np.zeros((nnodes, PARTS), dtype=np.int64),
+            np.zeros((nranks, PARTS), dtype=np.int64),
+        )
+        calls, blocked = np.zeros(nnodes, dtype=np.int64), np.full(nranks, -1, dtype=np.int32)
+        result = binding.Result(
+            clocks=pointer(clocks, ctypes.c_int64),
+            by_node=pointer(by_node, ctypes.c_int64),
+            by_rank=pointer(by_rank, ctypes.c_int64),
+            calls=pointer(calls, ctypes.c_int64),
+            blocked=pointer(blocked, ctypes.c_int32),
+        )
+        arrays = PlatformArrays(platform)
+        callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
+        status = binding.library().st_sim_run(
+            ctypes.byref(struct), ctypes.byref(arrays.struct), ctypes.byref(result), callback
+        )
+        if status == binding.E_DEADLOCK:
+            raise DeadlockError(self._deadlock(blocked))
+        if status == binding.E_MEMORY:
+            raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
+        if status:
+            raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
+        return Simulation(
+            self.program, clocks, by_node, by_rank, calls, int(result.events), int(result.executed)
+        )
+
+    def _deadlock(self, blocked: NDArray[np.int32]) -> str:
+        waiting = np.flatnonzero(blocked >= 0)
+        named = []
+        for rank in waiting[:MAX_NAMED_RANKS].tolist():
+            event = self.program.nodes[int(blocked[rank])].event
+            assert event is not None  # only calls wait
+            stack = self._trace.stack(event.signature)
+            where = f" at {short_frame(stack[0])}" if stack else ""
+            named.append(f"rank {rank} in {self._trace.ops[event.op].name}{where}")
+        more = f" and {len(waiting) - len(named)} more" if len(waiting) > len(named) else ""
+        return (
+            f"the trace deadlocks: {len(waiting)} of {self._trace.nprocs} ranks wait for ever: "
+            f"{'; '.join(named)}{more}. On a real machine large sends may not wait for their receives: "
+            "check rendezvous_above_bytes of the platform"
+        )
+
+
+def simulate(trace: Trace, platform: Platform, options: Options | None = None) -> Simulation:
+    """Simulate a trace once; `Simulator` does so several times.
+
+    Raises:
+        UsageError, LimitError, FormatError: as `program.lower`.
+        DeadlockError: ranks wait for ever.
+    """
+    options = options or Options()
+    return Simulator(trace, options.drawn).run(platform, options)

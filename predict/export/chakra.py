@@ -1,0 +1,124 @@
+"""Chakra execution traces, for ASTRA-sim: a file `trace.N.et` for each rank, and groups of ranks as JSON.
+
+A file is a sequence of protobuf messages, each after its length: metadata, then a node for each operation.
+Durations are whole microseconds; what is cut off is added to the next.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scalatrace.files import write_file
+from scalatrace.predict.export.chakra_schema import COLL, COLLECTIVES, COMP, RECV, SEND, Types, types
+from scalatrace.predict.export.order import Dependencies, Order
+from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
+
+__all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
+
+CHAKRA = Target(frozenset(COLLECTIVES), groups=True)
+
+GROUPS = "groups.json"
+"""File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
+
+_TOTAL = frozenset({"alltoall", "reduce_scatter"})
+"""Collectives whose size is that of all blocks of a rank together."""
+
+
+class Groups:
+    """Numbers of the groups of ranks with collectives, from 1."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def name(self, members: tuple[int, ...]) -> str:
+        """Return the name of a group."""
+        return str(self._numbers.setdefault(members, len(self._numbers) + 1))
+
+    def json(self) -> str:
+        """Return the members of all groups."""
+        return json.dumps({str(number): list(members) for members, number in self._numbers.items()})
+
+
+def write_chakra(lowering: Lowering, folder: Path) -> None:
+    """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
+    groups = Groups()
+    for number, rank in enumerate(lowering.ranks):
+        with open(folder / f"trace.{number}.et", "wb") as file:
+            file.writelines(_delimited(message) for message in messages(lowering, rank, number, groups))
+    write_file(folder / GROUPS, groups.json().encode())
+
+
+def messages(lowering: Lowering, rank: int, number: int, groups: Groups) -> Iterator[bytes]:
+    """Yield the messages of a rank, the metadata first."""
+    known = types()
+    yield known.metadata(version="1.0.0").SerializeToString()
+    nodes = _Nodes(known, number, groups)
+    for action in lowering.actions(rank):
+        node = nodes.of(action)
+        if node is not None:
+            yield node.SerializeToString()
+
+
+def _delimited(message: bytes) -> bytes:
+    """Return a message after its length, a varint."""
+    length, left = bytearray(), len(message)
+    while left > 0x7F:
+        length.append(left & 0x7F | 0x80)
+        left >>= 7
+    return bytes((*length, left)) + message
+
+
+class _Nodes:
+    """Makes the nodes of one rank."""
+
+    def __init__(self, known: Types, number: int, groups: Groups) -> None:
+        self._types, self._number, self._groups = known, number, groups
+        self._order, self._rest_us = Order(beginnings=False), 0.0
+
+    def of(self, action: Action) -> Any:
+        """Return the node of an action; None if it has none."""
+        match action:
+            case Wait(requests):
+                self._order.wait(requests)
+                return None
+            case Compute(ns):
+                return self._computation(ns)
+            case Collective():
+                return self._collective(action)
+        return self._message(action)
+
+    def _computation(self, ns: float) -> Any:
+        self._rest_us += ns / 1000
+        whole = int(self._rest_us)
+        self._rest_us -= whole
+        if not whole:
+            return None
+        return self._node(self._order.blocking(), "compute", COMP, duration_micros=whole)
+
+    def _message(self, message: Send | Recv) -> Any:
+        sends, order = isinstance(message, Send), self._order
+        needs = order.blocking() if message.request is None else order.nonblocking(message.request)
+        node = self._node(needs, "send" if sends else "recv", SEND if sends else RECV)
+        ends = (self._number, message.peer) if sends else (message.peer, self._number)
+        for name, value in zip(("comm_src", "comm_dst", "comm_tag"), (*ends, message.tag), strict=True):
+            node.attr.add(name=name, int32_val=value)
+        node.attr.add(name="comm_size", int64_val=message.nbytes)
+        return node
+
+    def _collective(self, action: Collective) -> Any:
+        shape = action.shape
+        node = self._node(self._order.blocking(), shape.operation, COLL)
+        size = shape.nbytes * shape.nranks if shape.operation in _TOTAL else shape.nbytes
+        node.attr.add(name="comm_type", int64_val=COLLECTIVES[shape.operation])
+        node.attr.add(name="comm_size", int64_val=size)
+        if action.members is not None:
+            node.attr.add(name="pg_name", string_val=self._groups.name(action.members))
+        return node
+
+    def _node(self, needs: Dependencies, name: str, kind: int, **fields: Any) -> Any:
+        node = self._types.node(id=self._order.last, name=name, type=kind, data_deps=needs.ended, **fields)
+        node.attr.add(name="is_cpu_op", bool_val=False)
+        return node

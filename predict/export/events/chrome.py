@@ -1,0 +1,66 @@
+"""Events as Chrome's JSON, for ui.perfetto.dev, chrome://tracing and speedscope.
+
+A slice for each call, on a track for each rank, and an arrow for each message. Times are microseconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import IO, Any
+
+from scalatrace.operations import operation
+from scalatrace.predict.export.events.rows import call_bytes, comm_name, peer_of
+from scalatrace.predict.timeline import Event, Message, Timeline
+
+__all__ = ["arguments", "write_chrome"]
+
+
+def write_chrome(timeline: Timeline, file: IO[bytes]) -> None:
+    """Write one JSON object, a line for each event."""
+    file.write(b'{"displayTimeUnit":"ns","traceEvents":[')
+    separator = b"\n"
+    for entry in _entries(timeline):
+        file.write(separator + json.dumps(entry, separators=(",", ":")).encode())
+        separator = b",\n"
+    file.write(b"\n]}\n")
+
+
+def _entries(timeline: Timeline) -> Iterator[dict[str, Any]]:
+    program = timeline.trace.meta.get("program", "MPI program")
+    yield {"ph": "M", "pid": 0, "name": "process_name", "args": {"name": program}}
+    for rank in timeline.ranks:
+        track = {"ph": "M", "pid": 0, "tid": rank}
+        yield {**track, "name": "thread_name", "args": {"name": f"rank {rank}"}}
+        yield {**track, "name": "thread_sort_index", "args": {"sort_index": rank}}
+    for rank in timeline.ranks:
+        for event in timeline.events(rank):
+            yield _slice(event)
+            yield from (_arrow(event, message) for message in event.messages)
+
+
+def _slice(event: Event) -> dict[str, Any]:
+    call = event.call
+    return {
+        "ph": "X", "pid": 0, "tid": event.rank, "name": f"MPI_{call.op}",
+        "cat": operation(call.op).category.value, "ts": event.start_ns / 1000,
+        "dur": (event.end_ns - event.start_ns) / 1000, "args": arguments(event),
+    }  # fmt: skip
+
+
+def arguments(event: Event) -> dict[str, Any]:
+    """Return what a viewer shows about a call, without what it does not have."""
+    call = event.call
+    known = {
+        "peer": peer_of(call), "bytes": call_bytes(call) or None, "comm": comm_name(call) or None,
+        "call_site": call.site or None,
+    }  # fmt: skip
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _arrow(event: Event, message: Message) -> dict[str, Any]:
+    """Return the start of an arrow at the beginning of a call, or its end at the end of one."""
+    own = {"pid": 0, "tid": event.rank, "name": "message", "cat": "message", "id": message.name}
+    if message.sent:
+        return {"ph": "s", "ts": event.start_ns / 1000, **own}
+    return {"ph": "f", "bp": "e", "ts": event.end_ns / 1000, **own}

@@ -1,0 +1,68 @@
+"""Events as CSV and as Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import IO
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.export.events.rows import Row, rows
+from scalatrace.predict.timeline import Timeline
+
+__all__ = ["write_csv", "write_parquet"]
+
+ROWS_AT_ONCE = 1 << 16
+"""Rows that are converted together: a row group of a Parquet file."""
+
+
+def write_csv(timeline: Timeline, file: IO[bytes]) -> None:
+    """Write a line with the names of the columns (`Row`), then one for each call; nothing stands for None."""
+    text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Row._fields)
+    writer.writerows(rows(timeline))
+    text.detach()
+
+
+def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
+    """Write a table with the columns of `Row`. Raises UsageError if pyarrow is not installed."""
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise UsageError(
+            "Parquet needs the package pyarrow; install it: pip install 'scalatrace[parquet]'"
+        ) from None
+    word = arrow.dictionary(arrow.int32(), arrow.string())
+    types = (
+        arrow.int32(),
+        word,
+        arrow.int32(),
+        arrow.int64(),
+        arrow.int64(),
+        word,
+        arrow.int64(),
+        arrow.int64(),
+        word,
+    )
+    schema = arrow.schema(list(zip(Row._fields, types, strict=True)))
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for some in _batches(rows(timeline)):
+            columns = (
+                arrow.array([_text(value) for value in column], kind)
+                for column, kind in zip(zip(*some, strict=True), types, strict=True)
+            )
+            writer.write_table(arrow.Table.from_arrays(list(columns), schema=schema))
+
+
+def _batches(stream: Iterator[Row]) -> Iterator[list[Row]]:
+    while some := list(islice(stream, ROWS_AT_ONCE)):
+        yield some
+
+
+def _text(value: object) -> object:
+    """Return a value that Parquet can hold: text without bytes that are no UTF-8."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

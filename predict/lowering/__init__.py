@@ -1,0 +1,14 @@
+"""Lowering: the calls of a trace as messages between world ranks, for tools that know little of MPI.
+
+In: a trace without open receives. Out: per rank, a stream of computation, messages, waits and collectives of
+all ranks; and an account of what was lowered and what is lost.
+"""
+
+from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Step, Target, Wait
+from scalatrace.predict.lowering.lower import Lowering
+from scalatrace.predict.lowering.report import Account, Outcome
+
+__all__ = [
+    "Account", "Action", "Collective", "Compute", "Lowering", "Outcome", "Recv", "Send", "Step", "Target",
+    "Wait",
+]  # fmt: skip

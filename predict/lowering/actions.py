@@ -1,0 +1,74 @@
+"""Actions of a lowered trace: computations, messages between world ranks, waits, collectives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.trace.model.call import Call
+
+__all__ = ["Action", "Collective", "Compute", "Recv", "Send", "Step", "Target", "Wait"]
+
+
+class Compute(NamedTuple):
+    """Computation of a rank, ns."""
+
+    ns: float
+
+
+class Send(NamedTuple):
+    """A message; without a request the rank waits until its buffer is free."""
+
+    peer: int
+    nbytes: int
+    tag: int
+    request: int | None = None
+
+
+class Recv(NamedTuple):
+    """A receive; without a request the rank waits for the message. `nbytes`: size of the buffer."""
+
+    peer: int
+    nbytes: int
+    tag: int
+    request: int | None = None
+
+
+class Wait(NamedTuple):
+    """Wait until all of these requests of the rank are complete."""
+
+    requests: tuple[int, ...]
+
+
+class Collective(NamedTuple):
+    """A collective operation on all ranks of the lowered trace, or on the ranks of `members`."""
+
+    shape: Shape
+    members: tuple[int, ...] | None = None
+
+
+Action = Compute | Send | Recv | Wait | Collective
+
+
+class Step(NamedTuple):
+    """A call of the walk, the computation before it in ns, and its actions."""
+
+    call: Call
+    compute_ns: float
+    actions: list[Action]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The part of MPI that a tool knows.
+
+    Attributes:
+        collectives: its collective operations, as in `Shape.operation`; others become messages.
+        groups: whether they may have any members; else only all ranks.
+        several_sizes: whether they may have sizes that differ between ranks.
+    """
+
+    collectives: frozenset[str] = frozenset()
+    groups: bool = False
+    several_sizes: bool = False

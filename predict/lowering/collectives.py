@@ -1,0 +1,179 @@
+"""Collective calls of one rank: kept where the target knows them, else expanded to messages.
+
+A nonblocking collective stands where it is completed, or before the next collective of its communicator: this
+order is the same on all ranks, whatever the order in which they complete requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.operations import Category, operation, sent_bytes
+from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Target
+from scalatrace.predict.lowering.exchange import Exchange
+from scalatrace.predict.lowering.messages import Messages
+from scalatrace.predict.lowering.neighbours import Neighbours, neighbour_bytes
+from scalatrace.predict.lowering.pending import PendingCollective
+from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.schedules import Round, Shape, expand
+from scalatrace.predict.lowering.shapes import shape_of
+from scalatrace.predict.platform import Platform
+from scalatrace.trace.model.call import Call
+
+__all__ = ["Collectives"]
+
+Group = tuple[Sequence[int], int, bool]
+"""Members as ranks of the result, own position, and whether some members are left out."""
+
+
+class Collectives:
+    """Lowers the collective calls of one rank.
+
+    Args:
+        nranks: ranks of the result.
+    """
+
+    def __init__(
+        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+    ) -> None:
+        self._target, self._platform, self._nranks = target, platform, nranks
+        self._messages, self._account = messages, account
+        self._late: dict[int, list[PendingCollective]] = {}
+        self._groups: dict[int, Group | None] = {}
+        self.neighbours = Neighbours()
+
+    def begin(self, call: Call) -> PendingCollective:
+        """Take the start of a nonblocking collective."""
+        pending = PendingCollective(call)
+        self._late.setdefault(call.family, []).append(pending)
+        return pending
+
+    def complete(self, pending: PendingCollective, exchange: Exchange) -> list[Action]:
+        """Return the actions of a nonblocking collective and of those before it that have no place yet."""
+        waiting = self._late.get(pending.call.family, [])
+        if pending not in waiting:
+            return []
+        return self._flush(pending.call.family, waiting.index(pending) + 1, exchange)
+
+    def blocking(self, call: Call, exchange: Exchange) -> list[Action]:
+        """Return the actions of a blocking collective; those that were started before it come first."""
+        before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
+        return [*before, *self._lower(call, exchange)]
+
+    def barrier(self, call: Call, exchange: Exchange) -> list[Action]:
+        """Return a barrier in place of a call that synchronises the members of its communicator."""
+        if call.comm.remote is not None or call.comm.rank < 0:
+            self._account.add(call.op, Outcome.LOST, "intercommunicator")
+            return []
+        shape = Shape("barrier", call.comm.rank, call.comm.size)
+        before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
+        return [*before, *self._of_shape(call, shape, exchange, "a barrier, ")]
+
+    def _flush(self, family: int, count: int, exchange: Exchange) -> list[Action]:
+        waiting = self._late.get(family, [])
+        ready, self._late[family] = waiting[:count], waiting[count:]
+        return [action for each in ready for action in self._lower(each.call, exchange)]
+
+    def _lower(self, call: Call, exchange: Exchange) -> list[Action]:
+        if operation(call.op).category is Category.NEIGHBOUR:
+            return self._neighbourhood(call, exchange)
+        shape = shape_of(call)
+        if shape is None:
+            self._account.add(call.op, Outcome.LOST, "intercommunicator", sent_bytes(call.op, call))
+            return []
+        return self._of_shape(
+            call, shape, exchange, "where it completes, " if operation(call.op).nonblocking else ""
+        )
+
+    def _of_shape(self, call: Call, shape: Shape, exchange: Exchange, note: str) -> list[Action]:
+        group = self._group(call)
+        if group is None:
+            return []
+        members, own, partial = group
+        if partial:
+            shape = _restricted(shape, own, len(members), self._kept(call))
+            note += "among the chosen ranks, "
+        nbytes = sent_bytes(call.op, call)
+        if self._is_known(shape, members):
+            outcome = Outcome.LOWERED if note else Outcome.KEPT
+            self._account.add(call.op, outcome, f"{note}{shape.operation}", nbytes)
+            everyone = len(members) == self._nranks
+            root = members[shape.root] if everyone else shape.root
+            return [Collective(shape._replace(root=root), None if everyone else tuple(members))]
+        algorithm = self._platform.algorithm(_rules_of(shape), shape.nbytes, shape.nranks)
+        self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
+        tag = self._messages.tag(call, 0, "collective")
+        return [
+            action
+            for each in expand(shape, algorithm)
+            for action in self._of_round(each, members, tag, exchange)
+        ]
+
+    def _of_round(self, each: Round, members: Sequence[int], tag: int, exchange: Exchange) -> list[Action]:
+        messages: list[Send | Recv] = [Recv(members[peer], nbytes, tag) for peer, nbytes in each.recvs]
+        messages += [Send(members[peer], nbytes, tag) for peer, nbytes in each.sends]
+        actions = exchange.together(messages)
+        if ns := each.reduced_bytes * self._platform.reduce_per_byte_ns:
+            actions.append(Compute(ns))
+        return actions
+
+    def _is_known(self, shape: Shape, members: Sequence[int]) -> bool:
+        """Whether the target has this collective."""
+        target = self._target
+        if shape.operation not in target.collectives:
+            return False
+        everyone = len(members) == self._nranks
+        if not everyone and not target.groups:
+            return False
+        if shape.sends is None and shape.recvs is None and shape.operation not in ("gatherv", "scatterv"):
+            return True
+        return target.several_sizes and (target.groups or all(i == rank for i, rank in enumerate(members)))
+
+    def _group(self, call: Call) -> Group | None:
+        """Return the members of a call's communicator that are in the result; None if this rank is alone."""
+        if call.family not in self._groups:
+            comm = call.comm
+            numbers = [self._messages.number(rank) for rank in comm.members]
+            members = [number for number in numbers if number is not None]
+            own = self._messages.number(call.rank)
+            alone = own is None or len(members) < 2
+            self._groups[call.family] = (
+                None if alone or own is None else (members, members.index(own), len(members) < comm.size)
+            )
+        group = self._groups[call.family]
+        if group is None:
+            self._account.add(call.op, Outcome.KEPT, "alone in its communicator")
+        return group
+
+    def _kept(self, call: Call) -> list[int]:
+        """Return the positions in the communicator of the members that are in the result."""
+        return [i for i, rank in enumerate(call.comm.members) if self._messages.number(rank) is not None]
+
+    def _neighbourhood(self, call: Call, exchange: Exchange) -> list[Action]:
+        lists = self.neighbours.of(call.family)
+        nbytes = sent_bytes(call.op, call)
+        if lists is None:
+            self._account.add(call.op, Outcome.LOST, "unknown topology", nbytes)
+            return []
+        sources, destinations = lists
+        tag = self._messages.tag(call, 0, "collective")
+        sides = (("recv", sources, Recv), ("send", destinations, Send))
+        messages: list[Send | Recv] = []
+        for side, peers, kind in sides:
+            for peer, size in zip(peers, neighbour_bytes(call, side, len(peers)), strict=True):
+                number = self._messages.number(call.comm.world(peer)) if peer >= 0 else None
+                if number is not None:
+                    messages.append(kind(number, size, tag))
+        self._account.add(call.op, Outcome.LOWERED, "messages to neighbours", nbytes)
+        return exchange.together(messages)
+
+
+def _rules_of(shape: Shape) -> str:
+    return shape.operation.removesuffix("v")
+
+
+def _restricted(shape: Shape, own: int, n: int, kept: list[int]) -> Shape:
+    """Return the shape among some members; the first of them stands for a root that is not among them."""
+    root = kept.index(shape.root) if shape.root in kept else 0
+    sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))
+    return shape._replace(rank=own, nranks=n, root=root, sends=sends, recvs=recvs)

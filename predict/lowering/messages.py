@@ -1,0 +1,75 @@
+"""Messages of a point-to-point call, in world ranks."""
+
+from __future__ import annotations
+
+from scalatrace.errors import UsageError
+from scalatrace.operations import Operation, operation
+from scalatrace.predict.lowering.actions import Recv, Send
+from scalatrace.predict.lowering.channels import Tags
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
+
+__all__ = ["Messages"]
+
+
+class Messages:
+    """Translates peers and tags. `numbers`: world rank -> rank of the result; None: all, unchanged."""
+
+    def __init__(self, tags: Tags, numbers: dict[int, int] | None) -> None:
+        self._tags, self._numbers = tags, numbers
+
+    def of(self, call: Call) -> tuple[list[Send | Recv], int]:
+        """Return the messages of a call, and the number of peers that are not in the result.
+
+        Raises UsageError if a receive names no source or no tag.
+        """
+        row, outside = operation(call.op), 0
+        result: list[Send | Recv] = []
+        if row.recvs is not None and row.recvs.peer in call:
+            peer = self.peer(call, row.recvs.peer)
+            tag = self._tag(call, "recvtag")
+            if peer is not None:
+                result.append(Recv(peer, self._nbytes(row, call, False), tag))
+            outside += peer is None and call.raw(row.recvs.peer) >= 0
+        if row.sends is not None and row.sends.peer in call:
+            peer = self.peer(call, row.sends.peer)
+            if peer is not None:
+                result.append(Send(peer, self._nbytes(row, call, True), self._tag(call, "sendtag")))
+            outside += peer is None and call.raw(row.sends.peer) >= 0
+        return result, outside
+
+    def peer(self, call: Call, name: str) -> int | None:
+        """Return the other rank; None for MPI_PROC_NULL and for a process that is not in the result."""
+        stored = call.raw(name)
+        if stored == ANY_SOURCE:
+            raise UsageError(_open(call, "source"))
+        return None if stored < 0 else self.number(call.comm.world(stored))
+
+    def number(self, world: int) -> int | None:
+        """Return the rank in the result of a world rank; None if it is not in it."""
+        if world == UNDEFINED:
+            return None
+        return world if self._numbers is None else self._numbers.get(world)
+
+    def tag(self, call: Call, tag: int, kind: str = "message") -> int:
+        """Return the tag of a message in the communicator of a call."""
+        return self._tags.of(call.family, tag, kind)
+
+    def _tag(self, call: Call, name: str) -> int:
+        tag = call.raw(name) if name in call else call.raw("tag") if "tag" in call else 0
+        if tag == ANY_TAG:
+            raise UsageError(_open(call, "tag"))
+        partitioned = call.op.startswith(("Psend", "Precv"))
+        return self.tag(call, tag, "partitioned" if partitioned else "message")
+
+    @staticmethod
+    def _nbytes(row: Operation, call: Call, sends: bool) -> int:
+        flow = row.sends if sends else row.recvs
+        return flow.nbytes(call) if flow is not None else 0
+
+
+def _open(call: Call, what: str) -> str:
+    return (
+        f"rank {call.rank}: MPI_{call.op} at {call.site or 'an unknown call site'} receives from any {what}; "
+        "give it a sender first (codegen.matching.resolve_wildcards)"
+    )

@@ -1,0 +1,129 @@
+"""Start and end times of all calls, on one clock.
+
+A rank computes and communicates as long as it did on average, after the same predecessor. Where that would
+end a receive before its message is sent, or a collective before others enter it, the call ends later, and so
+does all that follows: the forward correction of the controlled logical clock (Rabenseifner 1997).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+
+from scalatrace.errors import LimitError
+from scalatrace.predict.lowering import Action, Collective, Lowering, Step
+from scalatrace.predict.lowering.times import MeanTimes
+from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, Sent, awaited
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.query.load import COMM
+
+__all__ = ["MAX_CALLS", "CallTimes", "call_times"]
+
+MAX_CALLS = 1 << 26
+"""Calls whose times are kept: 1 GiB."""
+
+
+@dataclass
+class CallTimes:
+    """Times of the calls of a rank, ns since the start of the program.
+
+    Attributes:
+        starts, ends: in the order of the walk; a call starts after the one before has ended.
+    """
+
+    starts: array[int] = field(default_factory=lambda: array("q"))
+    ends: array[int] = field(default_factory=lambda: array("q"))
+
+
+def call_times(lowering: Lowering) -> list[CallTimes]:
+    """Return the times of all ranks of a lowered trace, in its order.
+
+    Messages without a partner set no bounds.
+
+    Raises:
+        LimitError: the calls are more than MAX_CALLS.
+    """
+    ncalls = sum(lowering.trace.nevents(rank) for rank in lowering.ranks)
+    if ncalls > MAX_CALLS:
+        raise LimitError(
+            f"times of {ncalls:,} calls need too much memory, the limit is {MAX_CALLS:,}; choose fewer ranks"
+        )
+    return _Clocks(lowering).run()
+
+
+class _Clocks:
+    """Runs ranks in turn, each until it needs a message or a collective that is not there yet."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self._board = Board()
+        self._waiting: dict[Hashable, list[int]] = defaultdict(list)
+        self._results = [CallTimes() for _ in lowering.ranks]
+        self._ready = deque(range(len(lowering.ranks)))
+        self._resigned: set[int] = set()
+        communicated = MeanTimes(lowering.trace, COMM)
+        self._ranks = [
+            self._rank(number, lowering.steps(rank), communicated.of_rank(rank))
+            for number, rank in enumerate(lowering.ranks)
+        ]
+
+    def run(self) -> list[CallTimes]:
+        """Run all ranks to their ends; where all wait, one goes on without what it waits for."""
+        while True:
+            while self._ready:
+                number = self._ready.popleft()
+                place = next(self._ranks[number], None)
+                if place is not None:
+                    self._waiting[place].append(number)
+            if not self._waiting:
+                return self._results
+            place = next(iter(self._waiting))
+            self._resigned.update(self._waiting[place])
+            self._wake(place)
+
+    def _wake(self, place: Hashable) -> None:
+        if place in self._waiting:
+            self._ready.extend(self._waiting.pop(place))
+
+    def _rank(
+        self, number: int, steps: Iterator[Step], communicated: Callable[[Call], float]
+    ) -> Iterator[Hashable]:
+        """Run a rank; yield the place of what it needs when that is not there."""
+        result, messages = self._results[number], RankMessages(number)
+        counts: dict[Hashable, int] = defaultdict(int)
+        clock, end = 0.0, -1
+        for step in steps:
+            begin = clock + step.compute_ns
+            start, bound = max(round(begin), end + 1), 0
+            for action in step.actions:
+                for need, nranks in self._needs(action, start, messages, counts):
+                    while (time := self._board.bound(need, nranks)) is None:
+                        yield need.place
+                        if number in self._resigned:
+                            self._resigned.discard(number)
+                            break
+                    bound = max(bound, (time or 0) + 1)
+            clock = max(begin + communicated(step.call), start + 1.0, float(bound))
+            end = round(clock)
+            result.starts.append(start)
+            result.ends.append(end)
+
+    def _needs(
+        self, action: Action, start: int, messages: RankMessages, counts: dict[Hashable, int]
+    ) -> Iterator[tuple[Need, int]]:
+        """Record what an action does for others; yield its needs, and the ranks of its collective or 0."""
+        if isinstance(action, Collective):
+            place = ("collective", action.members)
+            need = Need(place, counts[place], awaited(action))
+            counts[place] += 1
+            self._board.enter(need, action.shape.rank, start)
+            self._wake(place)
+            yield need, action.shape.nranks
+            return
+        for message in messages.of(action):
+            if isinstance(message, Sent):
+                self._board.send(message, start)
+                self._wake(message.key)
+            elif isinstance(message, Received):
+                yield Need(message.key, message.serial), 0

@@ -1,0 +1,89 @@
+"""Chakra traces decoded by the published schema."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalatrace.predict.export.chakra import CHAKRA, GROUPS, write_chakra
+from scalatrace.predict.lowering import Collective, Lowering, Recv, Send, Wait
+from support.lowered import every_kind
+
+pytest.importorskip("google.protobuf")
+pytest.importorskip("grpc_tools")
+
+SCHEMA = Path(__file__).with_name("data") / "et_def.proto"
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The module that protoc makes of the schema."""
+    folder = tmp_path_factory.mktemp("schema")
+    paths = [f"-I{SCHEMA.parent}", f"--python_out={folder}", SCHEMA.name]
+    subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *paths], check=True, timeout=60)
+    spec = importlib.util.spec_from_file_location("et_def_pb2", folder / "et_def_pb2.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def decoded(schema: Any, path: Path) -> list[Any]:
+    """The nodes of a file."""
+    data, at, result = path.read_bytes(), 0, []
+    while at < len(data):
+        size = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            size |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                break
+        message = schema.Node() if result else schema.GlobalMetadata()
+        message.ParseFromString(data[at : at + size])
+        result.append(message)
+        at += size
+    assert result[0].version == "1.0.0"
+    return result[1:]
+
+
+def attributes(node: Any) -> dict[str, Any]:
+    return {each.name: getattr(each, each.WhichOneof("value")) for each in node.attr}
+
+
+def test_decoded(schema: Any, tmp_path: Path) -> None:
+    trace = every_kind(6)
+    write_chakra(Lowering(trace, CHAKRA), tmp_path)
+    groups = json.loads((tmp_path / GROUPS).read_text())
+    assert sorted(groups.values()) == [[0, 2, 4], [1, 3, 5]]
+    for number in range(6):
+        nodes = decoded(schema, tmp_path / f"trace.{number}.et")
+        actions = [a for a in Lowering(trace, CHAKRA).actions(number) if not isinstance(a, Wait)]
+        assert [node.id for node in nodes] == list(range(1, len(actions) + 1))
+        for node, action in zip(nodes, actions, strict=True):
+            assert all(dep < node.id for dep in node.data_deps)
+            given = attributes(node)
+            assert given["is_cpu_op"] is False
+            if isinstance(action, Collective):
+                assert node.type == schema.COMM_COLL_NODE
+                names = {"allreduce": "ALL_REDUCE", "allgather": "ALL_GATHER", "alltoall": "ALL_TO_ALL"}
+                name = names.get(action.shape.operation, "REDUCE_SCATTER")
+                assert given["comm_type"] == schema.CollectiveCommType.Value(name)
+                assert ("pg_name" in given) == (action.members is not None)
+                if action.members:
+                    assert groups[given["pg_name"]] == list(action.members)
+            else:
+                assert isinstance(action, Send | Recv)
+                sends = isinstance(action, Send)
+                assert node.type == (schema.COMM_SEND_NODE if sends else schema.COMM_RECV_NODE)
+                ends = (number, action.peer) if sends else (action.peer, number)
+                assert (given["comm_src"], given["comm_dst"]) == ends
+                assert (given["comm_tag"], given["comm_size"]) == (action.tag, action.nbytes)

@@ -1,0 +1,103 @@
+"""SimGrid accepts the export, and its times are those of the platform."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scalatrace import Trace
+from scalatrace.errors import ScalatraceError
+from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
+from scalatrace.predict.export.simgrid_platform import unsupported
+from scalatrace.predict.export.simgrid_run import simgrid_time_ns
+from scalatrace.predict.lowering import Lowering
+from scalatrace.predict.platform import Network, Platform, Segment, Topology
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.values.histogram import Histogram
+from support.builder import Builder, Comm, stencil
+from support.lowered import every_kind, on
+
+BYTE = Datatype("MPI_BYTE", 1, 1)
+SEGMENTS = (Segment(0, 1000, 0.1, 0, 300, 400, 0.01, 0.02), Segment(2000, 3000, 0.5, 0, 700, 900))
+
+needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
+
+
+def message(nbytes: int, nonblocking: bool) -> Trace:
+    b = Builder(2)
+    prefix, name = ("I", str.lower) if nonblocking else ("", str)
+    both = {"count": nbytes, "datatype": BYTE, "tag": 0, "comm": Comm()}
+    wait = [b.event("Wait", request=0)] if nonblocking else []
+    return b.of(
+        b.event(prefix + name("Send"), repeat=on({0: 1}), dest=1, **both),
+        b.event(prefix + name("Recv"), repeat=on({1: 1}), source=0, **both),
+        *wait,
+    )
+
+
+def test_text(tmp_path: Path) -> None:
+    lowering = Lowering(stencil(), SIMGRID)
+    write_simgrid(lowering, tmp_path)
+    assert (tmp_path / "ranks.txt").read_text() == "".join(f"rank-{i}.txt\n" for i in range(4))
+    lines = (tmp_path / "rank-0.txt").read_text().splitlines()
+    assert lines[:4] == ["0 init", "0 irecv 3 7 800 6", "0 isend 1 7 800 6", "0 waitall"]
+    assert lines[-2:] == ["0 allreduce 8 0 6", "0 finalize"]
+
+
+@needs_simgrid
+@pytest.mark.parametrize("limit", [None, 1000])
+@pytest.mark.parametrize("nbytes", [0, 8, 1001, 1999, 2000, 100_000])
+def test_one_message_takes_its_time(nbytes: int, limit: int | None) -> None:
+    platform = Platform(network=Network(SEGMENTS, limit))
+    expected = platform.network.segment(nbytes).message_ns(nbytes)
+    for nonblocking in (False, True):
+        assert simgrid_time_ns(message(nbytes, nonblocking), platform) == pytest.approx(expected, abs=1e-3)
+
+
+@needs_simgrid
+def test_messages_within_a_node() -> None:
+    memory = Network((Segment(0, 200, 0.05, 0, 300, 400),))
+    network = Network((Segment(0, 1000, 0.1, 0, 300, 400),))
+    platform = Platform(network=network, memory=memory, ranks_per_node=2)
+    assert simgrid_time_ns(message(1000, False), platform) == pytest.approx(950, rel=0.01)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("target", [None, SIMGRID])
+def test_simgrid_accepts_all_kinds_of_calls(target: object) -> None:
+    platform = Platform(network=Network(SEGMENTS))
+    time_ns = simgrid_time_ns(every_kind(6), platform, target=target)  # type: ignore[arg-type]
+    assert 10_000 < time_ns < 10_000_000
+
+
+@needs_simgrid
+def test_computation_counts() -> None:
+    b = Builder(3)
+    trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(5000)))
+    assert simgrid_time_ns(trace, Platform()) == pytest.approx(5000, rel=1e-6)
+
+
+@needs_simgrid
+def test_a_deadlock_is_an_error() -> None:
+    b = Builder(2)
+    both = {"count": 1, "datatype": BYTE, "tag": 0, "comm": Comm()}
+    trace = b.of(b.event("Recv", repeat=on({0: 1}), source=1, **both))
+    with pytest.raises(ScalatraceError, match="does not end"):
+        simgrid_time_ns(trace, Platform())
+
+
+def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ScalatraceError, match="libsimgrid-dev"):
+        simgrid_time_ns(stencil(), Platform())
+
+
+def test_what_simgrid_does_not_know() -> None:
+    platform = Platform(
+        network=Network((Segment(0, 1.0, gap_ns=2.0),)),
+        topology=Topology("torus", (2, 2)),
+        memory=Network(SEGMENTS),
+    )
+    assert len(unsupported(platform)) == 3

@@ -1,0 +1,99 @@
+"""Lowered traces: messages match, the order is that of the walk, and nothing disappears unreported."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.export.simgrid import SIMGRID
+from scalatrace.predict.lowering import Compute, Lowering, Outcome, Recv, Send, Target, Wait
+from scalatrace.predict.lowering.channels import FIRST_NUMBERED
+from scalatrace.predict.platform import Platform
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import ANY_SOURCE
+from support.builder import DOUBLE, INT, Builder, Comm, stencil
+from support.lowered import every_kind, on, run
+
+
+@pytest.mark.parametrize("n", [4, 6, 10])
+@pytest.mark.parametrize("target", [Target(), SIMGRID, Target(frozenset({"allreduce"}), groups=True)])
+def test_messages_match(n: int, target: Target) -> None:
+    lowering = Lowering(every_kind(n), target)
+    run(lowering)
+    assert lowering.account.count(Outcome.LOST) == 1  # MPI_Mprobe
+    per_rank = [sum(1 for _ in lowering.trace.walk(rank)) for rank in range(n)]
+    steps = [list(lowering.steps(rank)) for rank in range(n)]
+    assert [len(own) for own in steps] == per_rank
+    for rank, own in enumerate(steps):
+        assert [step.call.op for step in own] == [call.op for call in lowering.trace.walk(rank)]
+
+
+def test_point_to_point() -> None:
+    lowering = Lowering(stencil(), SIMGRID)
+    first = list(lowering.actions(0))[:3]
+    assert first == [Recv(3, 800, 7, 0), Send(1, 800, 7, 1), Wait((0, 1))]
+    assert [type(a).__name__ for a in lowering.actions(2)].count("Collective") == 1
+    assert run(lowering).nbytes == 4 * 10 * 800
+
+
+def test_communicators_have_tags_of_their_own() -> None:
+    lowering = Lowering(every_kind(), SIMGRID)
+    tags = {action.tag for action in lowering.actions(0) if isinstance(action, Send)}
+    assert 5 in tags
+    assert any(tag >= FIRST_NUMBERED for tag in tags)
+
+
+@pytest.mark.parametrize("kept", [[0, 1], [1, 2, 3], [3]])
+def test_some_ranks(kept: list[int]) -> None:
+    lowering = Lowering(every_kind(), SIMGRID, ranks=kept)
+    for rank in kept:
+        for action in lowering.actions(rank):
+            if isinstance(action, Send | Recv):
+                assert 0 <= action.peer < len(kept)
+    lost = [row for row in lowering.account.rows() if row["outcome"] == "lost"]
+    assert any("not in the result" in row["treatment"] for row in lost)
+
+
+def test_times_and_factors() -> None:
+    b = Builder(4)
+    times = Histogram(40, 1000, 3000, 2000, 10)
+    total = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm()}
+    trace = b.of(b.event("Allreduce", compute=times, **total))
+
+    def computed(platform: Platform) -> list[Compute]:
+        return [a for a in Lowering(trace, platform=platform).actions(0) if isinstance(a, Compute)]
+
+    assert computed(Platform()) == [Compute(2000.0)]
+    scaled = Platform(compute_scale=0.5, reduce_per_byte_ns=1.0)
+    assert computed(scaled) == [Compute(1000.0), Compute(8.0), Compute(8.0)]
+
+
+def test_partitions_are_sent_when_all_are_ready() -> None:
+    ops: list[str] = []
+    for step in Lowering(every_kind()).steps(0):
+        if any(isinstance(action, Send) and action.nbytes == 32 for action in step.actions):
+            ops.append(step.call.op)
+    assert ops[:2] == ["Pready", "Pready"]
+
+
+def test_open_receives_are_refused() -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Recv", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1}))
+    )
+    with pytest.raises(UsageError, match="any source"):
+        list(Lowering(trace).actions(0))
+
+
+def test_unknown_ranks_are_refused() -> None:
+    with pytest.raises(UsageError, match="rank 9"):
+        Lowering(stencil(), ranks=[9])
+
+
+def test_one_sided_communication_is_reported_lost() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Put", origin_count=4, origin_datatype=INT, target_rank=1, comm=Comm()))
+    lowering = Lowering(trace)
+    assert list(lowering.actions(0)) == []
+    row = lowering.account.rows()[0]
+    assert (row["operation"], row["outcome"], row["bytes"]) == ("MPI_Put", "lost", 16)
