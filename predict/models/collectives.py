@@ -2,22 +2,40 @@
 
 For each algorithm there is a formula in alpha, beta, gamma and tau, and the rounds one after the other with
 their message sizes, so that each message takes the parameters of its own protocol range. All ranks start at
-the same time. Formulas are exact for powers of two; between them trees take at most one round less. Recursive
-doubling takes one more, for the ranks beyond a power of two, which its rounds count.
+the same time. Formulas are exact for powers of two. Between them trees take at most one round less; recursive
+doubling and halving take more, for the ranks beyond a power of two, which the rounds count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy  # type: ignore[import-untyped]
 
-from scalatrace.predict.models.messages import NO_DELAYS, Delays, gap_ns, message_ns, network_of
-from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, TAU, P, S
+from scalatrace.predict.models.messages import (
+    NO_DELAYS,
+    Delays,
+    exchange_gap_ns,
+    gap_ns,
+    message_ns,
+    network_of,
+    receive_gap_ns,
+)
+from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S
 from scalatrace.predict.platform import Platform
 
 __all__ = ["COSTS", "Cost", "Round", "time_ns"]
+
+
+MESSAGE, SENDS, RECEIVES, EXCHANGES = "message", "sends", "receives", "exchanges"
+
+_TIMES = {
+    MESSAGE: message_ns,
+    SENDS: gap_ns,
+    RECEIVES: receive_gap_ns,
+    EXCHANGES: exchange_gap_ns,
+}
 
 
 @dataclass(frozen=True)
@@ -28,13 +46,18 @@ class Round:
         nbytes: of the message of each step.
         times: how many steps.
         reduced: bytes that the operator of a reduction combines in each.
-        is_gap: whether a step waits only until the same sender sends again.
+        kind: MESSAGE, or a gap: until the same rank sends, receives, or both, again.
     """
 
     nbytes: float
     times: int = 1
     reduced: float = 0.0
-    is_gap: bool = False
+    kind: str = MESSAGE
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether it is less than a message."""
+        return self.kind != MESSAGE
 
 
 Rounds = Callable[[float, int], Iterator[Round]]
@@ -61,10 +84,11 @@ def time_ns(
     if nranks < 2:
         return 0.0
     network, gamma = network_of(platform, nranks), platform.reduce_per_byte_ns
+    delays = replace(delays, has_interface=platform.interface != "unlimited")
     total = 0.0
     for step in COSTS[operation][algorithm].rounds(float(nbytes), nranks):
-        one = gap_ns if step.is_gap else message_ns
-        total += step.times * (one(network, step.nbytes, delays) + step.reduced * gamma)
+        one = _TIMES[step.kind](network, step.nbytes, delays)
+        total += step.times * (one + step.reduced * gamma)
     return total
 
 
@@ -81,6 +105,17 @@ def _blocks(nranks: int) -> Iterator[int]:
 def _doubling(reduces: int = 0) -> Rounds:
     """Rounds with the whole message."""
     return lambda s, p: iter([Round(s, _log(p), reduces * s)])
+
+
+def _binomial(kind: str, reduces: int = 0) -> Rounds:
+    """As `_doubling`; beyond a power of two, the root sends or receives once more beside the others."""
+
+    def rounds(s: float, p: int) -> Iterator[Round]:
+        yield Round(s, p.bit_length() - 1, reduces * s)
+        if p & (p - 1):
+            yield Round(s, 1, reduces * s, kind)
+
+    return rounds
 
 
 def _folded(reduces: int = 0) -> Rounds:
@@ -118,14 +153,37 @@ def _tree(reduces: int = 0, share: bool = False) -> Rounds:
     return rounds
 
 
-def _linear(reduces: int = 0) -> Rounds:
-    """One rank sends to all others, or receives from all."""
+def _linear(kind: str, reduces: int = 0) -> Rounds:
+    """One rank sends to all others, or receives from all; or each rank does both."""
 
     def rounds(s: float, p: int) -> Iterator[Round]:
         yield Round(s, 1, reduces * s)
-        yield Round(s, p - 2, reduces * s, is_gap=True)
+        yield Round(s, p - 2, reduces * s, kind)
 
     return rounds
+
+
+def _halving(s: float, p: int) -> Iterator[Round]:
+    """Exchange and reduce half of what is left; ranks beyond a power of two send all of theirs before."""
+    if p & (p - 1):
+        yield Round(s, 1, s)
+    for i in range(1, p.bit_length()):
+        yield Round(s / 2**i, 1, s / 2**i)
+
+
+def _rabenseifner(s: float, p: int) -> Iterator[Round]:
+    """Halving, then doubling of the reduced parts; ranks beyond a power of two receive the result after."""
+    yield from _halving(s, p)
+    yield from (Round(s / 2**i) for i in range(1, p.bit_length()))
+    if p & (p - 1):
+        yield Round(s)
+
+
+def _recursive_halving(s: float, p: int) -> Iterator[Round]:
+    """Halving of the blocks of all ranks."""
+    yield from _halving(s * p, p)
+    if p & (p - 1):
+        yield Round(s)
 
 
 def _bruck(s: float, p: int) -> Iterator[Round]:
@@ -151,7 +209,8 @@ _T = ALPHA + BETA * S
 _R = _T + GAMMA * S
 _PART = (P - 1) / P
 _LINEAR = _T + (P - 2) * TAU(S)
-_LINEAR_REDUCE = _R + (P - 2) * (TAU(S) + GAMMA * S)
+_LINEAR_RECEIVE = _T + (P - 2) * RHO(S)
+_LINEAR_REDUCE = _R + (P - 2) * (RHO(S) + GAMMA * S)
 _TREE = LOG * ALPHA + (P - 1) * BETA * S
 _SHARED_TREE = LOG * ALPHA + _PART * BETA * S
 _WHOLE = {S: P * S}
@@ -160,51 +219,53 @@ COSTS: dict[str, dict[str, Cost]] = {
     "barrier": {
         "dissemination": Cost(LOG * ALPHA, _empty(_doubling())),
         "recursive_doubling": Cost(LOG * ALPHA, _empty(_folded())),
-        "tree": Cost(2 * LOG * ALPHA, _empty(_then(_doubling(), _doubling()))),
-        "linear": Cost(2 * (ALPHA + (P - 2) * TAU(0)), _empty(_then(_linear(), _linear()))),
+        "tree": Cost(2 * LOG * ALPHA, _empty(_then(_binomial(RECEIVES), _binomial(SENDS)))),
+        "linear": Cost(
+            2 * ALPHA + (P - 2) * (RHO(0) + TAU(0)), _empty(_then(_linear(RECEIVES), _linear(SENDS)))
+        ),
     },
     "bcast": {
-        "binomial": Cost(LOG * _T, _doubling()),
+        "binomial": Cost(LOG * _T, _binomial(SENDS)),
         "scatter_allgather": Cost(
             (LOG + P - 1) * ALPHA + 2 * _PART * BETA * S, _then(_tree(share=True), _each(share=True))
         ),
         "chain": Cost((P - 1) * _T, _each()),
-        "linear": Cost(_LINEAR, _linear()),
+        "linear": Cost(_LINEAR, _linear(SENDS)),
     },
     "reduce": {
-        "binomial": Cost(LOG * _R, _doubling(1)),
+        "binomial": Cost(LOG * _R, _binomial(RECEIVES, 1)),
         "rabenseifner": Cost(
             2 * _SHARED_TREE + _PART * GAMMA * S, _then(_tree(1, share=True), _tree(share=True))
         ),
-        "linear": Cost(_LINEAR_REDUCE, _linear(1)),
+        "linear": Cost(_LINEAR_REDUCE, _linear(RECEIVES, 1)),
     },
     "allreduce": {
         "recursive_doubling": Cost(LOG * _R, _folded(1)),
-        "rabenseifner": Cost(
-            2 * _SHARED_TREE + _PART * GAMMA * S, _then(_tree(1, share=True), _tree(share=True))
-        ),
+        "rabenseifner": Cost(2 * _SHARED_TREE + _PART * GAMMA * S, _rabenseifner),
         "ring": Cost(
             2 * (P - 1) * ALPHA + 2 * _PART * BETA * S + _PART * GAMMA * S, _each(1, share=True, passes=2)
         ),
-        "reduce_bcast": Cost(LOG * (_R + _T), _then(_doubling(1), _doubling())),
+        "reduce_bcast": Cost(LOG * (_R + _T), _then(_binomial(RECEIVES, 1), _binomial(SENDS))),
     },
-    "gather": {"binomial": Cost(_TREE, _tree()), "linear": Cost(_LINEAR, _linear())},
-    "scatter": {"binomial": Cost(_TREE, _tree()), "linear": Cost(_LINEAR, _linear())},
+    "gather": {"binomial": Cost(_TREE, _tree()), "linear": Cost(_LINEAR_RECEIVE, _linear(RECEIVES))},
+    "scatter": {"binomial": Cost(_TREE, _tree()), "linear": Cost(_LINEAR, _linear(SENDS))},
     "allgather": {
         "recursive_doubling": Cost(_TREE, _tree()),
         "ring": Cost((P - 1) * _T, _each()),
         "bruck": Cost(_TREE, _tree()),
-        "gather_bcast": Cost(_TREE + LOG * _T.subs(_WHOLE), _then(_tree(), _whole(_doubling()))),
+        "gather_bcast": Cost(_TREE + LOG * _T.subs(_WHOLE), _then(_tree(), _whole(_binomial(SENDS)))),
     },
     "alltoall": {
         "bruck": Cost(LOG * (ALPHA + P / 2 * BETA * S), _bruck),
         "pairwise": Cost((P - 1) * _T, _each()),
-        "linear": Cost(_LINEAR, _linear()),
+        "linear": Cost(_T + (P - 2) * PHI(S), _linear(EXCHANGES)),
     },
     "reduce_scatter": {
         "pairwise": Cost((P - 1) * _R, _each(1)),
-        "recursive_halving": Cost(_TREE + (P - 1) * GAMMA * S, _tree(1)),
-        "linear": Cost(_LINEAR_REDUCE.subs(_WHOLE) + _LINEAR, _then(_whole(_linear(1)), _linear())),
+        "recursive_halving": Cost(_TREE + (P - 1) * GAMMA * S, _recursive_halving),
+        "linear": Cost(
+            _LINEAR_REDUCE.subs(_WHOLE) + _LINEAR, _then(_whole(_linear(RECEIVES, 1)), _linear(SENDS))
+        ),
     },
     "scan": {
         "recursive_doubling": Cost(LOG * _R, _doubling(1)),

@@ -30,7 +30,7 @@ def worst_case(platform: Platform) -> sympy.Expr:
         factor = sympy.Rational(dims, 2) * nodes ** sympy.Rational(1, dims)
     elif topology.kind == "fat-tree":
         factor = sympy.nsimplify(topology.oversubscription)
-    if platform.nic_shared and platform.ranks_per_node > 1:
+    if platform.interface == "node" and platform.ranks_per_node > 1:
         factor *= platform.ranks_per_node
     return factor
 

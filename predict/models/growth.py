@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy  # type: ignore[import-untyped]
 
-from scalatrace.predict.models.symbols import BETA, GAP, LOG, TAU, P, S, as_latex, as_text
+from scalatrace.predict.models.symbols import BETA, GAP, LOG, PHI, RHO, TAU, P, S, as_latex, as_text
 
 __all__ = ["Dominant", "asymptotic", "dominant"]
 
@@ -62,9 +62,11 @@ def _dominates_all(growth: Growth, chosen: list[Growth]) -> bool:
 
 
 def _terms(formula: sympy.Expr) -> dict[Growth, sympy.Expr]:
-    """Return the coefficient of each power of S, P and log P; tau(S) grows as S beta + g."""
+    """Return the coefficient of each power of S, P and log P; gaps grow as S beta + g."""
+    for gap in (TAU, RHO, PHI):
+        formula = formula.replace(gap, lambda size: BETA * size + GAP)
     terms: dict[Growth, sympy.Expr] = defaultdict(lambda: sympy.Integer(0))
-    for term in sympy.Add.make_args(sympy.expand(formula.replace(TAU, lambda size: BETA * size + GAP))):
+    for term in sympy.Add.make_args(sympy.expand(formula)):
         powers = term.as_powers_dict()
         growth = tuple(sympy.nsimplify(powers.get(symbol, 0)) for symbol in (S, P, LOG))
         terms[growth] += term / (S ** growth[0] * P ** growth[1] * LOG ** growth[2])

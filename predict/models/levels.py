@@ -1,8 +1,8 @@
 """The four levels of a performance model: asymptotic, dominant term, bounded, exact (Hoefler 2010).
 
 The exact level is without congestion, with contiguous data and empty queues, and all ranks start together.
-The upper bound adds what the platform describes: links shared in the worst mapping, a matching queue of R
-entries, strided data.
+The upper bound adds links shared in the worst mapping and by the messages to one receiver, a matching queue
+of R entries, and strided data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,19 @@ from scalatrace.predict.models.collectives import COSTS, time_ns
 from scalatrace.predict.models.congestion import worst_case
 from scalatrace.predict.models.growth import Dominant, asymptotic, dominant
 from scalatrace.predict.models.messages import Delays, message_ns, network_of
-from scalatrace.predict.models.symbols import ALPHA, BETA, CONGESTION, MATCH, QUEUE, STRIDED, TAU, P, S
+from scalatrace.predict.models.symbols import (
+    ALPHA,
+    BETA,
+    CONGESTION,
+    MATCH,
+    PHI,
+    QUEUE,
+    RHO,
+    STRIDED,
+    TAU,
+    P,
+    S,
+)
 from scalatrace.predict.platform import Platform
 
 __all__ = ["MESSAGE", "OPERATIONS", "Levels", "Times", "algorithms_of", "levels", "times"]
@@ -93,8 +105,10 @@ def levels(
         BETA: BETA * (CONGESTION if congestion != 1 else 1) + (2 * STRIDED if strided else 0),
     }
     upper = exact.subs(slower, simultaneous=True)
+    upper = upper.replace(RHO, TAU)
     if congestion != 1:
-        upper = upper.replace(TAU, lambda size: TAU(size) * CONGESTION)
+        for gap in (TAU, PHI):
+            upper = upper.replace(gap, lambda size, gap=gap: gap(size) * CONGESTION)
     return Levels(operation, algorithm, asymptotic(exact), dominant(exact), exact, upper, congestion, exact)
 
 
@@ -124,6 +138,7 @@ def times(
         congestion=max(float(worst_case(platform).subs(P, max(nranks, 1))), 1.0),
         per_message_ns=queue * platform.matching.per_entry_ns,
         per_byte_ns=2 * platform.strided.per_byte_ns if strided else 0.0,
+        shares_receiver=True,
     )
     if operation == MESSAGE:
         network = network_of(platform, nranks)

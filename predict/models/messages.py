@@ -5,7 +5,7 @@ A platform's segments and its rendezvous threshold give the ranges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import sympy  # type: ignore[import-untyped]
@@ -17,12 +17,14 @@ __all__ = [
     "NO_DELAYS",
     "Delays",
     "Range",
+    "exchange_gap_ns",
     "gap_ns",
     "message_ns",
     "network_of",
     "parameters",
     "piecewise",
     "ranges",
+    "receive_gap_ns",
 ]
 
 
@@ -34,11 +36,15 @@ class Delays:
         congestion: messages that share a link: a factor on the time per byte in the network.
         per_message_ns: such as the search in a matching queue.
         per_byte_ns: such as packing and unpacking strided data.
+        shares_receiver: whether messages to one receiver share its link.
+        has_interface: whether messages of one sender wait for its network interface.
     """
 
     congestion: float = 1.0
     per_message_ns: float = 0.0
     per_byte_ns: float = 0.0
+    shares_receiver: bool = False
+    has_interface: bool = True
 
 
 NO_DELAYS = Delays()
@@ -107,7 +113,25 @@ def gap_ns(network: Network, nbytes: float, delays: Delays = NO_DELAYS) -> float
     segment = network.segment(int(nbytes))
     per_byte = segment.send_overhead_per_byte_ns + delays.per_byte_ns
     processor = segment.send_overhead_ns + delays.per_message_ns + nbytes * per_byte
+    if not delays.has_interface:
+        return processor
     return max(segment.gap_ns, nbytes * segment.per_byte_ns * delays.congestion, processor)
+
+
+def receive_gap_ns(network: Network, nbytes: float, delays: Delays = NO_DELAYS) -> float:
+    """Return the time between two messages of one receiver: its overhead, and its link if that is shared."""
+    segment = network.segment(int(nbytes))
+    per_byte = segment.recv_overhead_per_byte_ns + delays.per_byte_ns
+    overhead = segment.recv_overhead_ns + delays.per_message_ns + nbytes * per_byte
+    return max(overhead, gap_ns(network, nbytes, delays)) if delays.shares_receiver else overhead
+
+
+def exchange_gap_ns(network: Network, nbytes: float, delays: Delays = NO_DELAYS) -> float:
+    """Return the time between two messages of a rank that sends and receives as many."""
+    segment = network.segment(int(nbytes))
+    sending = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
+    without = replace(delays, shares_receiver=False)
+    return max(gap_ns(network, nbytes, delays), sending + receive_gap_ns(network, nbytes, without))
 
 
 def parameters(network: Network, nbytes: float) -> tuple[float, float]:

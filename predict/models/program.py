@@ -18,7 +18,7 @@ from scalatrace.predict.models.closed import NotClosedError, Place, places
 from scalatrace.predict.models.collectives import COSTS, Round
 from scalatrace.predict.models.growth import asymptotic
 from scalatrace.predict.models.messages import network_of, parameters
-from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, TAU, P, S, as_sympy
+from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
 from scalatrace.predict.platform import Network, Platform
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.rules import Model, ParamRule, Rule
@@ -223,7 +223,9 @@ class _Costs:
         formula = COSTS[name][algorithm].formula
         alpha, beta = _means(network, COSTS[name][algorithm].rounds(nbytes, nranks))
         numbers = {ALPHA: alpha, BETA: beta, GAMMA: self.platform.reduce_per_byte_ns}
-        formula = formula.replace(TAU, lambda one: _gap(network, one)).subs(numbers)
+        for gap, time in ((TAU, _gap), (RHO, _receive_gap), (PHI, _exchange_gap)):
+            formula = formula.replace(gap, lambda one, time=time: time(network, one))
+        formula = formula.subs(numbers)
         if ranks != P:
             formula = as_sympy(formula).subs(P, ranks)
         return formula.subs(S, size)
@@ -279,6 +281,20 @@ def _means(network: Network, rounds: Iterator[Round]) -> tuple[float, float]:
 
 
 def _gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
-    """Return the time between two messages as a formula."""
+    """Return the time between two messages of a sender as a formula, in the first protocol range."""
     segment = network.segment(0)
-    return sympy.Max(segment.gap_ns, segment.send_overhead_ns, nbytes * segment.per_byte_ns)
+    overhead = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
+    return sympy.Max(segment.gap_ns, overhead, nbytes * segment.per_byte_ns)
+
+
+def _receive_gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
+    """Return the time between two messages of a receiver."""
+    segment = network.segment(0)
+    return segment.recv_overhead_ns + nbytes * segment.recv_overhead_per_byte_ns
+
+
+def _exchange_gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
+    """Return the time between two messages of a rank that sends and receives."""
+    segment = network.segment(0)
+    sending = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
+    return sympy.Max(_gap(network, nbytes), sending + _receive_gap(network, nbytes))

@@ -6,6 +6,8 @@ alpha  latency with the overheads of both sides, ns: o + L + o
 beta   ns per byte: G and the overheads per byte
 gamma  ns per byte that an operator of a reduction takes
 tau(S) ns between two messages of one sender: max(g, S G, o + S O)
+rho(S) ns between two messages of one receiver: o + S O; in upper bounds as tau(S)
+phi(S) ns between two messages of a rank that sends and receives: max(tau(S), the overheads of both)
 g      tau(0)
 m, R   ns per entry of a matching queue, and its length
 d      ns per byte of packing and unpacking strided data
@@ -24,7 +26,9 @@ __all__ = [
     "GAP",
     "LOG",
     "MATCH",
+    "PHI",
     "QUEUE",
+    "RHO",
     "STRIDED",
     "TAU",
     "P",
@@ -36,7 +40,7 @@ __all__ = [
 
 S, P = sympy.symbols("S P", positive=True)
 ALPHA, BETA, GAMMA, GAP = sympy.symbols("alpha beta gamma g", nonnegative=True)
-TAU = sympy.Function("tau", nonnegative=True)
+TAU, RHO, PHI = (sympy.Function(name, nonnegative=True) for name in ("tau", "rho", "phi"))
 MATCH, QUEUE, STRIDED, CONGESTION = sympy.symbols("m R d C", nonnegative=True)
 
 LOG = sympy.Symbol("ceil(log2(P))", nonnegative=True)

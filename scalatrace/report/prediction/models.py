@@ -15,7 +15,8 @@ __all__ = ["ModelsReporter", "ProgramReporter"]
 
 SYMBOLS = (
     "S bytes, P ranks; alpha latency and overheads, beta time per byte, gamma that of the operator; "
-    "tau(S) time between messages of one sender, g = tau(0); R entries of a matching queue, m each; "
+    "tau(S) time between messages of one sender, rho(S) of one receiver, phi(S) of both, g = tau(0); "
+    "R entries of a matching queue, m each; "
     "d packing; C messages that share a link"
 )
 TERMS_SHOWN = 10

@@ -10,24 +10,26 @@ from hypothesis import strategies as st
 from scalatrace.errors import UsageError
 from scalatrace.predict.models import MESSAGE, OPERATIONS, algorithms_of, levels, times
 from scalatrace.predict.models.collectives import COSTS, time_ns
-from scalatrace.predict.models.messages import gap_ns
-from scalatrace.predict.models.symbols import (
+from scalatrace.predict.models.messages import exchange_gap_ns, gap_ns, receive_gap_ns
+from scalatrace.predict.models.symbols import (  # fmt: skip
     ALPHA,
     BETA,
     CONGESTION,
     GAMMA,
     MATCH,
+    PHI,
     QUEUE,
+    RHO,
     STRIDED,
     TAU,
     P,
     S,
     as_latex,
     as_sympy,
-)  # fmt: skip
+)
 from scalatrace.predict.platform import Network, Platform, Segment, Topology, read_platform
 from scalatrace.predict.platform.algorithms import ALGORITHMS
-from support import collective_schedules as schedules
+from support.loggp_clock import finish_ns
 
 SMALL = Segment(0, 1000.0, 0.1, 40.0, 200.0, 300.0, 0.01, 0.02)
 LARGE = Segment(5000, 3000.0, 0.08, 60.0, 250.0, 350.0, 0.02, 0.01)
@@ -35,24 +37,15 @@ TWO_RANGES = Platform(network=Network((SMALL, LARGE)), reduce_per_byte_ns=0.05)
 ONE_RANGE = Platform(network=Network((SMALL,)), reduce_per_byte_ns=0.05)
 EVERY = [(operation, algorithm) for operation in COSTS for algorithm in COSTS[operation]]
 
-REFERENCES = {
-    ("barrier", "dissemination"): schedules.dissemination,
-    ("bcast", "binomial"): schedules.binomial_bcast,
-    ("bcast", "linear"): schedules.linear_bcast,
-    ("bcast", "chain"): schedules.chain,
-    ("reduce", "binomial"): schedules.binomial_reduce,
-    ("allreduce", "recursive_doubling"): schedules.doubling,
-    ("allreduce", "rabenseifner"): schedules.rabenseifner,
-    ("allreduce", "ring"): schedules.ring_allreduce,
-    ("scatter", "binomial"): schedules.binomial_scatter,
-    ("allgather", "ring"): schedules.ring_allgather,
-    ("allgather", "bruck"): schedules.bruck_allgather,
-    ("alltoall", "pairwise"): schedules.pairwise,
-    ("alltoall", "bruck"): schedules.bruck_alltoall,
-}
-ANY_RANKS = {
-    key for key in REFERENCES if key[1] in ("linear", "chain", "ring", "pairwise", "bruck", "dissemination")
-}
+POWERS_ONLY = {
+    ("barrier", "recursive_doubling"), ("bcast", "scatter_allgather"), ("reduce", "rabenseifner"),
+    ("allreduce", "recursive_doubling"), ("gather", "binomial"), ("scatter", "binomial"),
+    ("allgather", "gather_bcast"), ("reduce_scatter", "recursive_halving"),
+}  # fmt: skip
+"""Algorithms whose models are exact for powers of two only."""
+
+BOUND = ("alltoall", "linear")
+"""Its model may have one latency and transfer too much, where the processor is the slower part."""
 
 
 def test_all_algorithms_of_platforms_have_models() -> None:
@@ -60,40 +53,45 @@ def test_all_algorithms_of_platforms_have_models() -> None:
 
 
 @pytest.mark.parametrize(("operation", "algorithm"), EVERY)
-@pytest.mark.parametrize("nranks", [2, 4, 64])
+@pytest.mark.parametrize("nranks", [4, 64])
 def test_formulas_are_the_sums_of_the_rounds(operation: str, algorithm: str, nranks: int) -> None:
     network = ONE_RANGE.network
     formula = as_sympy(COSTS[operation][algorithm].formula)
     for nbytes in (0, 8, 100_000):
         values = {ALPHA: 1500, BETA: 0.13, GAMMA: 0.05}
-        sized = formula.subs({P: nranks, S: nbytes}).replace(TAU, lambda size: gap_ns(network, float(size)))
+        sized = formula.subs({P: nranks, S: nbytes})
+        for gap, time in ((TAU, gap_ns), (RHO, receive_gap_ns), (PHI, exchange_gap_ns)):
+            sized = sized.replace(gap, lambda size, time=time: time(network, float(size)))
         assert float(sized.subs(values)) == pytest.approx(
             time_ns(ONE_RANGE, operation, algorithm, nbytes, nranks), rel=1e-9
         )
 
 
-@pytest.mark.parametrize("key", REFERENCES, ids="-".join)
-@pytest.mark.parametrize("nranks", [2, 4, 8, 32])
-@pytest.mark.parametrize("nbytes", [0, 64, 40_000])
-def test_rounds_take_the_time_of_the_messages(key: tuple[str, str], nranks: int, nbytes: int) -> None:
-    """40,000 bytes: rounds of one operation lie in both protocol ranges."""
-    reference = schedules.finish_ns(TWO_RANGES.network, 0.05, REFERENCES[key], nranks, nbytes)
-    assert time_ns(TWO_RANGES, *key, nbytes, nranks) == pytest.approx(reference, rel=1e-9)
-
-
-@pytest.mark.parametrize("key", REFERENCES, ids="-".join)
-@pytest.mark.parametrize("nranks", [3, 5, 6, 13, 21])
-def test_other_numbers_of_ranks(key: tuple[str, str], nranks: int) -> None:
-    """Exact where rounds do not depend on powers of two; else between the powers around."""
-    if key == ("allreduce", "rabenseifner"):
-        pytest.skip("the reference takes powers of two")
-    reference = schedules.finish_ns(ONE_RANGE.network, 0.05, REFERENCES[key], nranks, 800)
-    model = time_ns(ONE_RANGE, *key, 800, nranks)
-    if key in ANY_RANKS:
-        assert model == pytest.approx(reference, rel=1e-9)
+@pytest.mark.parametrize("key", EVERY, ids="-".join)
+@pytest.mark.parametrize("nranks", [2, 8, 32])
+@pytest.mark.parametrize("blocks", [1, 1000])
+def test_rounds_take_the_time_of_the_messages(key: tuple[str, str], nranks: int, blocks: int) -> None:
+    """Messages of one operation lie in both protocol ranges."""
+    nbytes = 32 * blocks
+    reference = finish_ns(TWO_RANGES.network, 0.05, *key, nranks, nbytes)
+    model = time_ns(TWO_RANGES, *key, nbytes, nranks)
+    if key == BOUND:
+        slack = SMALL.latency_ns + LARGE.latency_ns + nbytes * SMALL.per_byte_ns
+        assert reference * (1 - 1e-9) <= model <= reference + slack
     else:
-        assert reference <= model * (1 + 1e-9)
-        assert model <= reference * 2
+        assert model == pytest.approx(reference, rel=1e-9)
+
+
+@pytest.mark.parametrize("key", EVERY, ids="-".join)
+@pytest.mark.parametrize("nranks", [3, 6, 13])
+def test_other_numbers_of_ranks(key: tuple[str, str], nranks: int) -> None:
+    nbytes = 160 * nranks
+    reference = finish_ns(ONE_RANGE.network, 0.05, *key, nranks, nbytes)
+    model = time_ns(ONE_RANGE, *key, nbytes, nranks)
+    if key in POWERS_ONLY or key == BOUND:
+        assert 0.9 * reference <= model <= 1.9 * reference
+    else:
+        assert model == pytest.approx(reference, rel=1e-9)
 
 
 @given(st.sampled_from(EVERY), st.integers(1, 300), st.integers(0, 1 << 22))
@@ -127,7 +125,7 @@ def test_ranks_of_one_node_use_the_memory() -> None:
 
 def test_upper_bounds_have_the_delays_of_the_platform() -> None:
     machine = Platform(
-        ranks_per_node=4, nic_shared=True, topology=Topology("fat-tree", radix=8, oversubscription=2)
+        ranks_per_node=4, interface="node", topology=Topology("fat-tree", radix=8, oversubscription=2)
     )
     model = levels(machine, "bcast", "linear", queue=5, strided=True)
     expected = QUEUE * MATCH + S * (CONGESTION * BETA + 2 * STRIDED) + ALPHA + CONGESTION * (P - 2) * TAU(S)
