@@ -196,6 +196,10 @@ def library() -> Any:
         PROGRESS,
     )
     loaded.st_sim_run.restype = c_int
+    loaded.st_sim_run_path.argtypes = (
+        POINTER(Program), POINTER(PlatformParameters), POINTER(Result), _INT64, PROGRESS,
+    )  # fmt: skip
+    loaded.st_sim_run_path.restype = c_int
     loaded.st_sim_collective_times.argtypes = (
         POINTER(PlatformParameters), c_int32, c_int32, c_int64, c_int32, c_int32, _INT64,
     )  # fmt: skip

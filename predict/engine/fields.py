@@ -9,12 +9,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scalatrace.errors import LimitError
+from scalatrace.errors import FormatError, LimitError
 from scalatrace.predict.engine import binding
 from scalatrace.trace.model.elastic import Columns, Elastic
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -28,7 +29,8 @@ __all__ = ["Classes", "Quantity", "classes_of", "constant", "pointer", "quantity
 MAX_VALUES = 1 << 26
 """Values of one node that vary: half a gigabyte."""
 
-_KINDS = {"constant": 0, "per rank": 1, "varying": 2}
+MAX_CYCLES = 64
+"""Lengths that are tried as the period of an array."""
 
 
 def pointer(array: NDArray[Any], kind: Any) -> Any:
@@ -45,6 +47,7 @@ class Quantity:
         values: [nranks].
         class_of: [nranks], -1 for ranks without values.
         offsets, pool: the values of class c are pool[offsets[c]:offsets[c + 1]].
+        period: executions after which all values repeat; 0: they do not. Then the pool has them once.
         encoding: of ranks of the world; others are absolute.
     """
 
@@ -53,6 +56,7 @@ class Quantity:
     class_of: NDArray[np.int32] | None = None
     offsets: Ints | None = None
     pool: Ints | None = None
+    period: int = 0
     encoding: Encoding = Encoding.ABSOLUTE
 
     @property
@@ -72,7 +76,9 @@ class Quantity:
 
     def field(self) -> binding.Field:
         """Return the C structure. It is valid while this object lives."""
-        kind = 2 if self.class_of is not None else 1 if self.values is not None else 0
+        kind = 1 if self.values is not None else 0
+        if self.class_of is not None:
+            kind = 3 if self.period else 2
         field = binding.Field(kind=kind, encoding=int(self.encoding), value=self.value)
         if self.values is not None:
             field.values = pointer(self.values, ctypes.c_int64)
@@ -126,7 +132,10 @@ def expanded(vec: Vec, count: int) -> Ints:
         raise LimitError(
             f"a parameter has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
         )
-    return np.fromiter(vec.first(count), dtype=np.int64)
+    try:
+        return np.fromiter(vec.first(count), dtype=np.int64)
+    except ValueError as error:
+        raise FormatError(f"corrupt trace: {error}") from None
 
 
 def _too_many(count: int) -> LimitError:
@@ -142,12 +151,27 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
         if (each == each[0]).all():
             return constant(int(each[0]))
         return Quantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
+    cycles = [_cycle(values) for values in results]
+    period = 0
+    if all(cycle is not None for cycle in cycles):
+        results = [cycle for cycle in cycles if cycle is not None]
+        period = lcm(*(len(cycle) for cycle in results))
     offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
     if offsets[-1] > MAX_VALUES:
         raise LimitError(
             f"a node has {offsets[-1]:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
         )
-    return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results))
+    return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
+
+
+def _cycle(values: Ints) -> Ints | None:
+    """Return the shortest start of an array that it repeats, at least twice; None if there is none."""
+    if len(values) == 1:
+        return values
+    for length in (np.flatnonzero(values[1 : len(values) // 2 + 1] == values[0])[:MAX_CYCLES] + 1).tolist():
+        if (values[length:] == values[:-length]).all():
+            return values[:length]
+    return None
 
 
 def classes_of(

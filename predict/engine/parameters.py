@@ -124,7 +124,6 @@ def _row(quantity: Quantity, rank: int, count: int) -> Ints:
     """Return the first values of one rank."""
     if quantity.class_of is not None and quantity.offsets is not None and quantity.pool is not None:
         number = quantity.class_of[rank]
-        values = quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]]
-        return np.full(count, values[0]) if len(values) == 1 else values[:count]
+        return np.resize(quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]], count)
     value = quantity.value if quantity.values is None else quantity.values[rank]
     return np.full(count, value, dtype=np.int64)

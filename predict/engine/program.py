@@ -203,14 +203,28 @@ class _Lowering:
             return 0
         inside = self.nodes[start:]
         wild = any(
-            node.op is Op.PROBE
-            or (
-                node.op in (Op.RECV, Op.SENDRECV)
-                and any(q.contains(ANY_SOURCE) for q in node.fields.values())
-            )
+            node.op is Op.PROBE or (node.op in (Op.RECV, Op.SENDRECV) and node.has_source(ANY_SOURCE))
             for node in inside
         )
-        return 0 if wild or any(node.varies for node in inside) else int(Flags.STEADY)
+        return 0 if wild or not self.iterations_are_equal(start) else int(Flags.STEADY)
+
+    def iterations_are_equal(self, start: int) -> bool:
+        """Whether what varies inside a loop, from a node on, repeats in each iteration."""
+        around: list[tuple[int, int]] = []
+        for number, node in enumerate(self.nodes[start:], start):
+            while around and around[-1][0] <= number:
+                around.pop()
+            repeat = node.fields["repeat"]
+            trips = repeat.distinct() - {0}
+            if repeat.varies or len(trips) > 1:
+                return False
+            executions = max(trips, default=0) * (around[-1][1] if around else 1)
+            if node.op is Op.SEQUENCE:
+                around.append((node.end, executions))
+            varying = [quantity for quantity in node.fields.values() if quantity.varies]
+            if any(not quantity.period or executions % quantity.period for quantity in varying):
+                return False
+        return True
 
     def fill(self, lowered: Lowered, event: Event, how: Treatment) -> None:
         """Set the quantities that an event's time depends on."""

@@ -20,6 +20,7 @@ from scalatrace.predict.engine.program import LoweredProgram, lower
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "simulate"]
@@ -62,6 +63,7 @@ class Simulation:
         by_rank: [nranks, 3] the same of each rank.
         calls: [nnodes] of all ranks.
         nevents: calls of all ranks; `nsimulated` of them one by one, the others by steady loops.
+        path_by_node: [nnodes, 3] the same of the calls on the longest path; None if it was not followed.
     """
 
     program: LoweredProgram
@@ -71,6 +73,7 @@ class Simulation:
     calls: Ints
     nevents: int
     nsimulated: int
+    path_by_node: Ints | None = None
 
     @property
     def last_rank(self) -> int:
@@ -94,6 +97,24 @@ class Simulation:
         return path
 
 
+class _Accounts:
+    """Arrays for the results of a run, and the C structure that points to them."""
+
+    def __init__(self, nranks: int, nnodes: int) -> None:
+        self.clocks = np.zeros((nranks, PATH), dtype=np.int64)
+        self.by_node = np.zeros((nnodes, PARTS), dtype=np.int64)
+        self.by_rank = np.zeros((nranks, PARTS), dtype=np.int64)
+        self.calls = np.zeros(nnodes, dtype=np.int64)
+        self.blocked = np.full(nranks, -1, dtype=np.int32)
+        self.struct = binding.Result(
+            clocks=pointer(self.clocks, ctypes.c_int64),
+            by_node=pointer(self.by_node, ctypes.c_int64),
+            by_rank=pointer(self.by_rank, ctypes.c_int64),
+            calls=pointer(self.calls, ctypes.c_int64),
+            blocked=pointer(self.blocked, ctypes.c_int32),
+        )
+
+
 class Simulator:
     """A trace that is lowered once and simulated several times.
 
@@ -113,11 +134,13 @@ class Simulator:
         platform: Platform,
         options: Options | None = None,
         progress: Progress | None = None,
+        path: bool = False,
     ) -> Simulation:
         """Simulate once.
 
         Args:
             progress: called now and then with the number of simulated calls; True ends the run.
+            path: follow the longest path, which takes a second run. Loops must not be steady.
 
         Raises:
             DeadlockError: ranks wait for ever.
@@ -127,12 +150,15 @@ class Simulator:
         options = options or Options()
         if not self._has_load:
             self._has_load = True
-            if self._trace.load_of("compute_ns") is not None:
-                means = self._run(platform, replace(options, drawn=False, slowness=None), None, progress)
+            if self._trace.load_of(COMPUTE) is not None:
+                unscaled = replace(options, drawn=False, slowness=None)
+                means = self._run(platform, unscaled, None, progress, False)
                 self._load = load_factors(self._trace, means.by_rank[:, 0])
-        return self._run(platform, options, self._load, progress)
+        return self._run(platform, options, self._load, progress, path)
 
-    def _run(self, platform: Platform, options: Options, load: Any, progress: Progress | None) -> Simulation:
+    def _run(
+        self, platform: Platform, options: Options, load: Any, progress: Progress | None, path: bool
+    ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
@@ -142,32 +168,31 @@ class Simulator:
         if options.slowness is not None:
             slowness = np.ascontiguousarray(options.slowness, dtype=np.float32)
             struct.slowness = pointer(slowness, ctypes.c_float)
-        clocks = np.zeros((nranks, PATH), dtype=np.int64)
-        by_node, by_rank = (
-            np.zeros((nnodes, PARTS), dtype=np.int64),
-            np.zeros((nranks, PARTS), dtype=np.int64),
-        )
-        calls, blocked = np.zeros(nnodes, dtype=np.int64), np.full(nranks, -1, dtype=np.int32)
-        result = binding.Result(
-            clocks=pointer(clocks, ctypes.c_int64),
-            by_node=pointer(by_node, ctypes.c_int64),
-            by_rank=pointer(by_rank, ctypes.c_int64),
-            calls=pointer(calls, ctypes.c_int64),
-            blocked=pointer(blocked, ctypes.c_int32),
-        )
-        arrays = PlatformArrays(platform)
+        accounts = _Accounts(nranks, nnodes)
+        platform_arrays = PlatformArrays(platform)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
-        status = binding.library().st_sim_run(
-            ctypes.byref(struct), ctypes.byref(arrays.struct), ctypes.byref(result), callback
-        )
+        arguments = ctypes.byref(struct), ctypes.byref(platform_arrays.struct), ctypes.byref(accounts.struct)
+        on_path = np.zeros((nnodes, PARTS), dtype=np.int64) if path else None
+        if on_path is None:
+            status = binding.library().st_sim_run(*arguments, callback)
+        else:
+            status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
-            raise DeadlockError(self._deadlock(blocked))
+            raise DeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:
             raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
+        result = accounts.struct
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
         return Simulation(
-            self.program, clocks, by_node, by_rank, calls, int(result.events), int(result.executed)
+            self.program,
+            accounts.clocks,
+            accounts.by_node,
+            accounts.by_rank,
+            accounts.calls,
+            int(result.events),
+            int(result.executed),
+            on_path,
         )
 
     def _deadlock(self, blocked: NDArray[np.int32]) -> str:

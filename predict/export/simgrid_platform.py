@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from scalatrace.files import write_file
 from scalatrace.predict.platform import Network, Platform, Segment
 
-__all__ = ["hosts", "platform_xml", "unsupported"]
+__all__ = ["HOSTS", "PLATFORM", "hosts", "platform_xml", "unsupported", "write_platform"]
+
+PLATFORM, HOSTS = "platform.xml", "hosts.txt"
+"""Files for `smpirun -platform` and `-hostfile`."""
 
 MAX_MESSAGE = (1 << 31) - 1
 """Largest threshold: SimGrid compares sizes as 32-bit integers."""
@@ -73,10 +78,11 @@ def _free_hosts(count: int, bandwidth: str, latency_s: str) -> Iterator[str]:
 
     The links of a `<cluster>` with FATPIPE are one for both directions, which do share it.
     """
+    link = f'bandwidth="{bandwidth}" latency="{latency_s}" sharing_policy="FATPIPE"'
     for i in range(count):
         yield f'  <host id="node-{i}" speed="1Gf"/>'
-        for link in (f"up-{i}", f"down-{i}"):
-            yield f'  <link id="{link}" bandwidth="{bandwidth}" latency="{latency_s}" sharing_policy="FATPIPE"/>'
+        yield f'  <link id="up-{i}" {link}/>'
+        yield f'  <link id="down-{i}" {link}/>'
         yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
 
 
@@ -84,6 +90,12 @@ def hosts(platform: Platform, nranks: int) -> str:
     """Return the text for `smpirun -hostfile`: the host of each rank."""
     shared = _shares_hosts(platform)
     return "".join(f"node-{platform.node_of(rank) if shared else rank}\n" for rank in range(nranks))
+
+
+def write_platform(folder: Path, platform: Platform, nranks: int, contention: bool = False) -> None:
+    """Write `platform.xml` and `hosts.txt` into a folder."""
+    write_file(folder / PLATFORM, platform_xml(platform, nranks, contention).encode())
+    write_file(folder / HOSTS, hosts(platform, nranks).encode())
 
 
 def unsupported(platform: Platform) -> list[str]:

@@ -10,9 +10,8 @@ import tempfile
 from pathlib import Path
 
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.files import write_file
 from scalatrace.predict.export.simgrid import LIST, write_simgrid
-from scalatrace.predict.export.simgrid_platform import hosts, platform_xml
+from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, write_platform
 from scalatrace.predict.lowering import Lowering, Target
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
@@ -63,12 +62,19 @@ def replay(
     folder: Path, platform: Platform, nranks: int, contention: bool = False, timeout_s: float | None = None
 ) -> float:
     """Replay the exported trace in a folder on a platform; return the simulated time, ns."""
-    write_file(folder / "platform.xml", platform_xml(platform, nranks, contention).encode())
-    write_file(folder / "hosts.txt", hosts(platform, nranks).encode())
+    write_platform(folder, platform, nranks, contention)
     command = [
-        find_smpirun(), "-np", str(nranks), "-platform", "platform.xml", "-hostfile", "hosts.txt",
-        "-replay", LIST, *OPTIONS,
-    ]  # fmt: skip
+        find_smpirun(),
+        "-np",
+        str(nranks),
+        "-platform",
+        PLATFORM,
+        "-hostfile",
+        HOSTS,
+        "-replay",
+        LIST,
+        *OPTIONS,
+    ]
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, preexec_fn=_more_files

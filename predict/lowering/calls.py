@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
+from functools import cache
+from typing import NamedTuple
+
 from scalatrace.operations import Category, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Recv, Send, Target, Wait
 from scalatrace.predict.lowering.collectives import Collectives
@@ -10,7 +14,7 @@ from scalatrace.predict.lowering.messages import Messages
 from scalatrace.predict.lowering.pending import Pending
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.platform import Platform
-from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.query.requests import ENDING, STARTING, LiveRequests, ages
 
 __all__ = ["RankLowering"]
@@ -33,6 +37,52 @@ _REASONS = {
 }
 
 
+MAX_TEMPLATES = 1 << 14
+"""Different calls of a rank whose messages are kept."""
+
+
+class _Template(NamedTuple):
+    """Messages of a call, peers that are not in the result, and the entry of the account."""
+
+    messages: tuple[Send | Recv, ...]
+    outside: int
+    outcome: Outcome
+    treatment: str
+    nbytes: int
+
+
+class Role(Enum):
+    """How a call is lowered."""
+
+    MESSAGE = auto()
+    COMPLETION = auto()
+    START = auto()
+    READY = auto()
+    FREE = auto()
+    CANCEL = auto()
+    PROBE = auto()
+    COLLECTIVE = auto()
+    OTHER = auto()
+
+
+@cache
+def _role(op: str) -> Role:
+    base, category = op.removesuffix("_c"), operation(op).category
+    if base in ENDING:
+        return Role.COMPLETION
+    if base in STARTING:
+        return Role.START
+    if base.startswith("Pready"):
+        return Role.READY
+    if base in ("Request_free", "Cancel"):
+        return Role.FREE if base == "Request_free" else Role.CANCEL
+    if base in ("Mprobe", "Improbe"):
+        return Role.PROBE
+    if category in _MESSAGES:
+        return Role.MESSAGE
+    return Role.COLLECTIVE if category in _COLLECTIVE else Role.OTHER
+
+
 class RankLowering:
     """The state of one rank: live requests, probed messages, communicators."""
 
@@ -43,47 +93,36 @@ class RankLowering:
         self._collectives = Collectives(target, platform, messages, account, nranks)
         self._exchange = Exchange()
         self._requests: LiveRequests[Pending] = LiveRequests(lambda request: request.persistent)
+        self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
         self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
 
     def actions(self, call: Call) -> list[Action]:
         """Return the actions of the rank's next call."""
-        base, row = call.op.removesuffix("_c"), operation(call.op)
-        if base in ENDING:
-            return self._complete(call)
-        if base in STARTING:
-            return [action for request in self._requests.at(ages(call)) for action in self._start(request)]
-        if base.startswith("Pready"):
-            return self._mark_ready(call)
-        if base in ("Request_free", "Cancel"):
-            return self._end(call, base == "Cancel")
-        if base in ("Mprobe", "Improbe"):
-            return self._probe(call)
-        if row.category in _MESSAGES:
-            return self._message(call)
-        if row.category in _COLLECTIVE:
-            return self._collective(call)
+        match _role(call.op):
+            case Role.MESSAGE:
+                return self._message(call)
+            case Role.COMPLETION:
+                return self._complete(call)
+            case Role.START:
+                return [a for request in self._requests.at(ages(call)) for a in self._start(request)]
+            case Role.READY:
+                return self._mark_ready(call)
+            case Role.FREE | Role.CANCEL as role:
+                return self._end(call, role is Role.CANCEL)
+            case Role.PROBE:
+                return self._probe(call)
+            case Role.COLLECTIVE:
+                return self._collective(call)
         return self._other(call)
 
     def _message(self, call: Call) -> list[Action]:
         row = operation(call.op)
-        if "message" in call:
-            messages, outside = self._received(call), 0
-        else:
-            messages, outside = self._messages.of(call)
-        for _ in range(outside):
+        template = self._template(call)
+        for _ in range(template.outside):
             self._account.add(call.op, Outcome.LOST, "a peer that is not in the result")
-        if messages or not outside:
-            kind = call.op.lower().removeprefix("i").removesuffix("_init").removesuffix("_c")
-            special = kind in ("ssend", "bsend", "rsend")
-            treatment = (
-                "as a standard send"
-                if special
-                else "partitions as one message"
-                if "partitions" in call
-                else ""
-            )
-            outcome = Outcome.LOWERED if treatment else Outcome.KEPT
-            self._account.add(call.op, outcome, treatment, sent_bytes(call.op, call, row.flow_later))
+        messages = self._received(call) if "message" in call.place.names else template.messages
+        if messages or not template.outside:
+            self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
             partitions = call.get("partitions", 0) if row.sends is not None else 0
             self._requests.add(Pending(True, tuple(messages), partitions=partitions))
@@ -95,6 +134,26 @@ class RankLowering:
             Pending(False, active=[each.request for each in started if each.request is not None])
         )
         return list(started)
+
+    def _template(self, call: Call) -> _Template:
+        """Return the messages of a call, without requests; cached by event node and values."""
+        key = call.place, call.values
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._new_template(call)
+        return template
+
+    def _new_template(self, call: Call) -> _Template:
+        messages, outside = ([], 0) if "message" in call else self._messages.of(call)
+        kind = call.op.lower().removeprefix("i").removesuffix("_c").removesuffix("_init")
+        treatment = "as a standard send" if kind in ("ssend", "bsend", "rsend") else ""
+        if "partitions" in call:
+            treatment = "partitions as one message"
+        outcome = Outcome.LOWERED if treatment else Outcome.KEPT
+        nbytes = sent_bytes(call.op, call, operation(call.op).flow_later)
+        return _Template(tuple(messages), outside, outcome, treatment, nbytes)
 
     def _received(self, call: Call) -> list[Send | Recv]:
         """Return the receive of a message that was probed."""

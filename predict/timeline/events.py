@@ -91,6 +91,10 @@ class Timeline:
         """Return the number of calls in the window."""
         return sum(len(self._inside(times)) for times in self._times)
 
+    def inside(self, rank: int) -> range:
+        """Return the numbers of a rank's calls that are in the window."""
+        return self._inside(self._times[self.ranks.index(rank)])
+
     def events(self, rank: int) -> Iterator[Event]:
         """Yield the calls of a world rank in the window, in order."""
         number = self.ranks.index(rank)

@@ -70,6 +70,7 @@ COMMANDS = (
     ),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
+    Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 

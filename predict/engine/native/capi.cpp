@@ -5,17 +5,49 @@
 #include <cstdio>
 #include <new>
 
+namespace {
+
+int failed(st_sim_result &result, const std::exception &error) {
+    std::snprintf(result.message, sizeof result.message, "%s", error.what());
+    return dynamic_cast<const std::bad_alloc *>(&error) ? ST_SIM_E_MEMORY : ST_SIM_E_TRACE;
+}
+
+} // namespace
+
 extern "C" int st_sim_run(const st_sim_program *program, const st_sim_platform *platform, st_sim_result *result,
                           int (*progress)(int64_t)) {
     try {
         sim::Engine engine(*program, *platform, *result, progress);
         return engine.run();
-    } catch (const std::bad_alloc &) {
-        std::snprintf(result->message, sizeof result->message, "out of memory");
-        return ST_SIM_E_MEMORY;
     } catch (const std::exception &error) {
-        std::snprintf(result->message, sizeof result->message, "%s", error.what());
-        return ST_SIM_E_TRACE;
+        return failed(*result, error);
+    }
+}
+
+extern "C" int st_sim_run_path(const st_sim_program *program, const st_sim_platform *platform, st_sim_result *result,
+                               int64_t *path_by_node, int (*progress)(int64_t)) {
+    try {
+        sim::PathFinder path(program->nranks);
+        {
+            sim::Engine first(*program, *platform, *result, progress, &path, path_by_node);
+            const int status = first.run();
+            if (status != ST_SIM_OK) return status;
+            first.trace_back();
+        }
+        std::vector<int64_t> clocks(static_cast<size_t>(program->nranks) * ST_SIM_PATH);
+        std::vector<int64_t> by_node(static_cast<size_t>(program->nnodes) * ST_SIM_PARTS), calls(by_node.size());
+        std::vector<int64_t> by_rank(static_cast<size_t>(program->nranks) * ST_SIM_PARTS);
+        std::vector<int32_t> blocked(static_cast<size_t>(program->nranks));
+        st_sim_result again{};
+        again.clocks = clocks.data();
+        again.by_node = by_node.data();
+        again.by_rank = by_rank.data();
+        again.calls = calls.data();
+        again.blocked = blocked.data();
+        sim::Engine second(*program, *platform, again, progress, &path, path_by_node);
+        return second.run();
+    } catch (const std::exception &error) {
+        return failed(*result, error);
     }
 }
 

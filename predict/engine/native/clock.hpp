@@ -14,6 +14,7 @@ struct Clock {
     int64_t latency = 0;
     int64_t bandwidth = 0;
     int64_t messages = 0; /* latencies on the path */
+    int32_t rank = -1;    /* that the path came from last */
 
     void add_compute(int64_t ps) {
         t += ps;

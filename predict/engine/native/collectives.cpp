@@ -126,10 +126,12 @@ class Rounds {
     }
     /* All members end `rounds` rounds after `b`, each as long as from a to b. */
     void finish(const Clock &a, const Clock &b, int64_t rounds) {
-        const Clock end{b.t + rounds * (b.t - a.t), b.compute + rounds * (b.compute - a.compute),
-                        b.latency + rounds * (b.latency - a.latency),
-                        b.bandwidth + rounds * (b.bandwidth - a.bandwidth),
-                        b.messages + rounds * (b.messages - a.messages)};
+        Clock end = b;
+        end.t += rounds * (b.t - a.t);
+        end.compute += rounds * (b.compute - a.compute);
+        end.latency += rounds * (b.latency - a.latency);
+        end.bandwidth += rounds * (b.bandwidth - a.bandwidth);
+        end.messages += rounds * (b.messages - a.messages);
         std::fill(now_.begin(), now_.end(), end);
         std::fill(free_.begin(), free_.end(), end);
     }

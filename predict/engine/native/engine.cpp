@@ -37,10 +37,10 @@ bool varying(const st_sim_node &n) {
 } // namespace
 
 Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
-               int (*progress)(int64_t))
-    : program_(program), platform_(platform), result_(result), progress_(progress), network_(platform),
-      ranks_(static_cast<size_t>(program.nranks)), entries_(static_cast<size_t>(program.nnodes)),
-      executions_(static_cast<size_t>(program.nnodes)), steady_(*this) {
+               int (*progress)(int64_t), PathFinder *path, int64_t *path_by_node)
+    : program_(program), platform_(platform), result_(result), progress_(progress), path_(path),
+      path_by_node_(path_by_node), network_(platform), ranks_(static_cast<size_t>(program.nranks)),
+      entries_(static_cast<size_t>(program.nnodes)), executions_(static_cast<size_t>(program.nnodes)), steady_(*this) {
     const auto nranks = static_cast<size_t>(program.nranks);
     for (int32_t i = 0; i < program.nnodes; ++i) {
         if (varies(program.nodes[i].repeat)) entries_[i].resize(nranks);
@@ -52,6 +52,7 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.cost(0, 0, 0).latency);
     unfinished_ = program.nranks;
     for (int32_t r = 0; r < program.nranks; ++r) {
+        ranks_[r].clock.rank = r;
         ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1});
         wake(r);
     }
@@ -69,6 +70,12 @@ int Engine::run() {
     }
     finish_run();
     return unfinished_ == 0 ? ST_SIM_OK : ST_SIM_E_DEADLOCK;
+}
+
+void Engine::trace_back() {
+    const auto last = std::max_element(ranks_.begin(), ranks_.end(),
+                                       [](const Rank &a, const Rank &b) { return a.clock.t < b.clock.t; });
+    path_->trace_back(static_cast<int32_t>(last - ranks_.begin()), last->calls);
 }
 
 void Engine::finish_run() {
@@ -167,7 +174,9 @@ bool Engine::call(int32_t r) {
     const st_sim_node &node = program_.nodes[at];
     if (!rank.begun) {
         const int64_t ps = compute_ps(node, r);
+        rank.began = rank.clock.t;
         rank.clock.add_compute(ps);
+        rank.computed = rank.clock.t;
         result_.by_node[at * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
         rank.begun = true;
@@ -177,7 +186,9 @@ bool Engine::call(int32_t r) {
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
     }
     if (!complete(r, node)) return false;
+    if (path_ && path_->found()) path_->add(r, rank.calls, at, rank.began, rank.computed, rank.clock.t, path_by_node_);
     rank.begun = false;
+    ++rank.calls;
     rank.pred = node.own_pred;
     if (!executions_[at].empty()) ++executions_[at][r];
     ++result_.calls[at];
@@ -273,13 +284,15 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     for (const int32_t i : waiting) {
         const Request &request = rank.requests[i];
         if (request.kind == Request::kRecv) {
-            receive(rank, request, parts);
+            receive(r, request, parts);
         } else if (request.done.t > rank.clock.t) {
             const int64_t gap = request.done.t - rank.clock.t;
             const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
             parts[ST_SIM_WAITING] += wait;
             parts[ST_SIM_TRANSFER] += gap - wait;
+            hop(r, request.done, request);
             rank.clock = request.done;
+            rank.clock.rank = r;
         }
     }
     for (int part = ST_SIM_TRANSFER; part < ST_SIM_PARTS; ++part) {
@@ -334,7 +347,9 @@ void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
 }
 
 void Engine::start(int32_t r, int32_t request) {
-    switch (ranks_[r].requests[request].kind) {
+    Rank &rank = ranks_[r];
+    rank.requests[request].own = {r, rank.calls, rank.clock.t};
+    switch (rank.requests[request].kind) {
     case Request::kSend:
         start_send(r, request);
         break;
@@ -419,6 +434,11 @@ void Engine::wait_for(int32_t r, const st_sim_node &node) {
         for (const int32_t request : rank.ending) await(r, request);
 }
 
+/* The current call of a rank ends when a cause, of this or another rank, allows it. */
+void Engine::hop(int32_t r, const Clock &cause, const Request &request) {
+    if (path_ && !path_->found()) path_->hop(r, ranks_[r].calls, cause.rank == r ? request.own : request.other);
+}
+
 /* Collective calls. */
 
 void Engine::enter(int32_t r, int32_t request) {
@@ -449,6 +469,7 @@ void Engine::enter(int32_t r, int32_t request) {
         Meeting &added = group.meetings.emplace_back();
         added.entries.resize(static_cast<size_t>(size));
         added.requests.resize(static_cast<size_t>(size));
+        if (path_) added.origins.resize(static_cast<size_t>(size));
     }
     Meeting &meeting = group.meetings[turn];
     const st_sim_node &node = program_.nodes[own.node];
@@ -460,6 +481,7 @@ void Engine::enter(int32_t r, int32_t request) {
     meeting.call.root = std::clamp(own.root, 0, size - 1);
     meeting.entries[position] = rank.clock;
     meeting.requests[position] = request;
+    if (path_) meeting.origins[position] = own.own;
     own.state = Request::kPending;
     if (++meeting.arrived < size) return;
     Meeting full = std::move(meeting);
@@ -473,11 +495,18 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
     for (const Clock &entry : meeting.entries) last = std::max(last, entry.t);
     run_collective(network_, meeting.call, members, meeting.entries);
     const auto size = static_cast<int32_t>(meeting.entries.size());
+    std::vector<int32_t> position_of; /* of the members' ranks, for the origins of their exits */
+    if (path_ && members) {
+        position_of.resize(ranks_.size());
+        for (int32_t i = 0; i < size; ++i) position_of[members[i]] = i;
+    }
     for (int32_t i = 0; i < size; ++i) {
         const int32_t r = members ? members[i] : i;
         Request &request = ranks_[r].requests[meeting.requests[i]];
         request.done = meeting.entries[i];
         request.busy_from = last;
+        if (path_ && request.done.rank >= 0)
+            request.other = meeting.origins[members ? position_of[request.done.rank] : request.done.rank];
         request.state = Request::kDone;
         steady_.depends(members ? members[0] : 0, r, true);
         done(r, request);

@@ -9,6 +9,7 @@
 #define ST_SIM_ENGINE_HPP
 
 #include "collectives.hpp"
+#include "path.hpp"
 #include "program.hpp"
 #include "rank.hpp"
 #include "steady.hpp"
@@ -22,10 +23,13 @@ namespace sim {
 class Engine {
   public:
     Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
-           int (*progress)(int64_t));
+           int (*progress)(int64_t), PathFinder *path = nullptr, int64_t *path_by_node = nullptr);
 
     /* Run all ranks to their end. Returns ST_SIM_OK or ST_SIM_E_DEADLOCK. */
     int run();
+
+    /* Follow the hops of the run back from its end. */
+    void trace_back();
 
   private:
     friend class Steady;
@@ -35,6 +39,7 @@ class Engine {
         Call call{};
         std::vector<Clock> entries;
         std::vector<int32_t> requests; /* of each member */
+        std::vector<Origin> origins;   /* of each member, if paths are followed */
     };
     struct Group {                  /* a communicator */
         std::vector<int32_t> calls; /* of each member so far */
@@ -72,12 +77,13 @@ class Engine {
     void match(int32_t dest, int32_t request, const Message &message);
     bool take(int32_t r, int32_t request, size_t posted_before);
     void take_matches(int32_t r);
-    void receive(Rank &rank, const Request &request, int64_t *parts);
+    void receive(int32_t r, const Request &request, int64_t *parts);
     bool match_wildcards();
     bool probe(int32_t r, const st_sim_node &node);
     void one_sided(int32_t r, const st_sim_node &node, bool get);
 
     /* Collective calls. */
+    void hop(int32_t r, const Clock &cause, const Request &request);
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
 
@@ -85,6 +91,8 @@ class Engine {
     const st_sim_platform &platform_;
     st_sim_result &result_;
     int (*progress_)(int64_t);
+    PathFinder *path_;
+    int64_t *path_by_node_;
     Network network_;
     std::vector<Rank> ranks_;
     std::deque<int32_t> queue_;

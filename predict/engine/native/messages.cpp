@@ -43,12 +43,15 @@ void Engine::start_send(int32_t r, int32_t request) {
     message.share = send.share;
     rank.clock.add_overhead(message.cost.send);
     message.ready = rank.clock;
+    message.origin = send.own = {r, rank.calls, rank.clock.t};
+    if (platform_.serializes) {
+        /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
+         * depend on the order in which ranks are simulated. */
+        message.ready = later(message.ready, rank.interface_free);
+        rank.interface_free = message.ready;
+        rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
+    }
     if (message.cost.eager) {
-        if (platform_.serializes) {
-            message.ready = later(message.ready, rank.interface_free);
-            rank.interface_free = message.ready;
-            rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
-        }
         message.first = message.ready;
         message.first.add_latency(message.cost.latency);
         send.done = rank.clock;
@@ -119,6 +122,7 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
     receive.transfer = scaled(message.cost.transfer, message.share);
     receive.recv = message.cost.recv;
     receive.state = Request::kMatched;
+    receive.other = message.origin;
     if (message.cost.eager) {
         receive.first = message.first;
         receive.busy_from = message.ready.t;
@@ -127,11 +131,6 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         Clock begin = later(message.ready, receive.posted);
         receive.busy_from = begin.t;
         begin.add_latency(message.cost.handshake);
-        if (platform_.serializes) {
-            begin = later(begin, sender.interface_free);
-            sender.interface_free = begin;
-            sender.interface_free.add_bandwidth(std::max(receive.transfer, message.cost.gap));
-        }
         receive.first = begin;
         receive.first.add_latency(message.cost.latency);
         Request &send = sender.requests[message.request];
@@ -139,6 +138,7 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         send.done = receive.first;
         send.done.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
+        send.other = receive.own;
         done(source, send);
     }
     steady_.depends(source, dest, !message.cost.eager);
@@ -146,7 +146,8 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
 }
 
 /* The rank has the message: it waits for the sender, then for the transfer, then copies. */
-void Engine::receive(Rank &rank, const Request &request, int64_t *parts) {
+void Engine::receive(int32_t r, const Request &request, int64_t *parts) {
+    Rank &rank = ranks_[r];
     Clock arrival = request.first;
     if (platform_.serializes && request.transfer > 0) {
         if (arrival.t + request.transfer > rank.receives_from) arrival = later(arrival, rank.receives_until);
@@ -159,7 +160,9 @@ void Engine::receive(Rank &rank, const Request &request, int64_t *parts) {
         const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
         parts[ST_SIM_WAITING] += wait;
         parts[ST_SIM_TRANSFER] += gap - wait;
+        hop(r, request.first, request);
         rank.clock = arrival;
+        rank.clock.rank = r;
     }
     rank.clock.add_overhead(request.recv);
     parts[ST_SIM_TRANSFER] += request.recv;
@@ -252,7 +255,9 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
         result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
+        if (path_ && !path_->found()) path_->hop(r, rank.calls, first->origin);
         rank.clock = arrival;
+        rank.clock.rank = r;
     }
     steady_.depends(first->from.peer, r, false);
     return true;

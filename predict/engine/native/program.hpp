@@ -25,7 +25,9 @@ inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int
         const int32_t c = f.class_of[rank];
         if (c < 0) return 0;
         const int64_t start = f.offsets[c], length = f.offsets[c + 1] - start;
-        if (length != 1 && count >= length)
+        if (f.kind == ST_SIM_CYCLIC)
+            count %= static_cast<uint32_t>(length);
+        else if (length != 1 && count >= length)
             throw TraceError("a value vector ends before its node on rank " + std::to_string(rank));
         v = f.pool[length == 1 ? start : start + count];
     }
@@ -34,7 +36,7 @@ inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int
     return f.encoding == ST_SIM_MODULO ? (v + rank) % nranks : v ^ rank;
 }
 
-inline bool varies(const st_sim_field &f) { return f.kind == ST_SIM_VARYING; }
+inline bool varies(const st_sim_field &f) { return f.kind >= ST_SIM_VARYING; }
 
 } // namespace sim
 #endif

@@ -10,6 +10,7 @@
 
 #include "clock.hpp"
 #include "network.hpp"
+#include "path.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,7 @@ struct Message {
     Clock first;   /* eager: the first byte arrives */
     Cost cost;
     int32_t request = -1; /* of the sender, which waits for the rendezvous */
+    Origin origin;        /* the sending call */
     float share = 1;      /* factor on the transfer */
 };
 
@@ -49,6 +51,7 @@ struct Request {
     int64_t transfer = 0, recv = 0;
     int32_t root = 0;
     float share = 1;
+    Origin own, other; /* the starting calls of the rank itself and of the other side */
 };
 
 struct Frame {
@@ -65,6 +68,8 @@ struct Rank {
     Clock one_sided;           /* its last one-sided transfer ends */
     int32_t pred = 0;
     uint64_t draws = 0;
+    int64_t calls = 0;               /* completed */
+    int64_t began = 0, computed = 0; /* the current call, and the computation before it */
     std::vector<Frame> stack;
     std::vector<Request> requests;
     std::vector<int32_t> unused; /* indices into requests */

@@ -57,10 +57,11 @@ enum st_sim_collective {
     ST_SIM_NCOLLECTIVES
 };
 
-enum st_sim_field_kind { ST_SIM_CONSTANT = 0, ST_SIM_PER_RANK = 1, ST_SIM_VARYING = 2 };
+enum st_sim_field_kind { ST_SIM_CONSTANT = 0, ST_SIM_PER_RANK = 1, ST_SIM_VARYING = 2, ST_SIM_CYCLIC = 3 };
 enum st_sim_encoding { ST_SIM_AS_IS = 0, ST_SIM_RELATIVE = 1, ST_SIM_MODULO = 2, ST_SIM_XOR = 3 };
 
-/* A quantity: one value; a value for each rank; or, for each class of ranks, the values of successive executions. */
+/* A quantity: one value; a value for each rank; or, for each class of ranks, the values of successive executions,
+ * which start again at the end if they are cyclic. */
 struct st_sim_field {
     int32_t kind;
     int32_t encoding; /* of ranks of the world */
@@ -172,6 +173,10 @@ enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRA
 /* Run the program once. `stop`: polled now and then; nonzero ends the run with ST_SIM_E_TRACE. */
 ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
                           struct st_sim_result *result, int (*progress)(int64_t executed));
+
+/* Run twice: by_node gets the parts of the longest path by node, [nnodes][ST_SIM_PARTS]. Loops must not be steady. */
+ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struct st_sim_platform *platform,
+                               struct st_sim_result *result, int64_t *by_node, int (*progress)(int64_t executed));
 
 /* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out. */
 ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,

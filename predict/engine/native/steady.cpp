@@ -16,6 +16,14 @@ bool never_runs(const st_sim_field &f, int32_t r) {
     return (f.kind == ST_SIM_PER_RANK ? f.values[r] : f.value) <= 0;
 }
 
+bool order_matters(const st_sim_platform &p) {
+    const auto receives_cost = [](const st_sim_network &n) {
+        return std::any_of(n.segments, n.segments + n.nsegments,
+                           [](const st_sim_segment &s) { return s.recv_overhead > 0 || s.recv_per_byte > 0; });
+    };
+    return p.serializes || p.match_entry > 0 || receives_cost(p.network) || (p.has_memory && receives_cost(p.memory));
+}
+
 template <class F> void visit(Clock &c, F &&f) {
     f(c.t, true);
     f(c.compute, false);
@@ -68,7 +76,9 @@ void add_shape(const Rank &rank, uint64_t &shape) {
 
 } // namespace
 
-Steady::Steady(Engine &engine) : engine_(engine), loop_of_(static_cast<size_t>(engine.program_.nnodes), -1) {
+Steady::Steady(Engine &engine)
+    : engine_(engine), equal_speeds_(order_matters(engine.platform_)),
+      loop_of_(static_cast<size_t>(engine.program_.nnodes), -1) {
     const st_sim_program &p = engine.program_;
     std::vector<std::pair<int32_t, std::vector<int32_t>>> around; /* end of a sequence, and the ranks that enter it */
     std::vector<int32_t> all(static_cast<size_t>(p.nranks));

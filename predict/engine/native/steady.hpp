@@ -7,6 +7,9 @@
  *   x[i](k+1) >= x[j*](k) + A[i,j*] = x[i](k) + v[j*], and v[j*] = v[i] for the j* that determined x[i](k),
  *                since x[i](k-1) >= x[j*](k-2) + A[i,j*] gives v[i] <= v[j*]
  *
+ * This holds where a rank takes the maximum of what it waits for. With overheads of receives, or where messages wait
+ * for an interface, times also depend on the order of arrivals: then v[j] = v[i] is required, which keeps the order.
+ *
  * So all ranks of a loop whose iterations are equal stop after each, until this holds (or some rank cannot get there
  * because it waits for one outside the loop). A third iteration checks each message; the rest is multiplied.
  */
@@ -58,6 +61,7 @@ class Steady {
     void check(int32_t from, int32_t to, bool both);
 
     Engine &engine_;
+    bool equal_speeds_; /* ranks that depend on each other must advance equally fast */
     std::vector<Loop> loops_;
     std::vector<int32_t> loop_of_; /* [node] index into loops_, -1 */
     std::vector<Loop *> checking_; /* an iteration of these is checked: one, and loops around it */

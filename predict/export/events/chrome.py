@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from scalatrace.operations import operation
-from scalatrace.predict.export.events.rows import call_bytes, comm_name, peer_of
+from scalatrace.predict.export.events.rows import facts_of
 from scalatrace.predict.timeline import Event, Message, Timeline
 
 __all__ = ["arguments", "write_chrome"]
@@ -50,10 +50,10 @@ def _slice(event: Event) -> dict[str, Any]:
 
 def arguments(event: Event) -> dict[str, Any]:
     """Return what a viewer shows about a call, without what it does not have."""
-    call = event.call
+    facts = facts_of(event.call)
     known = {
-        "peer": peer_of(call), "bytes": call_bytes(call) or None, "comm": comm_name(call) or None,
-        "call_site": call.site or None,
+        "peer": facts.peer, "bytes": facts.bytes or None, "comm": facts.comm or None,
+        "call_site": facts.call_site or None,
     }  # fmt: skip
     return {name: value for name, value in known.items() if value is not None}
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from scalatrace.operations import operation, received_bytes, sent_bytes
 from scalatrace.predict.timeline import Event, Timeline
-from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.trace import NO_PRED
 
-__all__ = ["Row", "call_bytes", "comm_name", "peer_of", "rows"]
+__all__ = ["Facts", "Row", "facts_of", "rows"]
+
+MAX_CACHED_CALLS = 1 << 14
+"""Different calls whose columns are kept."""
 
 _PEERS = ("dest", "source", "target_rank", "root")
 
@@ -47,15 +52,38 @@ def rows(timeline: Timeline) -> Iterator[Row]:
 
 
 def _row(event: Event) -> Row:
-    call = event.call
-    tag = call.get("sendtag", call.get("tag"))
+    facts = facts_of(event.call)
     return Row(
-        event.rank, f"MPI_{call.op}", peer_of(call), call_bytes(call),
-        tag if tag is None or tag >= 0 else None, comm_name(call), event.start_ns, event.end_ns, call.site,
+        event.rank, facts.call, facts.peer, facts.bytes, facts.tag, facts.comm, event.start_ns, event.end_ns,
+        facts.call_site,
     )  # fmt: skip
 
 
-def peer_of(call: Call) -> int | None:
+class Facts(NamedTuple):
+    """The columns of a call without its times."""
+
+    call: str
+    peer: int | None
+    bytes: int
+    tag: int | None
+    comm: str
+    call_site: str
+
+
+def facts_of(call: Call) -> Facts:
+    """Return the columns of a call; cached by event node and values."""
+    return _facts(call.place, call.values)
+
+
+@lru_cache(MAX_CACHED_CALLS)
+def _facts(place: Place, values: tuple[int, ...]) -> Facts:
+    call = Call(place, values, NO_PRED)
+    tag = call.get("sendtag", call.get("tag"))
+    shown = tag if tag is None or tag >= 0 else None
+    return Facts(f"MPI_{call.op}", _peer(call), _nbytes(call), shown, _comm_name(call), call.site)
+
+
+def _peer(call: Call) -> int | None:
     """Return the world rank of the other end of a call; None where it has none."""
     name = next((name for name in _PEERS if name in call.place.names), None)
     stored = -1 if name is None else call.raw(name)
@@ -65,13 +93,13 @@ def peer_of(call: Call) -> int | None:
     return world if world >= 0 else None
 
 
-def call_bytes(call: Call) -> int:
+def _nbytes(call: Call) -> int:
     """Return the bytes that a call sends; of a receive those that fit its buffer."""
     later = operation(call.op).flow_later
     return sent_bytes(call.op, call, later) or received_bytes(call.op, call, later)
 
 
-def comm_name(call: Call) -> str:
+def _comm_name(call: Call) -> str:
     """Return the communicator of a call; "" where it has none."""
     if call.place.comm_at is None:
         return ""

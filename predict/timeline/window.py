@@ -1,0 +1,116 @@
+"""A lowered trace cut to a window of time, with both ends of each message or with none."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+
+from scalatrace.predict.lowering import Account, Action, Collective, Lowering, Recv, Send, Step, Target, Wait
+from scalatrace.predict.platform import Platform
+from scalatrace.predict.timeline.events import Timeline
+from scalatrace.trace.model.trace import Trace
+
+__all__ = ["WindowLowering"]
+
+Name = tuple[Hashable, int]
+"""Key of a message or place of a collective, and its serial number."""
+
+
+class WindowLowering(Lowering):
+    """Gives the calls that overlap a window.
+
+    A message is kept if it is sent and its receive is posted in the window; a collective if all its ranks
+    enter it there. Memory grows with the messages in the window.
+
+    Args:
+        window_ns: start and end, ns since the start of the program.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        window_ns: tuple[float, float],
+        target: Target | None = None,
+        platform: Platform | None = None,
+        ranks: Iterable[int] | None = None,
+    ) -> None:
+        super().__init__(trace, target, platform, ranks)
+        timeline = Timeline(trace, self.ranks, window_ns)
+        self._calls = {rank: timeline.inside(rank) for rank in self.ranks}
+        self._numbers = {rank: number for number, rank in enumerate(self.ranks)}
+        self._kept: set[Name] | None = None
+        self._kept = self._complete()
+        self.account = Account()
+
+    def steps(self, rank: int) -> Iterator[Step]:
+        """Yield the calls in the window; see `Lowering.steps`."""
+        inside, names = self._calls[rank], _Names(self._numbers[rank])
+        open_requests: set[int] = set()
+        for i, step in enumerate(super().steps(rank)):
+            if i >= inside.stop:
+                return
+            named = [(action, names.of(action)) for action in step.actions]
+            if i in inside:
+                actions = [
+                    a for action, name in named if (a := self._cut(action, name, open_requests)) is not None
+                ]
+                yield step._replace(actions=actions)
+
+    def _cut(self, action: Action, name: Name | None, open_requests: set[int]) -> Action | None:
+        """Return an action without what is not kept; None if nothing is left."""
+        if isinstance(action, Wait):
+            known = tuple(request for request in action.requests if request in open_requests)
+            open_requests.difference_update(known)
+            return Wait(known) if known else None
+        if name is None or self._kept is None:
+            return action
+        if name not in self._kept:
+            return None
+        if isinstance(action, Send | Recv) and action.request is not None:
+            open_requests.add(action.request)
+        return action
+
+    def _complete(self) -> set[Name]:
+        """Return the messages with both ends, and the collectives with all ranks, in the window."""
+        sent: set[Name] = set()
+        posted: set[Name] = set()
+        entered: Counter[Name] = Counter()
+        sizes: dict[Name, int] = {}
+        for rank in self.ranks:
+            inside, names = self._calls[rank], _Names(self._numbers[rank])
+            for i, step in enumerate(super().steps(rank)):
+                if i >= inside.stop:
+                    break
+                for action in step.actions:
+                    name = names.of(action)
+                    if name is None or i not in inside:
+                        continue
+                    if isinstance(action, Collective):
+                        entered[name] += 1
+                        sizes[name] = action.shape.nranks
+                    else:
+                        (sent if isinstance(action, Send) else posted).add(name)
+        return (sent & posted) | {name for name, n in entered.items() if n == sizes[name]}
+
+
+class _Names:
+    """Names the messages and collectives of a rank, as all ranks that take part name them."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._counts: dict[tuple[bool, Hashable], int] = defaultdict(int)
+
+    def of(self, action: Action) -> Name | None:
+        """Return the name of a message or collective; None for any other action."""
+        place: Hashable
+        if isinstance(action, Send):
+            place = self._number, action.peer, action.tag
+        elif isinstance(action, Recv):
+            place = action.peer, self._number, action.tag
+        elif isinstance(action, Collective):
+            place = "collective", action.members
+        else:
+            return None
+        counted = isinstance(action, Recv), place
+        self._counts[counted] += 1
+        return place, self._counts[counted] - 1

@@ -1,0 +1,149 @@
+"""Export a trace to simulators (GOAL, SimGrid, Chakra), viewers (OTF2, Perfetto, Chrome, Paraver), tables
+(CSV, Parquet) and Extra-P.
+
+Simulators get messages between ranks of MPI_COMM_WORLD; the table at the end lists what was lowered to them
+and what is lost. The others get calls with start and end times, reconstructed from recorded means."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from scalatrace.cli.output import add_json, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.predict.export.formats import Selection
+
+EXAMPLE = (
+    "scalatrace export app.st --to goal -o app.goal\n"
+    "  scalatrace export app.st --to otf2 -o app.otf2 --ranks 0-7,64 --window 1.5s:2s\n"
+    "  scalatrace export app.st --to chrome -o app.json --ranks 0-15 && gzip app.json\n"
+    "  scalatrace export app.4.st app.8.st app.16.st app.32.st app.64.st --to extrap -o app.json"
+)
+
+NAMES = (
+    "goal", "simgrid", "chakra", "csv", "parquet", "otf2", "perfetto", "chrome", "paraver", "extrap",
+)  # fmt: skip
+
+MAX_BYTES = 1 << 30
+"""Larger exports need --large."""
+
+MAX_RANKS = 1 << 20
+_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("traces", nargs="+", metavar="trace", help="trace file (.st); several for extrap")
+    parser.add_argument("--to", required=True, choices=NAMES, help="format")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="file or folder to write")
+    parser.add_argument("--ranks", type=ranks, metavar="LIST", help="only these ranks, such as 0-7,64")
+    parser.add_argument(
+        "--window", type=window, metavar="START:END",
+        help="only calls in this time since the start, such as 1.5s:2s or 0:300ms",
+    )  # fmt: skip
+    parser.add_argument(
+        "--platform", metavar="FILE", help="simulators: algorithms of collectives, factors on computation"
+    )
+    parser.add_argument(
+        "--collectives", choices=("kept", "messages"), default="kept",
+        help="simulators: keep collectives that the format has (default), or make all of them messages",
+    )  # fmt: skip
+    parser.add_argument("--large", action="store_true", help="write more than 1 GB")
+    parser.add_argument("--dry-run", action="store_true", help="only estimate the size")
+    add_json(parser)
+
+
+def ranks(text: str) -> tuple[int, ...]:
+    """Return the ranks of a list such as 0-7,64; for argparse."""
+    result: set[int] = set()
+    for part in text.split(","):
+        if not (found := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
+            raise argparse.ArgumentTypeError(f"{part!r} is no rank and no range such as 0-7")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first or last - first >= MAX_RANKS:
+            raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {MAX_RANKS} ranks")
+        result.update(range(first, last + 1))
+    return tuple(sorted(result))
+
+
+def window(text: str) -> tuple[float, float]:
+    """Return start and end in ns of a window such as 1.5s:2s; for argparse."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|):(\d+(?:\.\d+)?)(ns|us|ms|s|)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no window; write START:END, such as 1.5s:2s")
+    start, end = float(found[1]) * _UNITS[found[2]], float(found[3]) * _UNITS[found[4]]
+    if start >= end:
+        raise argparse.ArgumentTypeError(f"{text!r}: the end is not after the start")
+    return start, end
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, show the size, write, report."""
+    import scalatrace
+    from scalatrace.predict.export.formats import FORMATS, estimated_bytes, export, size_of
+    from scalatrace.report.predictions.export import ExportReporter
+    from scalatrace.report.style import console, nbytes
+
+    form, selection = FORMATS[args.to], _selection(args)
+    traces = [scalatrace.load(path) for path in args.traces]
+    if form.kind != "experiment":
+        traces = [_with_senders(trace) for trace in traces]
+    estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)
+    facts = {"format": args.to, "output": args.output, "estimated_bytes": estimate}
+    if args.dry_run and args.json:
+        print_json(facts)
+        return 0
+    if estimate and not args.json:
+        sys.stderr.write(f"scalatrace: about {nbytes(estimate)} to {args.output}\n")
+    if args.dry_run:
+        return 0
+    if estimate > MAX_BYTES and not args.large:
+        raise UsageError(f"about {nbytes(estimate)}: choose fewer ranks with --ranks, or give --large")
+    account = export(form, traces, args.output, selection)
+    facts |= {"bytes": size_of(args.output), "account": account}
+    if args.json:
+        print_json(facts)
+    else:
+        ExportReporter(facts, _notes(args, selection, traces[0])).render(console())
+    return 0
+
+
+def _selection(args: argparse.Namespace) -> Selection:
+    from scalatrace.predict.export.formats import FORMATS, Selection
+    from scalatrace.predict.platform import read_platform
+
+    kind = FORMATS[args.to].kind
+    if kind == "experiment" and (args.ranks or args.window):
+        raise UsageError("--to extrap takes whole traces, without --ranks and --window")
+    if kind != "simulator" and (args.platform or args.collectives != "kept"):
+        raise UsageError(f"--platform and --collectives are for simulators, not for --to {args.to}")
+    platform = read_platform(args.platform) if args.platform else None
+    return Selection(args.ranks, args.window, platform, args.collectives == "kept")
+
+
+def _with_senders(trace: Trace) -> Trace:
+    """Give receives from any source a sender: formats have no order in which they would choose one."""
+    from scalatrace.codegen.matching import resolve_wildcards
+
+    return resolve_wildcards(trace)
+
+
+def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:
+    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
+
+    if args.to == "simgrid":
+        platform = selection.platform
+        files = (PLATFORM, HOSTS) if platform else ("P.xml", "H.txt")
+        command = (
+            f"cd {args.output} && smpirun -np {len(selection.ranks or trace.ranks)} -platform {files[0]} "
+            f"-hostfile {files[1]} -replay ranks.txt --cfg=smpi/host-speed:1Gf"
+        )
+        return [*(unsupported(platform) if platform else ()), f"replay: {command}"]
+    if args.to in ("goal", "chakra", "extrap"):
+        return []
+    return ["times are reconstructed from means; a call's own time was not recorded"]
