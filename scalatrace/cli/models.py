@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the formulas, evaluate them, report."""
     from scalatrace.predict.platform import read_platform
-    from scalatrace.report.prediction.models import ModelsReporter, ProgramReporter
+    from scalatrace.report.predictions.models import ModelsReporter, ProgramReporter
     from scalatrace.report.style import console
 
     if args.trace and args.operations:

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Read the runs, test, report."""
     from scalatrace.predict.regress import evolution, judge
     from scalatrace.report.curves import check_plot
-    from scalatrace.report.prediction.regress import RegressReporter
+    from scalatrace.report.predictions.regress import RegressReporter
     from scalatrace.report.style import console
 
     if args.plot:

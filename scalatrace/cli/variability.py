@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Collect interval maxima, project them, report."""
-    from scalatrace.report.prediction.variability import VariabilityReporter
+    from scalatrace.report.predictions.variability import VariabilityReporter
     from scalatrace.report.style import console
 
     if (args.trace is None) == (args.times is None):

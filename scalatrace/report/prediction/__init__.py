@@ -1,1 +1,0 @@
-"""Reports of predictions: performance models, variability, and tests of new runs."""
