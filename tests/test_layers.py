@@ -17,6 +17,7 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 #: name that fits counts.
 LOWEST = ("errors", "escapes", "garbage", "operations", "launched")
 BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache", "compilers")
+BASE += ("expected_maximum",)
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")
 TRACE += ("trace.consistency", "trace.anonymize", "trace", "")
 NATIVE = ("core", "pmpi")

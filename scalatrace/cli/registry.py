@@ -53,6 +53,21 @@ COMMANDS = (
         "instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate", COMPUTING
     ),
     Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
+    Command(
+        "models",
+        "formulas and times of messages, collectives and programs on a platform",
+        "models",
+        COMPUTING,
+    ),
+    Command(
+        "variability",
+        "how much later the slowest rank is on more ranks, with intervals",
+        "variability",
+        COMPUTING,
+    ),
+    Command(
+        "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
+    ),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),

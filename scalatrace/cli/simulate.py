@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repeat", type=natural, metavar="R",
-        help=f"runs with drawn computation times, for the interval (default {DEFAULT_REPEATS} of small traces)",
+        help=f"runs with drawn computation times, for the interval (small traces: {DEFAULT_REPEATS})",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
     parser.add_argument(

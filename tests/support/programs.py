@@ -64,6 +64,10 @@ PYTHON_SAMPLES = (
     _python("fig5_2", "--trips", "zigzag"),
     _python("fig5_4"),
     _python("fig5_6"),
+    _python("variability", "ftq", "--halo", "--halo-bytes", "1000", "--steps", "5"),
+    _python("variability", "fwq", "--mean-us", "50", "--steps", "5"),
+    _python("variability", "dgemm", "--size", "20", "--steps", "5"),
+    _python("variability", "spmv", "--size", "20", "--halo", "--halo-bytes", "64", "--steps", "5"),
 )
 COMPILED_SAMPLES = (
     Sample("heat.c"),

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.expected_maximum import emma
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.points import Array
-from scalatrace.extrap.timing.largest.maxima import emma, fitted
+from scalatrace.extrap.timing.largest.maxima import fitted
 
 __all__ = ["Interval", "inter_node", "intra_node", "non_parametric", "pooled"]
 

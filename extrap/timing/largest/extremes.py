@@ -14,10 +14,11 @@ from math import log, sqrt
 
 import numpy as np
 
-from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, quantiles
+from scalatrace.expected_maximum import emma
+from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE
 from scalatrace.extrap.timing.largest.bootstrap import Interval
-from scalatrace.extrap.timing.largest.maxima import emma
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.quantiles import quantiles
 
 __all__ = ["slowest_interval", "stretched"]
 

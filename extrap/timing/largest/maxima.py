@@ -5,23 +5,22 @@ Every interval between collectives takes as long as its slowest rank, so what gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.expected_maximum import emma
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.points import Array
-from scalatrace.extrap.timing.largest.bins import quantiles
 from scalatrace.extrap.timing.largest.gev import FITS, Gev
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.quantiles import quantiles
 
 __all__ = [
-    "EMMA_P",
     "Growth",
     "block_maxima",
-    "emma",
     "emma_of_samples",
     "fitted",
     "growth",
@@ -29,24 +28,10 @@ __all__ = [
     "slowest_load",
 ]
 
-EMMA_P = 0.570376002
-"""exp(-exp(-gamma)): the mean of a maximum is near this quantile of its distribution (equation 2.9)."""
 BLOCKS = 200
 """Maxima that stand for a histogram's tail."""
 STEP = 0.25
 """A load in the file is log2 of the rank's part of the mean, in steps of this (docs/format.md)."""
-
-
-def emma(quantile: Callable[[float], npt.ArrayLike], m: float) -> float:
-    """Return about what the largest of m samples is expected to be, F^-1(0.570376002^(1/m)).
-
-    Args:
-        quantile: F^-1 of the samples' distribution.
-        m: how many samples, above 0; not necessarily a whole number when the samples are maxima themselves.
-    """
-    if m <= 0:
-        raise TimingError(f"a maximum is of more than {m} samples")
-    return float(np.asarray(quantile(EMMA_P ** (1 / m))))
 
 
 def emma_of_samples(samples: npt.ArrayLike, m: float) -> float:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS
 from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms
-from scalatrace.extrap.timing.largest.bins import by_order, by_quantile, quantiles
+from scalatrace.extrap.timing.largest.bins import by_order, by_quantile
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.quantiles import quantiles
 from support.traces import histograms
 
 RANKS = [8, 16, 32, 64]

@@ -8,11 +8,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from scalatrace.errors import UsageError
+from scalatrace.expected_maximum import emma
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.largest.gev import EULER, Gev
 from scalatrace.extrap.timing.largest.maxima import (
     block_maxima,
-    emma,
     emma_of_samples,
     fitted,
     growth,
@@ -40,7 +41,7 @@ def test_from_samples() -> None:
     samples = np.random.default_rng(1).standard_exponential(20_000)
     assert emma_of_samples(samples, 16) == pytest.approx(sum(1 / i for i in range(1, 17)), rel=0.05)
     assert emma_of_samples(samples, 1e9) == samples.max()
-    with pytest.raises(TimingError):
+    with pytest.raises(UsageError):
         emma_of_samples(samples, 0)
 
 

@@ -1,0 +1,128 @@
+"""The F-test of new observations against a reference set (Cornebize 2021, §11.2.1, after Chew 1966).
+
+n vectors of dimension p are known, and r new ones. All are independent samples of one normal distribution of
+unknown mean and covariance, unless something changed. With mean x and covariance S of the n, and mean m of
+the r vectors,
+
+    t = n r (n - p) / ((n + r) (n - 1) p)  (m - x)^T S^-1 (m - x)                        (11.2)
+
+is then F-distributed with p and n - p degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from scalatrace.errors import UsageError
+
+__all__ = ["MeanTest", "fluctuation_interval", "mean_test"]
+
+Array = npt.NDArray[np.float64]
+
+MAX_CONDITION = 1e12
+"""Condition number of a correlation matrix beyond which factors depend on each other."""
+
+
+@dataclass(frozen=True)
+class MeanTest:
+    """Result of the F-test.
+
+    Attributes:
+        statistic: t of equation 11.2; infinite when constant factors changed.
+        nfactors, nreference, nnew: p, n, r.
+    """
+
+    statistic: float
+    nfactors: int
+    nreference: int
+    nnew: int
+
+    @property
+    def likelihood(self) -> float:
+        """The probability of a mean at least as far from the reference (equation 11.4)."""
+        if self.statistic == inf:
+            return 0.0
+        return float(special.fdtrc(self.nfactors, self.nreference - self.nfactors, self.statistic))
+
+    def threshold(self, confidence: float) -> float:
+        """Return Q_F, the quantile that t stays below with this probability."""
+        return _quantile(confidence, self.nfactors, self.nreference - self.nfactors)
+
+    def is_anomaly(self, confidence: float) -> bool:
+        """Whether the new observations lie outside the prediction region of a confidence."""
+        return self.statistic >= self.threshold(confidence)
+
+
+def mean_test(reference: npt.ArrayLike, new: npt.ArrayLike) -> MeanTest:
+    """Test whether the mean of new observations fits the reference set.
+
+    Args:
+        reference: n observations of p factors, shape (n, p), or (n,) for one factor.
+        new: r observations, shape (r, p) or (r,).
+
+    Raises:
+        UsageError: shapes do not fit, n is not larger than p, or factors depend on each other.
+    """
+    known, later = _rows(reference), _rows(new)
+    (n, p), r = known.shape, len(later)
+    if later.shape[1] != p or r == 0:
+        raise UsageError(f"{r} new observations of {later.shape[1]} factors; the reference has {p} factors")
+    if n <= p:
+        raise UsageError(f"{n} reference runs for {p} factors: at least {p + 1} are needed, better {3 * p}")
+    distance = _squared_distance(known, later.mean(axis=0))
+    scale = n * r * (n - p) / ((n + r) * (n - 1) * p)
+    return MeanTest(scale * distance if distance < inf else inf, p, n, r)
+
+
+def fluctuation_interval(reference: npt.ArrayLike, nnew: int, confidence: float) -> tuple[float, float]:
+    """Return where the mean of `nnew` new values of one factor lies (equation 11.3).
+
+    Args:
+        reference: two or more values.
+        confidence: probability, between 0 and 1.
+    """
+    known = np.asarray(reference, float)
+    n = len(known)
+    if n < 2:
+        raise UsageError(f"{n} reference runs: an interval needs at least 2")
+    half = float(known.std(ddof=1)) * sqrt((n + nnew) / (n * nnew) * _quantile(confidence, 1, n - 1))
+    mean = float(known.mean())
+    return mean - half, mean + half
+
+
+def _quantile(confidence: float, dfn: int, dfd: int) -> float:
+    if not 0 < confidence < 1:
+        raise UsageError(f"confidence {confidence:g}: give a probability between 0 and 1, such as 0.99")
+    return float(special.fdtri(dfn, dfd, confidence))
+
+
+def _rows(values: npt.ArrayLike) -> Array:
+    rows = np.asarray(values, float)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise UsageError("observations must be finite numbers: a row per run, a column per factor")
+    return rows
+
+
+def _squared_distance(known: Array, mean: Array) -> float:
+    """Return (m - x)^T S^-1 (m - x); factors are standardised first, since their units differ."""
+    deviation = known.std(axis=0, ddof=1)
+    difference = mean - known.mean(axis=0)
+    constant = deviation <= 1e-14 * np.abs(known.mean(axis=0))
+    if constant.any():
+        if (np.abs(difference[constant]) > 1e-12 * np.abs(known.mean(axis=0)[constant])).any():
+            return inf
+        known, difference, deviation = known[:, ~constant], difference[~constant], deviation[~constant]
+        if not len(difference):
+            return 0.0
+    standard = (known - known.mean(axis=0)) / deviation
+    correlation = standard.T @ standard / (len(known) - 1)
+    if np.linalg.cond(correlation) > MAX_CONDITION:
+        raise UsageError("some factors are sums of others: leave them out of the common test")
+    z = difference / deviation
+    return float(z @ np.linalg.solve(correlation, z))

@@ -1,0 +1,150 @@
+"""Intervals of a bulk-synchronous trace: the computation between collective calls that synchronise all ranks.
+
+Each rank's computation before a synchronising call, and before the calls since the last one, belongs to the
+interval that the call ends. The order is that of the tree, where a loop begins again after its last call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scalatrace.trace.model.callsite import Stack
+from scalatrace.trace.model.nodes import Event, Node, events
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.histogram import Histogram
+
+__all__ = ["SYNCHRONISING", "Interval", "Work", "intervals"]
+
+SYNCHRONISING = frozenset(
+    {"Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
+     "Reduce_scatter", "Reduce_scatter_block", "Finalize"}
+)  # fmt: skip
+"""Operations that no rank leaves before each has entered; the communicator is looked at beside."""
+
+ONCE = 1.5
+"""Computations of a rank, on average, up to which something happens once in the run."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The computation before the calls of one event node after one predecessor.
+
+    Attributes:
+        times: histogram over all ranks and executions.
+        per_interval: mean number of such computations of a rank in an interval.
+        resolution: ns of a unit of the histogram.
+    """
+
+    times: Histogram
+    per_interval: float
+    resolution: float
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Intervals that end with the same call.
+
+    Attributes:
+        op, stack: of the call that ends them.
+        count: how many a rank has.
+        works: its computation.
+    """
+
+    op: str
+    stack: Stack
+    count: int
+    works: tuple[Work, ...]
+
+    @property
+    def mean_ns(self) -> float:
+        """Mean computation of a rank in one interval."""
+        return sum(work.times.mean * work.per_interval * work.resolution for work in self.works)
+
+
+def intervals(trace: Trace) -> list[Interval]:
+    """Return the intervals of a trace in the order of the calls that end them.
+
+    Computation after the last synchronising call belongs to none. Empty without recorded times.
+    """
+    index = trace.stat_index.get(COMPUTE)
+    if index is None:
+        return []
+    members: dict[int, tuple[Event, list[Event]]] = {}
+    for event, end in _assigned(trace, trace.nodes, loops=False):
+        members.setdefault(id(end), (end, []))[1].append(event)
+    unit = trace.stats[index].resolution
+    return [one for end, inside in members.values() for one in _intervals_of(trace, end, inside, index, unit)]
+
+
+def _intervals_of(
+    trace: Trace, end: Event, inside: list[Event], index: int, unit: float
+) -> Iterator[Interval]:
+    """Yield the intervals that end with a call: the usual ones, and one with what a rank computes once only.
+
+    The first iteration of a loop comes after other calls, or after the start of the program, and may compute
+    something else.
+    """
+    ranks = len(trace.ranks)
+    count = round(sum(h.count for h in _histograms(end, index)) / ranks)
+    if not count:
+        return
+    runs = [(h, h.count / ranks) for event in inside for h in _histograms(event, index)]
+    once = [(h, times) for h, times in runs if times <= ONCE] if count > ONCE else []
+    usual = [one for one in runs if one not in once]
+    op, stack = trace.ops[end.op].name, trace.stack(end.signature)
+    for number, part in ((1, once), (count, usual)):
+        works = tuple(Work(h, _per_interval(times, number), unit) for h, times in part)
+        if works:
+            yield Interval(op, stack, number, works)
+
+
+def _per_interval(times: float, count: int) -> float:
+    """Return how often something is computed in an interval; one interval more or less does not count."""
+    mean = times / count
+    whole = round(mean)
+    return float(whole) if whole and abs(mean - whole) * count <= ONCE * whole else mean
+
+
+def _histograms(event: Event, index: int) -> Iterator[Histogram]:
+    for stats in event.stats:
+        histogram = stats.histograms[index] if index < len(stats.histograms) else None
+        if histogram is not None and histogram.count:
+            yield histogram
+
+
+def _assigned(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:
+    """Yield each event with the synchronising event that ends its interval."""
+    pending: list[Event] = []
+    first: Event | None = None
+    for node in nodes:
+        if not isinstance(node, Event) and _synchronises(trace, node):
+            inner = list(_assigned(trace, node.nodes, loops=True))
+            start = next(end for _, end in inner)
+            yield from ((event, start) for event in pending)
+            yield from inner
+            first, pending = first or start, []
+            continue
+        pending += [node] if isinstance(node, Event) else list(events([node]))
+        if isinstance(node, Event) and _ends(trace, node):
+            yield from ((event, node) for event in pending)
+            first, pending = first or node, []
+    if loops and first is not None:
+        yield from ((event, first) for event in pending)
+
+
+def _synchronises(trace: Trace, node: Node) -> bool:
+    return any(_ends(trace, leaf) for leaf in events([node]))
+
+
+def _ends(trace: Trace, event: Event) -> bool:
+    """Whether a call synchronises all ranks of the world."""
+    op = trace.ops[event.op]
+    if op.name not in SYNCHRONISING:
+        return False
+    names = [name for name, _ in op.params]
+    if "comm" not in names:
+        return True
+    comm = event.params[names.index("comm")]
+    return getattr(comm, "constant", None) == 0

@@ -1,0 +1,79 @@
+"""Samples of interval maxima: the computation of the slowest of P ranks in each interval.
+
+A trace has the distribution of times over ranks and iterations, not each time. Maxima are therefore drawn: P
+ranks' times per interval. How much of the variation stays with a rank over all its computations follows from
+the ranks' totals; that part is common to the computations of one rank in an interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.quantiles import quantiles
+
+__all__ = ["maxima_of", "spread_of_ranks"]
+
+Array = npt.NDArray[np.float64]
+
+MAX_SAMPLES = 1 << 22
+"""Times drawn at once; more ranks are drawn in parts."""
+
+MAX_DRAWS = 64
+"""Computations of one kind in an interval that are drawn one by one; of more, the sum is normal."""
+
+ROUNDING = (2 ** (1 / LOAD_STEPS) - 1) / np.sqrt(12)
+"""Relative error of the totals in a trace."""
+
+
+def spread_of_ranks(trace: Trace) -> float:
+    """Return the standard deviation of the ranks' total computation over its mean; 0 if not recorded."""
+    load = trace.load_of(COMPUTE)
+    if load is None or len(trace.ranks) < 2:
+        return 0.0
+    factors = np.exp2(np.array(load.first(len(trace.ranks)), float) / LOAD_STEPS)
+    variance = (factors.std(ddof=1) / factors.mean()) ** 2 - ROUNDING**2
+    return float(np.sqrt(max(variance, 0.0)))
+
+
+def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0) -> Array:
+    """Draw the slowest rank's computation in ns, of so many intervals.
+
+    Args:
+        nranks: P.
+        spread: result of `spread_of_ranks`.
+        count: number of intervals.
+    """
+    random = np.random.default_rng(seed)
+    result = np.zeros(count)
+    part = max(1, MAX_SAMPLES // max(count, 1))
+    for start in range(0, nranks, part):
+        size = (count, min(part, nranks - start))
+        ranks = 1 + spread * random.standard_normal(size)
+        times = sum((_drawn(work, size, spread, random) for work in interval.works), np.zeros(size))
+        np.maximum(result, (times * np.maximum(ranks, 0)).max(axis=1), out=result)
+    return result
+
+
+def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Array:
+    """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
+    histogram, whole = work.times, int(work.per_interval)
+    mean, std = histogram.mean * work.resolution, histogram.std * work.resolution
+    kept = 1.0 if std == 0 else float(np.sqrt(max(0.0, 1 - (spread * mean / std) ** 2)))
+    if whole > MAX_DRAWS:
+        total = random.normal(whole * mean, kept * std * np.sqrt(whole), size)
+        return np.maximum(total * (work.per_interval / whole), 0.0)
+    total = np.zeros(size)
+    rest = work.per_interval - whole
+    for number in range(whole + (rest > 0)):
+        values = quantiles(histogram, random.uniform(size=size).ravel()).reshape(size) * work.resolution
+        drawn = float(values.std())
+        scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
+        values = mean + kept * scale * (values - mean)
+        if number == whole:
+            values *= random.uniform(size=(size[0], 1)) < rest  # the same intervals on all ranks
+        total += values
+    return total

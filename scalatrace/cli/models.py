@@ -1,0 +1,196 @@
+"""Performance models of messages, collective operations and extrapolated programs, as formulas and times.
+
+Models have four levels: asymptotic growth, dominant terms, bounds, and an exact formula. Without operations,
+all are listed. The algorithm of a collective operation is the one that the platform uses for each size.
+
+With --trace, the formulas of an extrapolated program (`extrapolate --symbolic`) give its communication time
+as a formula in the number of ranks, if no rank waits for a late one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace.predict.models.program import ProgramTime
+    from scalatrace.predict.platform import Platform
+
+EXAMPLE = (
+    "scalatrace models --platform cluster allreduce --bytes 8 1048576 --ranks 64 1024\n"
+    "  scalatrace models --platform bluegene-p message --latex\n"
+    "  scalatrace models --platform cluster --trace app.stx --ranks 64 4096"
+)
+
+BYTES, RANKS = (8, 1024, 1 << 20), (64,)
+"""Sizes without --bytes and --ranks."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("operations", nargs="*", help="message, or collective operations such as allreduce")
+    parser.add_argument(
+        "--platform", required=True, metavar="FILE", help="platform file, or an installed one"
+    )
+    parser.add_argument("--bytes", type=_nbytes, nargs="+", default=BYTES, metavar="S", help="sizes in bytes")
+    parser.add_argument(
+        "--ranks", type=natural, nargs="+", default=RANKS, metavar="P", help="numbers of ranks"
+    )
+    parser.add_argument("--algorithm", metavar="NAME", help="this algorithm; all: each one")
+    parser.add_argument(
+        "--queue", type=_nbytes, default=0, metavar="R", help="entries of the matching queue in upper bounds"
+    )
+    parser.add_argument("--strided", action="store_true", help="data with holes in upper bounds")
+    parser.add_argument("--trace", metavar="STX", help="formulas of an extrapolated program")
+    parser.add_argument("--dims", action="append", metavar="XxY", help="with --trace: grid of ranks")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
+    )
+    parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the formulas, evaluate them, report."""
+    from scalatrace.predict.platform import read_platform
+    from scalatrace.report.predictions.models import ModelsReporter, ProgramReporter
+    from scalatrace.report.style import console
+
+    if args.trace and args.operations:
+        raise UsageError("give either operations or --trace")
+    platform = read_platform(args.platform)
+    data = _program(platform, args) if args.trace else _operations(platform, args)
+    reporter = ProgramReporter(data) if args.trace else ModelsReporter(data)
+    if args.json:
+        print_json(data)
+    elif args.latex:
+        print(reporter.latex())
+    else:
+        reporter.render(console())
+    return 0
+
+
+def _nbytes(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 0")
+    return int(text)
+
+
+def _operations(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
+    from scalatrace.predict.models import OPERATIONS
+    from scalatrace.predict.models.congestion import worst_case
+    from scalatrace.predict.models.messages import network_of, ranges
+
+    names = [_name(word) for word in args.operations] or list(OPERATIONS)
+    network = network_of(platform, max(args.ranks))
+    return {
+        "platform": platform.name,
+        "ranges": [
+            {"sizes": each.text(), "alpha_ns": each.alpha_ns, "beta_ns": each.beta_ns}
+            for each in ranges(network)
+        ],
+        "congestion": _formula(worst_case(platform)),
+        "operations": [_operation(platform, name, args) for name in names],
+    }
+
+
+def _name(word: str) -> str:
+    """Return the name of an operation: `MPI_Allreduce` is `allreduce`, `p2p` is `message`."""
+    name = word.lower().removeprefix("mpi_")
+    return "message" if name in ("p2p", "send") else name
+
+
+def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[str, Any]:
+    from scalatrace.predict.models import algorithms_of, levels, times
+
+    known = algorithms_of(name)
+    every = args.algorithm == "all"
+    values = []
+    for nranks in args.ranks:
+        for nbytes in [0] if name == "barrier" else args.bytes:
+            bounds = {"queue": args.queue, "strided": args.strided}
+            each = {one: times(platform, name, nbytes, nranks, one, **bounds) for one in known}
+            wanted = None if every else args.algorithm
+            chosen = times(platform, name, nbytes, nranks, wanted, **bounds).algorithm
+            fastest = min(known, key=lambda one: each[one].upper_ns)  # receivers share their links
+            for one in known if every else (chosen,):
+                values.append(
+                    {
+                        "nbytes": nbytes, "nranks": nranks, "algorithm": one, "chosen": one == chosen,
+                        "exact_ns": each[one].exact_ns, "upper_ns": each[one].upper_ns,
+                        "fastest": fastest, "fastest_ns": each[fastest].upper_ns,
+                    }
+                )  # fmt: skip
+    used = list(dict.fromkeys(value["algorithm"] for value in values))
+    models = [levels(platform, name, algorithm, args.queue, args.strided) for algorithm in used]
+    return {
+        "operation": name,
+        "models": [
+            {
+                "algorithm": one.algorithm,
+                "asymptotic": _formula(one.asymptotic),
+                "dominant": {"text": one.dominant.text(), "latex": one.dominant.latex()},
+                "lower": _formula(one.lower),
+                "upper": _formula(one.upper),
+                "exact": _formula(one.exact),
+            }
+            for one in models
+        ],
+        "times": values,
+    }
+
+
+def _formula(formula: Any) -> dict[str, str]:
+    from scalatrace.predict.models.symbols import as_latex, as_sympy, as_text
+
+    return {"text": as_text(formula), "sympy": str(as_sympy(formula)), "latex": as_latex(formula)}
+
+
+def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
+    from scalatrace.cli.extrapolation import parse_dims, parse_params
+    from scalatrace.extrap.grid.target import check_dimensions, target_grid
+    from scalatrace.extrap.stx import load
+    from scalatrace.predict.models.program import program_time
+    from scalatrace.trace.symbolic.grid import Grid
+
+    model = load(args.trace)
+    seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
+    dims: Sequence[tuple[int, ...]] = [tuple(parse_dims("--dims", text)) for text in args.dims or ()]
+    grids = [target_grid(seen, prod(each), each) for each in dims] or [
+        target_grid(seen, nranks) for nranks in args.ranks
+    ]
+    inputs = parse_params(args.param)
+    if unknown := sorted(set(inputs) - set(model.inputs)):
+        known = ", ".join(model.inputs) or "none"
+        raise UsageError(f"--param {unknown[0]}: the formulas have no such parameter; they have {known}")
+    for grid in grids:
+        check_dimensions(grid, len(model.sizes))
+    results = [program_time(model, platform, grid, inputs) for grid in grids]
+    return {"platform": platform.name, "trace": args.trace, "grids": [_grid(result) for result in results]}
+
+
+def _grid(result: ProgramTime) -> dict[str, Any]:
+    return {
+        "grid": str(result.grid),
+        "nranks": result.grid.nprocs,
+        "place": list(result.place),
+        "time_ns": result.value_ns,
+        "formula": _formula(result.formula),
+        "growth": None if result.growth is None else _formula(result.growth),
+        "terms": [
+            {
+                "op": term.op,
+                "site": term.stack[0] if term.stack else "",
+                "calls": _formula(term.calls),
+                "each": _formula(term.each_ns),
+                "time_ns": term.value_ns,
+            }
+            for term in result.terms
+        ],
+        "left_out": list(result.left_out),
+    }

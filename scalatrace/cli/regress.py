@@ -1,0 +1,162 @@
+"""Test whether a new run is slower than the runs before it: an F-test of the time of each call site.
+
+The last trace is the new run; the others are its history, in the order of time. Per call site there are two
+factors: the mean time per rank in MPI, and computing before it. The mean of the new runs is compared with the
+history for the total, for each factor, and for several factors at once. A second, windowed test compares the
+last 5 runs: it detects smaller changes. Exit status: 0 no regression, 1 a regression, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.predict.regress import Runs
+
+EXAMPLE = (
+    "scalatrace regress history/*.st new.st\n"
+    "  scalatrace regress history/*.st new-1.st new-2.st new-3.st --new 3 --plot regress.svg\n"
+    "  scalatrace regress --table parameters.csv --confidence 0.9999"
+)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "traces", nargs="*", help="traces of the same program and number of ranks, oldest first"
+    )
+    parser.add_argument(
+        "--table", type=Path, metavar="CSV",
+        help="test factors of a table instead, such as model parameters: a header, then a line per run",
+    )  # fmt: skip
+    parser.add_argument(
+        "--new", type=natural, default=1, metavar="N", help="the last N runs are new (default: 1)"
+    )
+    parser.add_argument(
+        "--window",
+        type=int,
+        default=5,
+        metavar="N",
+        help="runs of the windowed test; 0: without (default: 5)",
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.99, metavar="P",
+        help="probability of no false alarm in all tests together (default: 0.99)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--by", choices=("site", "function", "op"), default="site", help="what a factor is (default: site)"
+    )
+    parser.add_argument(
+        "--min-share", type=float, default=1.0, metavar="%",
+        help="factors with a smaller part of the time are summed (default: 1)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-change",
+        type=float,
+        default=0.0,
+        metavar="%",
+        help="smaller changes are no regressions (default: 0)",
+    )
+    parser.add_argument(
+        "--factors",
+        type=natural,
+        metavar="N",
+        help="factors tested at once (default: a third of the history)",
+    )
+    parser.add_argument(
+        "--since", metavar="RUN", help="first run of the history, for instance after an upgrade"
+    )
+    parser.add_argument(
+        "--outlier", action="append", default=[], metavar="RUN", help="run to leave out; may be repeated"
+    )
+    parser.add_argument(
+        "-P", "--ranks", type=natural, metavar="N",
+        help="also predict the computation of the slowest of N ranks from each run (see variability)",
+    )  # fmt: skip
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the runs, test, report."""
+    from scalatrace.predict.regress import evolution, judge
+    from scalatrace.report.curves import check_plot
+    from scalatrace.report.predictions.regress import RegressReporter
+    from scalatrace.report.style import console
+
+    if args.plot:
+        check_plot(args.plot)
+    runs, efficiencies = _runs(args)
+    runs = runs.selected(args.since, args.outlier)
+    verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
+    data = {
+        "runs": list(runs.names),
+        "verdict": verdict.plain(),
+        "evolution": [each.plain() for each in evolution(runs, args.confidence)],
+        "window_evolution": [each.plain() for each in evolution(runs, args.confidence, args.window or 1)],
+        "efficiency": [row for row in efficiencies if row["run"] in runs.names],
+    }
+    reporter = RegressReporter(data, in_ns=args.table is None)
+    if args.plot:
+        reporter.draw(args.plot)
+    if args.json:
+        print_json(data)
+    else:
+        reporter.render(console())
+    return 1 if verdict.regressions else 0
+
+
+def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]]]:
+    """Return the table of runs, and the efficiencies of each where they are known."""
+    from scalatrace.predict.regress import read_table
+
+    if (args.table is None) == (not args.traces):
+        raise UsageError("give either traces, the new one last, or --table CSV")
+    if args.window < 0:
+        raise UsageError(f"--window {args.window}: give a number of runs, or 0 for no windowed test")
+    if args.table is not None:
+        return read_table(args.table), []
+    return _runs_of_traces(args.traces, args.by, args.min_share / 100, args.ranks)
+
+
+def _runs_of_traces(
+    paths: list[str], by: str, min_share: float, target: int | None
+) -> tuple[Runs, list[dict[str, Any]]]:
+    import scalatrace
+    from scalatrace.predict.regress import Runs
+    from scalatrace.report.costs.efficiency import efficiency
+    from scalatrace.report.costs.factors import time_factors
+    from scalatrace.report.costs.performance import plain_efficiency
+
+    rows, efficiencies, nprocs = [], [], 0
+    for path in paths:
+        trace = scalatrace.load(path)
+        nprocs = nprocs or trace.nprocs
+        if trace.nprocs != nprocs:
+            raise UsageError(
+                f"{path} has {trace.nprocs} ranks, {paths[0]} has {nprocs}: compare equal numbers"
+            )
+        factors = time_factors(trace, by)
+        if not factors:
+            raise UsageError(f"{path}: the trace has no times; record it without --stats that leave them out")
+        rows.append((path, factors))
+        row = {"run": path, **(plain_efficiency(efficiency(trace)) or {})}
+        if target is not None:
+            row["prediction"] = _predicted(trace, target)
+        if len(row) > 1:
+            efficiencies.append(row)
+    return Runs.of(rows).gathered(min_share).ordered(), efficiencies
+
+
+def _predicted(trace: Trace, nranks: int) -> dict[str, Any] | None:
+    """Return the computation of the slowest of so many ranks; None where the trace has no intervals."""
+    from scalatrace.cli.variability import Projection, of_trace
+
+    data = of_trace(trace, Projection((nranks,), ("pooled",)))
+    return None if data is None else {"recorded_ns": data["total_ns"], **data["predictions"][0]}

@@ -1,0 +1,205 @@
+"""Predict how much longer the slowest rank computes on more ranks, by extreme values of interval maxima.
+
+A bulk-synchronous program waits in each interval between synchronising calls for its slowest rank. The more
+ranks, the later that one is. The input is a trace, whose interval maxima are drawn from its histograms, or a
+table of measured times (--times). Methods after Dominguez-Trujillo (2021), chapter 3: a generalised extreme
+value distribution fitted to the maxima (pooled), to those of each node or of each rank of a node (inter-node,
+intra-node), and resampling of the maxima (resampled).
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from scalatrace import Trace
+
+    Array = npt.NDArray[np.float64]
+
+EXAMPLE = (
+    "scalatrace variability app.st -P 1024 4096\n"
+    "  scalatrace variability --times ftq.csv --ranks-per-node 4 -P 64 --fit mom"
+)
+
+METHODS = ("pooled", "resampled", "inter-node", "intra-node")
+DRAWN_INTERVALS = 400
+"""Intervals whose maxima are drawn from a trace."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("trace", nargs="?", help="trace file (.st)")
+    parser.add_argument(
+        "--times", type=Path, metavar="CSV", help="seconds instead of a trace: a line per interval"
+    )
+    parser.add_argument(
+        "-P", "--ranks", type=natural, nargs="+", required=True, metavar="N", help="numbers of ranks"
+    )
+    parser.add_argument("--method", choices=METHODS, nargs="+", help="default: all that the input allows")
+    parser.add_argument(
+        "--ranks-per-node", type=natural, metavar="N", help="with --times: for inter-node and intra-node"
+    )
+    parser.add_argument(
+        "--fit", choices=("pwm", "mom"), default="pwm", help="fit of the distribution (default: pwm)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collect interval maxima, project them, report."""
+    from scalatrace.report.predictions.variability import VariabilityReporter
+    from scalatrace.report.style import console
+
+    if (args.trace is None) == (args.times is None):
+        raise UsageError("give either a trace, or --times CSV")
+    options = Projection(tuple(args.ranks), tuple(args.method or ()), args.fit, args.seed)
+    data = _of_trace_file(args, options) if args.trace else _of_table(args, options)
+    if args.json:
+        print_json(data)
+    else:
+        VariabilityReporter(data).render(console())
+    return 0
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Numbers of ranks to predict for, and how.
+
+    Attributes:
+        methods: of METHODS; empty: all that the input allows.
+        fit: "pwm" or "mom".
+        seed: of the draws.
+    """
+
+    ranks: tuple[int, ...]
+    methods: tuple[str, ...] = ()
+    fit: str = "pwm"
+    seed: int = 0
+
+
+def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
+    import scalatrace
+
+    if args.ranks_per_node or set(options.methods) - {"pooled", "resampled"}:
+        raise UsageError("inter-node and intra-node need the times of each rank: use --times")
+    data = of_trace(scalatrace.load(args.trace), options)
+    if data is None:
+        raise UsageError(f"{args.trace}: no computation before a synchronising call was recorded")
+    return data
+
+
+def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
+    """Return the intervals of a trace and the predictions as plain data; None: it has no intervals."""
+    from scalatrace.predict.variability import intervals, maxima_of, spread_of_ranks
+
+    listed = intervals(trace)
+    if not listed:
+        return None
+    nranks, spread = len(trace.ranks), spread_of_ranks(trace)
+    rows, predictions = [], []
+    for number, each in enumerate(listed):
+        drawn = max(30, min(each.count, DRAWN_INTERVALS))
+        maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
+        site = each.stack[0] if each.stack else ""
+        rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
+        predictions.append([(each.count, one) for one in _projected(options, maxima, nranks, each.count)])
+    rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
+    return {
+        "nranks": nranks,
+        "spread": spread,
+        "intervals": rows,
+        "total_ns": sum(row["count"] * row["slowest_ns"] for row in rows),
+        "predictions": _summed(predictions),
+    }
+
+
+def _of_table(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
+    from scalatrace.predict.variability import read_times
+
+    times = read_times(args.times) * 1e9
+    count, nranks = times.shape
+    per_node = args.ranks_per_node
+    if per_node and nranks % per_node:
+        raise UsageError(f"--ranks-per-node {per_node}: the table has {nranks} ranks, which is no multiple")
+    maxima = times.max(axis=1)
+    row = _interval("measured", str(args.times), count, float(times.mean()), maxima)
+    cube = times.reshape(count, -1, per_node) if per_node else None
+    totals = times.mean(axis=0)
+    return {
+        "nranks": nranks,
+        "spread": float(totals.std(ddof=1) / totals.mean()) if nranks > 1 and totals.mean() else 0.0,
+        "intervals": [row],
+        "total_ns": count * row["slowest_ns"],
+        "predictions": _summed([[(count, one) for one in _projected(options, maxima, nranks, count, cube)]]),
+    }
+
+
+def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> dict[str, Any]:
+    from scalatrace.extrap.timing.largest.maxima import fitted
+
+    fits = {}
+    for method in ("pwm", "mom"):
+        fit = fitted(maxima, method)
+        fits[method] = {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
+    return {
+        "op": op, "site": site, "count": count, "mean_ns": mean_ns,
+        "slowest_ns": float(maxima.mean()), "fits": fits,
+    }  # fmt: skip
+
+
+def _projected(
+    options: Projection, maxima: Array, nranks: int, count: int, cube: Array | None = None
+) -> list[dict[str, Any]]:
+    """Return the prediction of one interval by each method, for each number of ranks."""
+    from scalatrace.extrap.timing.largest import bootstrap
+
+    possible = ["pooled", "resampled"] + (["inter-node", "intra-node"] if cube is not None else [])
+    chosen = options.methods or possible
+    if missing := [name for name in chosen if name not in possible]:
+        raise UsageError(f"--method {missing[0]} needs --times and --ranks-per-node")
+    result = []
+    for target in options.ranks:
+        if target < nranks:
+            raise UsageError(f"-P {target}: fewer ranks than the {nranks} of the input")
+        for name in chosen:
+            if name == "pooled":
+                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
+            elif name == "resampled":
+                many = {"intervals": count, "replicas": 200}
+                found = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
+            elif name == "inter-node":
+                assert cube is not None
+                found = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
+            else:
+                assert cube is not None
+                found = bootstrap.intra_node(cube, target, options.fit, options.seed)
+            result.append({"method": name, "nranks": target, "interval": found})
+    return result
+
+
+def _summed(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
+    """Add up the predictions of all intervals; their bounds, too, since ranks may be slow in all of them."""
+    summed: dict[tuple[str, int], dict[str, Any]] = {}
+    for each in predictions:
+        for count, one in each:
+            start = {
+                "method": one["method"],
+                "nranks": one["nranks"],
+                "median_ns": 0.0,
+                "low_ns": 0.0,
+                "high_ns": 0.0,
+            }
+            row = summed.setdefault((one["method"], one["nranks"]), start)
+            for name in ("median", "low", "high"):
+                row[f"{name}_ns"] += count * getattr(one["interval"], name)
+    return list(summed.values())

@@ -1,0 +1,182 @@
+"""`regress`: tests of a new run against its history, an overview of all runs, and their efficiencies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.escapes import clean
+from scalatrace.files import write_file
+from scalatrace.report.curves import check_plot
+from scalatrace.report.style import DIM, SITE, duration, number, or_dash, table
+
+__all__ = ["RegressReporter"]
+
+RUNS_SHOWN = 10
+"""Runs in the table of efficiencies."""
+
+TESTS_SHOWN = 10
+"""Tests in the table, the least likely first."""
+
+FACTORS_DRAWN = 6
+"""Evolution plots in one figure."""
+
+COLUMNS = ("n", "before", "now", "change", "expected", "likelihood", "result")
+
+EFFICIENCIES = ("parallel efficiency", "load balance", "communication efficiency")
+
+LEVELS = ((1e-4, "#", "="), (1e-2, "+", "-"))
+"""Likelihood below which a run gets a sign in the overview: slower, faster."""
+
+
+class RegressReporter:
+    """Shows the data of `regress`: `runs`, `verdict`, `evolution`, `window_evolution`, `efficiency`."""
+
+    def __init__(self, data: Mapping[str, Any], in_ns: bool = True) -> None:
+        self.data = data
+        self.shown: Callable[[float], str] = duration if in_ns else lambda value: f"{value:.5g}"
+        self.in_ns = in_ns
+
+    def render(self, console: Console) -> None:
+        """Print tests, overview, efficiencies and the verdict."""
+        console.print(self._tests())
+        if (more := len(self.data["verdict"]["tests"]) - TESTS_SHOWN) > 0:
+            console.print(Text(f"… {more} more tests with larger likelihoods", style=DIM))
+        console.print(Text("runs, the oldest first: # + slower, = - faster, . as before", style=DIM))
+        for line in self._overview():
+            console.print(line, soft_wrap=True)
+        self._efficiency(console)
+        console.print(self._verdict(), soft_wrap=True)
+
+    def _tests(self) -> Any:
+        rows = table("mean of the last", "factor", *COLUMNS, right=COLUMNS[:-1])
+        tests = sorted(self.data["verdict"]["tests"], key=lambda test: test["likelihood"])
+        for test in tests[:TESTS_SHOWN]:
+            interval = "-"
+            if test["low"] is not None:
+                interval = f"{self.shown(test['low'])} .. {self.shown(test['high'])}"
+            name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
+            rows.add_row(
+                str(test["nnew"]), Text(clean(name), style=SITE), str(test["nreference"]),
+                self.shown(test["reference"]), self.shown(test["new"]), f"{test['change']:+.2%}", interval,
+                f"{test['likelihood']:.2g}", _coloured(test["result"]),
+            )  # fmt: skip
+        return rows
+
+    def _overview(self) -> list[Text]:
+        """Return a line per factor with a sign per run."""
+        lines = []
+        width = max((len(each["factor"]) for each in self.data["evolution"]), default=0)
+        for each in self.data["evolution"]:
+            line = Text(f"{clean(each['factor']):<{width}}  ", style=SITE)
+            signs = zip(each["values"], each["low"], each["high"], each["likelihood"], strict=True)
+            for value, low, high, likelihood in signs:
+                sign = _sign(value, low, high, likelihood)
+                line.append(
+                    sign, style={"#": "bold red", "+": "red", "=": "bold blue", "-": "blue"}.get(sign, DIM)
+                )
+            lines.append(line)
+        return lines
+
+    def _efficiency(self, console: Console) -> None:
+        listed = self.data["efficiency"]
+        if not listed:
+            return
+        numbers = ["run time", *EFFICIENCIES]
+        predicted = [row["prediction"] for row in listed if row.get("prediction")]
+        if predicted:
+            numbers.append(f"slowest of {number(predicted[0]['nranks'])} ranks")
+        rows = table("run", *numbers, right=numbers)
+        for row in listed[-RUNS_SHOWN:]:
+            factors = [row.get(name.replace(" ", "_")) for name in EFFICIENCIES]
+            shown = ["-" if factor is None else f"{factor:.1%}" for factor in factors]
+            if predicted:
+                shown.append(_prediction(row.get("prediction")))
+            rows.add_row(Text(clean(row["run"])), or_dash(duration, row.get("run_time_ns")), *shown)
+        console.print(rows)
+
+    def _verdict(self) -> Text:
+        verdict = self.data["verdict"]
+        slower = [test for test in verdict["tests"] if test["result"] == "slower"]
+        level = f"{len(verdict['tests'])} tests, confidence {verdict['confidence']:g} in all together"
+        if not slower:
+            return Text(f"no regression ({level})", style="bold green")
+        names = ", ".join(dict.fromkeys(clean(test["factor"]) for test in slower))
+        return Text(f"REGRESSION: {names} ({level})", style="bold red")
+
+    def draw(self, path: Path) -> None:
+        """Write the overview and the evolution of the first factors as one figure. As `draw_curves`."""
+        check_plot(path)
+        import matplotlib  # type: ignore[import-not-found,unused-ignore]
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
+
+        evolutions, windowed = self.data["evolution"], self.data["window_evolution"]
+        drawn = evolutions[:FACTORS_DRAWN]
+        heights = [*([max(1.0, 0.25 * len(evolutions))] * 2), *([1.8] * len(drawn))]
+        figure, axes = pyplot.subplots(
+            len(heights), 1, figsize=(9, sum(heights) + 1), layout="constrained", height_ratios=heights
+        )
+        _draw_overview(axes[0], evolutions)
+        _draw_overview(axes[1], windowed)
+        for panel, each in zip(axes[2:], drawn, strict=True):
+            _draw_evolution(panel, each, 1e9 if self.in_ns else 1.0)
+        file = BytesIO()
+        figure.savefig(file, format=path.suffix[1:])
+        pyplot.close(figure)
+        write_file(path, file.getvalue())
+
+
+def _prediction(row: Mapping[str, Any] | None) -> str:
+    """Return the computation of the slowest rank with its interval."""
+    if row is None:
+        return "-"
+    return f"{duration(row['median_ns'])} ({duration(row['low_ns'])} .. {duration(row['high_ns'])})"
+
+
+def _coloured(result: str) -> Text:
+    return Text(result, style={"slower": "bold red", "faster": "bold blue"}.get(result, DIM))
+
+
+def _sign(value: float | None, low: float | None, high: float | None, likelihood: float | None) -> str:
+    if value is None or low is None or high is None or likelihood is None:
+        return " "
+    slower = value > (low + high) / 2
+    return next((more if slower else less for limit, more, less in LEVELS if likelihood < limit), ".")
+
+
+def _draw_overview(axes: Any, evolutions: Sequence[Mapping[str, Any]]) -> None:
+    """Draw a row per factor and a point per run; the colour is the sign's."""
+    colours = {
+        "#": "darkred",
+        "+": "salmon",
+        "=": "darkblue",
+        "-": "skyblue",
+        ".": "seagreen",
+        " ": "lightgrey",
+    }
+    for row, each in enumerate(evolutions):
+        marks = zip(each["values"], each["low"], each["high"], each["likelihood"], strict=True)
+        shades = [colours[_sign(*mark)] for mark in marks]
+        axes.scatter(range(len(shades)), [row] * len(shades), c=shades, s=18)
+    axes.set_yticks(range(len(evolutions)), [each["factor"] for each in evolutions], fontsize=7)
+    axes.invert_yaxis()
+    window = evolutions[0]["window"] if evolutions else 1
+    axes.set_title(f"mean of {window} runs: slower red, faster blue", fontsize=9)
+
+
+def _draw_evolution(axes: Any, each: Mapping[str, Any], scale: float) -> None:
+    """Draw the values of a factor and the fluctuation interval."""
+    places = [i for i, low in enumerate(each["low"]) if low is not None]
+    low, high = ([each[name][i] / scale for i in places] for name in ("low", "high"))
+    axes.fill_between(places, low, high, color="lightgrey", label="fluctuation interval")
+    values = [(i, value / scale) for i, value in enumerate(each["values"]) if value is not None]
+    axes.plot(*zip(*values, strict=True), "o-", markersize=3)
+    axes.set_title(each["factor"], fontsize=8)
+    axes.set_ylabel("s" if scale != 1 else "", fontsize=8)

@@ -1,0 +1,61 @@
+"""`variability`: the slowest rank of each interval, recorded and on more ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
+
+__all__ = ["VariabilityReporter"]
+
+INTERVALS_SHOWN = 8
+
+
+class VariabilityReporter:
+    """Shows the data of `variability`: `nranks`, `spread`, `intervals` and `total`."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    def render(self, console: Console) -> None:
+        """Print the intervals, the fits of the most expensive one, and the predictions."""
+        nranks, intervals = self.data["nranks"], self.data["intervals"]
+        numbers = ("intervals", "mean", "slowest", "over mean")
+        rows = table("ends with", "call site", *numbers, right=numbers)
+        for each in intervals[:INTERVALS_SHOWN]:
+            over = percent(each["slowest_ns"] - each["mean_ns"], each["mean_ns"])
+            times = number(each["count"]), duration(each["mean_ns"]), duration(each["slowest_ns"]), over
+            rows.add_row(op_text(each["op"]), Text(short_site(each["site"]), style=SITE), *times)
+        console.print(
+            Text(f"computation between synchronising calls of {number(nranks)} ranks", style="bold")
+        )
+        console.print(rows)
+        if (more := len(intervals) - INTERVALS_SHOWN) > 0:
+            console.print(Text(f"… {more} more", style=DIM))
+        self._fits(console, intervals[0])
+        console.print(self._predictions())
+        share = f"standard deviation of the ranks' totals: {self.data['spread']:.1%} of their mean"
+        console.print(Text(share, style=DIM))
+
+    def _fits(self, console: Console, interval: Mapping[str, Any]) -> None:
+        shown = [
+            f"{name.upper()}: type {fit['kind']}, shape {fit['shape']:.2f}, "
+            f"location {duration(fit['location'])}, scale {duration(fit['scale'])}"
+            for name, fit in interval["fits"].items()
+        ]
+        console.print(Text(f"maxima of {interval['op']}, GEV by {'; '.join(shown)}"), soft_wrap=True)
+
+    def _predictions(self) -> Any:
+        recorded = self.data["total_ns"]
+        numbers = ("ranks", "computation of the slowest", "95 % from", "to", "over recorded")
+        rows = table("method", *numbers, right=numbers)
+        rows.add_row("recorded", number(self.data["nranks"]), duration(recorded), "", "", "")
+        for each in self.data["predictions"]:
+            times = (duration(each[name]) for name in ("median_ns", "low_ns", "high_ns"))
+            over = f"{each['median_ns'] / recorded - 1:+.1%}" if recorded else "-"
+            rows.add_row(each["method"], number(each["nranks"]), *times, over)
+        return rows

@@ -1,0 +1,151 @@
+"""Models of collective operations: formulas against rounds, rounds against a clock over explicit messages."""
+
+from __future__ import annotations
+
+import pytest
+import sympy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.models import MESSAGE, OPERATIONS, algorithms_of, levels, times
+from scalatrace.predict.models.collectives import COSTS, time_ns
+from scalatrace.predict.models.messages import exchange_gap_ns, gap_ns, receive_gap_ns
+from scalatrace.predict.models.symbols import (  # fmt: skip
+    ALPHA,
+    BETA,
+    CONGESTION,
+    GAMMA,
+    MATCH,
+    PHI,
+    QUEUE,
+    RHO,
+    STRIDED,
+    TAU,
+    P,
+    S,
+    as_latex,
+    as_sympy,
+)
+from scalatrace.predict.platform import Network, Platform, Segment, Topology, read_platform
+from scalatrace.predict.platform.algorithms import ALGORITHMS
+from support.loggp_clock import finish_ns
+
+SMALL = Segment(0, 1000.0, 0.1, 40.0, 200.0, 300.0, 0.01, 0.02)
+LARGE = Segment(5000, 3000.0, 0.08, 60.0, 250.0, 350.0, 0.02, 0.01)
+TWO_RANGES = Platform(network=Network((SMALL, LARGE)), reduce_per_byte_ns=0.05)
+ONE_RANGE = Platform(network=Network((SMALL,)), reduce_per_byte_ns=0.05)
+EVERY = [(operation, algorithm) for operation in COSTS for algorithm in COSTS[operation]]
+
+POWERS_ONLY = {
+    ("barrier", "recursive_doubling"), ("bcast", "scatter_allgather"), ("reduce", "rabenseifner"),
+    ("allreduce", "recursive_doubling"), ("gather", "binomial"), ("scatter", "binomial"),
+    ("allgather", "gather_bcast"), ("reduce_scatter", "recursive_halving"),
+}  # fmt: skip
+"""Algorithms whose models are exact for powers of two only."""
+
+BOUND = ("alltoall", "linear")
+"""Its model may have one latency and transfer too much, where the processor is the slower part."""
+
+
+def test_all_algorithms_of_platforms_have_models() -> None:
+    assert {name: tuple(costs) for name, costs in COSTS.items()} == ALGORITHMS
+
+
+@pytest.mark.parametrize(("operation", "algorithm"), EVERY)
+@pytest.mark.parametrize("nranks", [4, 64])
+def test_formulas_are_the_sums_of_the_rounds(operation: str, algorithm: str, nranks: int) -> None:
+    network = ONE_RANGE.network
+    formula = as_sympy(COSTS[operation][algorithm].formula)
+    for nbytes in (0, 8, 100_000):
+        values = {ALPHA: 1500, BETA: 0.13, GAMMA: 0.05}
+        sized = formula.subs({P: nranks, S: nbytes})
+        for gap, time in ((TAU, gap_ns), (RHO, receive_gap_ns), (PHI, exchange_gap_ns)):
+            sized = sized.replace(gap, lambda size, time=time: time(network, float(size)))
+        assert float(sized.subs(values)) == pytest.approx(
+            time_ns(ONE_RANGE, operation, algorithm, nbytes, nranks), rel=1e-9
+        )
+
+
+@pytest.mark.parametrize("key", EVERY, ids="-".join)
+@pytest.mark.parametrize("nranks", [2, 8, 32])
+@pytest.mark.parametrize("blocks", [1, 1000])
+def test_rounds_take_the_time_of_the_messages(key: tuple[str, str], nranks: int, blocks: int) -> None:
+    """Messages of one operation lie in both protocol ranges."""
+    nbytes = 32 * blocks
+    reference = finish_ns(TWO_RANGES.network, 0.05, *key, nranks, nbytes)
+    model = time_ns(TWO_RANGES, *key, nbytes, nranks)
+    if key == BOUND:
+        slack = SMALL.latency_ns + LARGE.latency_ns + nbytes * SMALL.per_byte_ns
+        assert reference * (1 - 1e-9) <= model <= reference + slack
+    else:
+        assert model == pytest.approx(reference, rel=1e-9)
+
+
+@pytest.mark.parametrize("key", EVERY, ids="-".join)
+@pytest.mark.parametrize("nranks", [3, 6, 13])
+def test_other_numbers_of_ranks(key: tuple[str, str], nranks: int) -> None:
+    nbytes = 160 * nranks
+    reference = finish_ns(ONE_RANGE.network, 0.05, *key, nranks, nbytes)
+    model = time_ns(ONE_RANGE, *key, nbytes, nranks)
+    if key in POWERS_ONLY or key == BOUND:
+        assert 0.9 * reference <= model <= 1.9 * reference
+    else:
+        assert model == pytest.approx(reference, rel=1e-9)
+
+
+@given(st.sampled_from(EVERY), st.integers(1, 300), st.integers(0, 1 << 22))
+def test_bounds_and_growth(key: tuple[str, str], nranks: int, nbytes: int) -> None:
+    machine = Platform(
+        network=Network((SMALL, LARGE), 1000, 500.0),
+        topology=Topology("torus", (4, 4, 4)),
+        reduce_per_byte_ns=0.1,
+    )
+    value = times(machine, key[0], nbytes, nranks, key[1], queue=3)
+    assert 0 <= value.exact_ns <= value.upper_ns
+    assert times(machine, key[0], nbytes + 5000, nranks, key[1]).exact_ns >= value.exact_ns
+
+
+def test_one_rank_alone_takes_no_time() -> None:
+    assert all(time_ns(ONE_RANGE, *key, 100, 1) == 0 for key in EVERY)
+
+
+def test_the_platform_chooses_the_algorithm() -> None:
+    machine = read_platform("cluster")
+    assert times(machine, "allreduce", 8, 64).algorithm == "recursive_doubling"
+    assert times(machine, "allreduce", 1 << 20, 64).algorithm == "rabenseifner"
+
+
+def test_ranks_of_one_node_use_the_memory() -> None:
+    machine = read_platform("cluster")
+    inside, between = (times(machine, MESSAGE, 8, nranks).exact_ns for nranks in (48, 49))
+    assert inside == pytest.approx(100 + 250 + 100 + 8 * 0.1)
+    assert between == pytest.approx(200 + 1000 + 200 + 8 * 0.09)
+
+
+def test_upper_bounds_have_the_delays_of_the_platform() -> None:
+    machine = Platform(
+        ranks_per_node=4, interface="node", topology=Topology("fat-tree", radix=8, oversubscription=2)
+    )
+    model = levels(machine, "bcast", "linear", queue=5, strided=True)
+    expected = QUEUE * MATCH + S * (CONGESTION * BETA + 2 * STRIDED) + ALPHA + CONGESTION * (P - 2) * TAU(S)
+    assert sympy.expand(model.upper - expected) == 0
+    assert model.congestion == 8
+    assert model.lower == model.exact
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_every_model_has_four_levels_in_latex(operation: str) -> None:
+    for algorithm in algorithms_of(operation):
+        model = levels(ONE_RANGE, operation, algorithm)
+        for formula in (model.asymptotic, model.lower, model.upper, model.exact):
+            assert as_latex(formula)
+            assert "ceil" not in as_latex(formula).replace("lceil", "").replace("rceil", "")
+        assert model.dominant.latex()
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(UsageError, match="no models of this operation"):
+        times(ONE_RANGE, "alltoallv", 8, 4)
+    with pytest.raises(UsageError, match="bcast has no algorithm 'ring'"):
+        levels(ONE_RANGE, "bcast", "ring")

@@ -1,0 +1,141 @@
+"""`scalatrace regress`: traces and tables in, a verdict and an exit status out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalatrace
+from scalatrace.cli import main
+from scalatrace.report.costs.factors import time_factors
+from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
+
+SITES = {"Allreduce": (40e6, 9e6), "Barrier": (20e6, 3e6), "Bcast": (15e6, 1e6)}
+"""Operation -> ns per rank of computation before it, and inside."""
+
+
+def run_of(seed: int, slow: dict[str, float] | None = None, nprocs: int = 2, line: int = 10) -> Trace:
+    """A run of ten calls of each operation per rank; each time varies by 0.5 %."""
+    random = np.random.default_rng(seed)
+    trace = Trace(nprocs, meta={}, stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)])
+    trace.preds[:] = [START]
+    for number, (op, times) in enumerate(SITES.items()):
+        trace.frames.append(f"/somewhere/solver.py:{line + number}:step")
+        trace.signatures.append((number,))
+        trace.ops.append(Op(op, ()))
+        means = [ns / 10 * (slow or {}).get(op, 1.0) * (1 + 0.005 * random.standard_normal()) for ns in times]
+        both = tuple(Histogram(10 * nprocs, int(m), int(m) + 1, m, 0.0) for m in means)
+        signature = trace.signatures.index((number,))
+        trace.nodes.append(Event(Vec(10), number, signature, (), (PredStats(0, both),)))
+    return trace
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> list[Path]:
+    paths = [tmp_path / f"{number:02}.st" for number in range(20)]
+    for number, path in enumerate(paths):
+        scalatrace.save(run_of(number), path)
+    return paths
+
+
+def regress(capsys: pytest.CaptureFixture[str], *words: object, status: int = 0) -> str:
+    assert main(["regress", *map(str, words)]) == status
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+def saved(path: Path, trace: Trace) -> Path:
+    scalatrace.save(trace, path)
+    return path
+
+
+def test_factors_are_times_per_rank() -> None:
+    factors = time_factors(run_of(0))
+    assert factors["Allreduce solver.py:10:step before"] == pytest.approx(40e6, rel=0.03)
+    assert factors["Barrier solver.py:11:step MPI"] == pytest.approx(3e6, rel=0.03)
+    assert set(time_factors(run_of(0), "op")) == {
+        f"{op} {what}" for op in SITES for what in ("before", "MPI")
+    }
+
+
+def test_lines_may_move_between_versions() -> None:
+    old, new = (set(time_factors(run_of(0, line=line), "function")) for line in (10, 90))
+    assert old == new
+
+
+def test_a_slower_site_fails(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
+    new = saved(tmp_path / "new.st", run_of(77, {"Barrier": 1.05}))
+    shown = regress(capsys, *history, new, status=1)
+    assert "REGRESSION" in shown
+    assert "Barrier solver.py:11:step before" in shown.splitlines()[-1]
+    assert "Allreduce" not in shown.splitlines()[-1]
+
+
+def test_an_equal_run_passes(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
+    shown = regress(capsys, *history, saved(tmp_path / "new.st", run_of(77)))
+    assert "no regression" in shown
+
+
+def test_json(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
+    new = saved(tmp_path / "new.st", run_of(77, {"Barrier": 1.05}))
+    data = json.loads(regress(capsys, *history, new, "--json", status=1))
+    assert data["verdict"]["regression"] is True
+    assert len(data["runs"]) == 21
+    slower = [test for test in data["verdict"]["tests"] if test["result"] == "slower"]
+    assert {"Barrier solver.py:11:step before"} <= {test["factor"] for test in slower}
+    assert len(data["evolution"][0]["values"]) == 21
+
+
+def test_outliers_and_earlier_versions_can_be_left_out(
+    capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path
+) -> None:
+    for path in history[:8]:
+        saved(path, run_of(int(path.stem), {"Barrier": 1.5}))
+    new = saved(tmp_path / "new.st", run_of(77, {"Barrier": 1.05}))
+    regress(capsys, *history, new)  # too much noise
+    regress(capsys, *history, new, "--since", history[8], status=1)
+    outliers = [word for path in history[:8] for word in ("--outlier", path)]
+    regress(capsys, *history, new, *outliers, status=1)
+
+
+def test_prediction_for_more_ranks(
+    capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path
+) -> None:
+    new = saved(tmp_path / "new.st", run_of(77))
+    data = json.loads(regress(capsys, *history[:6], new, "-P", 64, "--json"))
+    predictions = [row["prediction"] for row in data["efficiency"]]
+    assert [row["nranks"] for row in predictions] == [64] * 7
+    assert all(row["recorded_ns"] <= row["median_ns"] * 1.000001 for row in predictions)
+    assert "slowest of 64 ranks" in regress(capsys, *history[:6], new, "-P", 64)
+
+
+def test_plot(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    regress(capsys, *history, "--plot", tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+
+
+def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    rows = [f"day{i},{random.normal(3, 0.01)},{random.normal(7, 0.01)}" for i in range(15)]
+    table = tmp_path / "parameters.csv"
+    table.write_text("\n".join(["run,MNK,MN", *rows, "today,3.2,7"]) + "\n")
+    assert "MNK" in regress(capsys, "--table", table, status=1).splitlines()[-1]
+
+
+def test_errors(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
+    assert "--table" in regress(capsys, status=2)
+    assert "at least 4" in regress(capsys, *history[:3], status=2)
+    other = saved(tmp_path / "other.st", run_of(1, nprocs=4))
+    assert "has 4 ranks" in regress(capsys, *history, other, status=2)
+    assert "unknown format" in regress(capsys, *history, "--plot", "x.txt", status=2)
+    assert "no such run" in regress(capsys, *history, "--outlier", "x", status=2)
+    bare = saved(tmp_path / "bare.st", Trace(2, meta={}))
+    assert "no times" in regress(capsys, bare, *history, status=2)

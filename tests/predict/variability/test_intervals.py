@@ -1,0 +1,175 @@
+"""Intervals of bulk-synchronous traces, draws of their maxima, and the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scalatrace
+from scalatrace.cli import main
+from scalatrace.errors import FormatError
+from scalatrace.expected_maximum import emma
+from scalatrace.predict.variability import intervals, maxima_of, read_times, spread_of_ranks
+from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.quantiles import quantiles
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm
+
+
+def histogram_of(samples: Sequence[float] | np.ndarray, nbins: int = 16) -> Histogram:
+    parts = np.array_split(np.sort(np.asarray(samples, float)), min(nbins, len(samples)))
+    bins = tuple(Bin(len(p), float(p.min()), float(p.max()), float(p.mean())) for p in parts)
+    every = np.concatenate(parts)
+    return Histogram(
+        len(every), float(every.min()), float(every.max()), float(every.mean()), float(every.std()), bins
+    )
+
+
+def constant(ns: float, count: int) -> Histogram:
+    return Histogram(count, ns, ns, ns, 0.0)
+
+
+def bulk_synchronous(nprocs: int = 4, steps: int = 10) -> Trace:
+    """A broadcast, then steps of two sends and a sum, and a broadcast; the first step begins later."""
+    builder = Builder(nprocs)
+    many = nprocs * steps
+    setup = builder.event("Bcast", at=["app.py:1:main"], compute=constant(5000, nprocs), root=0)
+    send = builder.event(
+        "Send", 2, at=["app.py:5:step"], compute=constant(100, 2 * many),
+        count=1, datatype=DOUBLE, dest=0, comm=Comm(),
+    )  # fmt: skip
+    total = builder.event(
+        "Allreduce", at=["app.py:6:step"], compute=constant(30, many), count=1, datatype=DOUBLE, comm=Comm()
+    )
+    after = builder.event("Bcast", at=["app.py:7:step"], compute=constant(7, many), root=0)
+    return builder.of(setup, builder.loop(steps, send, total, after))
+
+
+def normal(mean: float, deviation: float, seed: int = 0) -> Interval:
+    samples = np.random.default_rng(seed).normal(mean, deviation, 20_000)
+    return Interval("Barrier", (), 100, (Work(histogram_of(samples, 200), 1.0, 1.0),))
+
+
+def test_intervals_end_with_synchronising_calls() -> None:
+    once, usual = intervals(bulk_synchronous())
+    assert (once.op, once.count, usual.op, usual.count) == ("Allreduce", 1, "Allreduce", 10)
+    assert once.mean_ns == 5000
+    assert usual.mean_ns == 2 * 100 + 30 + 7
+    assert usual.stack == ("app.py:6:step",)
+
+
+def test_collectives_of_other_communicators_synchronise_nobody_else() -> None:
+    builder = Builder(4)
+    row = builder.family("split", (2, 2), (0, 1, 2, 3))
+    event = builder.event("Barrier", at=["a.py:1:f"], compute=constant(10, 4), comm=row)
+    assert intervals(builder.of(event)) == []
+
+
+def test_nothing_without_times() -> None:
+    assert intervals(Trace(2, meta={})) == []
+
+
+def test_maxima_of_constant_times() -> None:
+    _, usual = intervals(bulk_synchronous())
+    assert maxima_of(usual, 1000, count=20) == pytest.approx(np.full(20, 237.0))
+
+
+@pytest.mark.parametrize("nranks", [16, 256])
+def test_maxima_grow_with_the_ranks(nranks: int) -> None:
+    """The mean of the largest of P normal times, by EMMA."""
+    interval = normal(1000, 50)
+    expected = emma(lambda q: quantiles(interval.works[0].times, np.array([q]))[0], nranks)
+    drawn = maxima_of(interval, nranks, count=1000)
+    assert float(drawn.mean()) == pytest.approx(expected, rel=0.01)
+
+
+def test_what_stays_with_a_rank_adds_up_over_its_computations() -> None:
+    """Nine computations: independent ones vary by 3 deviations of one, those of slow ranks by 9."""
+    work = normal(1000, 50).works[0]
+    interval = Interval("Barrier", (), 1, (Work(work.times, 9.0, 1.0),))
+    independent, common = maxima_of(interval, 1, 0.0, 4000), maxima_of(interval, 1, 0.05, 4000)
+    assert float(independent.std()) == pytest.approx(3 * 50, rel=0.1)
+    assert float(common.std()) == pytest.approx(9 * 50, rel=0.1)
+
+
+def test_many_computations_are_drawn_as_one() -> None:
+    work = normal(1000, 50).works[0]
+    times = maxima_of(Interval("Barrier", (), 1, (Work(work.times, 400.0, 1.0),)), 1, 0.0, 2000)
+    assert float(times.mean()) == pytest.approx(400_000, rel=0.001)
+    assert float(times.std()) == pytest.approx(20 * 50, rel=0.1)
+
+
+def test_spread_of_ranks() -> None:
+    trace = bulk_synchronous()
+    assert spread_of_ranks(trace) == 0
+    steps = [-3, 1, 0, 2]
+    trace = Trace(4, meta={}, stats=trace.stats)
+    trace.load.append(Vec(tuple(steps)))
+    factors = np.exp2(np.array(steps) / LOAD_STEPS)
+    assert spread_of_ranks(trace) == pytest.approx(factors.std(ddof=1) / factors.mean(), rel=0.05)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.st"
+    builder = Builder(8)
+    samples = np.random.default_rng(1).normal(1e6, 1e5, 800)
+    event: Event = builder.event("Barrier", 100, at=["a.py:3:f"], compute=histogram_of(samples))
+    scalatrace.save(builder.of(event), path)
+    assert main(["variability", str(path), "-P", "64", "512", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["intervals"][0]["count"] == 100
+    pooled = [row for row in data["predictions"] if row["method"] == "pooled"]
+    assert [row["nranks"] for row in pooled] == [64, 512]
+    assert data["total_ns"] < pooled[0]["median_ns"] < pooled[1]["median_ns"]
+    for row, nranks in zip(pooled, (64, 512), strict=True):
+        truth = 100 * emma(lambda q: float(np.quantile(samples, q)), nranks)
+        assert row["low_ns"] * 0.97 <= truth <= row["high_ns"] * 1.03
+    assert main(["variability", str(path), "-P", "64"]) == 0
+    assert "95 % from" in capsys.readouterr().out
+
+
+def test_command_with_measured_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "times.csv"
+    random = np.random.default_rng(2)
+    np.savetxt(path, random.normal(1e-3, 1e-4, (200, 8)), delimiter=",", header="ftq")
+    words = ["variability", "--times", str(path), "-P", "64", "--ranks-per-node", "4", "--json"]
+    assert main(words) == 0
+    rows = json.loads(capsys.readouterr().out)["predictions"]
+    assert {row["method"] for row in rows} == {"pooled", "resampled", "inter-node", "intra-node"}
+    truth = 200 * (1e6 + 1e5 * 2.343)  # the mean of the largest of 64 standard normal samples
+    assert all(row["low_ns"] * 0.99 <= truth <= row["high_ns"] * 1.01 for row in rows)
+
+
+@pytest.mark.parametrize("text", ["", "1,2\n3\n", "a,b\n", "1,-2\n", "1,nan\n"])
+def test_damaged_tables(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError):
+        read_times(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["-P", "64"], "either a trace"),
+        (["{trace}", "-P", "2"], "fewer ranks"),
+        (["{trace}", "-P", "64", "--method", "inter-node"], "use --times"),
+        (["{bare}", "-P", "64"], "no computation"),
+        (["--times", "{table}", "-P", "64", "--ranks-per-node", "3"], "no multiple"),
+        (["--times", "{table}", "-P", "64", "--method", "intra-node"], "needs --times and --ranks-per-node"),
+    ],
+)
+def test_errors(words: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {name: tmp_path / name for name in ("trace", "bare", "table")}
+    scalatrace.save(bulk_synchronous(), files["trace"])
+    scalatrace.save(Trace(2, meta={}), files["bare"])
+    np.savetxt(files["table"], np.ones((5, 4)), delimiter=",")
+    assert main(["variability", *(word.format(**files) for word in words)]) == 2
+    assert why in capsys.readouterr().err
