@@ -43,6 +43,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
     )
+    run.add_argument(
+        "--engine",
+        choices=("auto", "compiled", "python"),
+        default="auto",
+        help="compiled: in C, built with mpicc on first use; python: interpret (default: C if possible)",
+    )
     run.add_argument("file", metavar="FILE")
     run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
     compile_ = actions.add_parser("compile", help="compile a program to one C file", allow_abbrev=False)
@@ -130,7 +136,7 @@ def _run(args: argparse.Namespace) -> int:
         if launched_rank():
             return error.exit_status
         raise
-    return run_program(program, args.file, args.options, _seed(args.seed))
+    return run_program(program, args.file, args.options, _seed(args.seed), args.engine)
 
 
 def _seed(given: int | None) -> int:
