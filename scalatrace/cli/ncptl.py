@@ -1,5 +1,6 @@
 """Check, run or compile a program in coNCePTuaL, the language for network benchmarks.
-"run" is for mpiexec; the arguments after the file are options of the program (-? lists them)."""
+"run" is for mpiexec and compiles the program if it can; the arguments after the file are options of
+the program (-? lists them)."""
 
 from __future__ import annotations
 
